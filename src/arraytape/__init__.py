@@ -284,7 +284,6 @@ _PUBLIC.append(_sys.modules[__name__])
 
 
 def _cupy() -> _typing.Any:
-    """The storage of CuPy's arrays."""
     return _import_module("._storage.cupy", __name__).storage()
 
 
@@ -295,8 +294,8 @@ _RULES_FOR["scipy._lib._array_api"] = lambda: _import_module(
 ).install("dispatched")
 
 
-# All but constants and data types is imported when it is first asked for, since importing the package
-# must not take long: the ops of these chapters together,
+# All but constants and data types is imported at its first use, since the import of the package must be
+# fast.  The ops of these chapters are imported together,
 _CHAPTERS = (
     "creation_functions",
     "data_type_functions",
@@ -309,12 +308,12 @@ _CHAPTERS = (
     "statistical_functions",
     "utility_functions",
 )
-# with some that are not public, for which rules ask the namespace;
+# with some that are not public, which rules read from the namespace;
 _FOR_RULES = (
     "cofactors", "inverse_again", "matmul_adjoint", "power_derivative", "reinterpreted",
     "sinc_derivative", "solve_again", "sum_adjoint",
 )  # fmt: skip
-# modules; and other names by the module that has them.
+# then modules by name, and other names by the module that defines them.
 _MODULES = {
     name: f".{name}"
     for name in (
@@ -353,7 +352,7 @@ _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 
 def _ops() -> dict[str, _typing.Any]:
-    """The ops of the chapters, which are in the namespace from here on."""
+    """Import the chapters, put their ops into the namespace, and return the ops by name."""
     chapters = [vars(_import_module(f".ops.{chapter}", __name__)) for chapter in _CHAPTERS]
     names = {*__all__, *_FOR_RULES} - {*_MODULES, *_HOMES}
     found = {name: chapter[name] for chapter in chapters for name in names & chapter.keys()}
@@ -365,8 +364,7 @@ def _ops() -> dict[str, _typing.Any]:
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one that is there
 
     def __getattr__(name):
-        # One thread at a time: where two import modules that need each other, Python gives one of them a
-        # module that is not complete.
+        # One thread at a time: see LOADING.
         with _LOADING:
             if name in _MODULES:
                 found = _import_module(_MODULES[name], __name__)
@@ -382,5 +380,4 @@ if not _typing.TYPE_CHECKING:  # a type checker would take any name for one that
 
 
 def __dir__() -> list[str]:
-    """List what is public."""
     return sorted(__all__)

@@ -1,26 +1,28 @@
-"""NumPy's functions and methods on Arrays, loaded when one of them is first asked for.
+"""Stand-ins for NumPy's functions and methods on Arrays, which import ``_numpy_api`` at the first use.
 
-``np.sum(x)``, ``np.sin(x)``, ``x.sum()`` and ``x.real = y`` need the room ``_numpy_api``: 2,000 lines
-that code in the standard's own names never runs.  Until then ``Array`` has stand-ins: two functions
-for NumPy's protocols, and a descriptor for each method and property.  The first use of any of them
-imports the room and puts the real functions in place of all stand-ins, so later uses cost nothing
-more.
+``np.sum(x)``, ``np.sin(x)``, ``x.sum()`` and ``x.real = y`` need ``_numpy_api``: 2,000 lines that code
+in the standard's own names never runs.  Until then ``Array`` has two functions for NumPy's protocols,
+and a descriptor for each method and property.  The first use of any of them imports ``_numpy_api`` and
+replaces all stand-ins by the real functions, so later uses cost nothing more.
 
-Descriptors, not ``Array.__getattr__``: so an unknown name fails as fast as on any class, what NumPy
-looks for (``__array_interface__``, ``__array_struct__``) imports nothing, and ``xp.Array.sum``,
-``dir``, ``help``, ``super().sum()``, ``x.real = y`` and Python's look-up of ``__divmod__`` on the type
-all work before the first use.
+The stand-ins are descriptors because ``Array.__getattr__`` has three drawbacks.  It slows down the
+error for unknown names.  It would import ``_numpy_api`` when NumPy looks for ``__array_interface__``.
+And it does not serve ``xp.Array.sum``, ``dir``, ``help``, ``super().sum()``, ``x.real = y`` and Python's
+look-up of ``__divmod__`` on the type.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
+
+import numpy as np
 
 from ._array.array import Array
 from ._util.attach import attach
 from ._util.locks import LOADING
 
-# The names of ``_numpy_api.methods.METHODS``, known without importing it; a test holds them equal.
+# The names of ``_numpy_api.methods.METHODS``, without its import; a test checks that they are equal.
 PROPERTIES = ("flat", "imag", "itemsize", "nbytes", "real")
 METHODS = (
     "__divmod__", "__rdivmod__", "all", "any", "argmax", "argmin", "argpartition", "argsort",
@@ -32,9 +34,9 @@ METHODS = (
 
 
 def load() -> None:
-    """Import the room and attach its functions to ``Array``.
+    """Import ``_numpy_api`` and attach its functions to ``Array``.
 
-    Threads that get here at the same time wait for one import, and attach the same functions.
+    Threads that call this function at the same time wait for one import, and attach the same functions.
     """
     with LOADING:
         from ._numpy_api import methods, protocols
@@ -43,13 +45,12 @@ def load() -> None:
 
 
 class LazyMethod:
-    """Stands in for one method of ``Array`` until it is asked for."""
+    """A stand-in for one method of ``Array`` until its first use."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def loaded(self) -> Any:
-        """The real method or property."""
         load()
         return vars(Array)[self.name]
 
@@ -58,20 +59,21 @@ class LazyMethod:
 
 
 class LazyProperty(LazyMethod):
-    """Stands in for one property of ``Array`` until it is read or set."""
+    """A stand-in for one property of ``Array`` until its first read or assignment."""
 
     def __set__(self, x: Array, value: Any) -> None:
         self.loaded().__set__(x, value)
 
 
-def array_ufunc(x: Array, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-    """NumPy's protocol for ufuncs: see ``_numpy_api.protocols``."""
+def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     load()
     return vars(Array)["__array_ufunc__"](x, ufunc, method, *inputs, **options)
 
 
-def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    """NumPy's protocol for its other functions: see ``_numpy_api.protocols``."""
+def array_function(
+    x: Array, function: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:  # fmt: skip
     load()
     return vars(Array)["__array_function__"](x, function, types, args, kwargs)
 
@@ -79,7 +81,7 @@ def array_function(x: Array, function: Any, types: Any, args: Any, kwargs: Any) 
 STAND_INS: dict[str, Any] = {
     **{name: LazyMethod(name) for name in METHODS},
     **{name: LazyProperty(name) for name in PROPERTIES},
-    # Functions: NumPy reads these two on the type to learn that there is a protocol, too.
+    # Functions, since NumPy also reads these two on the type only to learn that there is a protocol.
     "__array_function__": array_function,
     "__array_ufunc__": array_ufunc,
 }

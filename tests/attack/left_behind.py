@@ -30,7 +30,7 @@ def left_behind():
         "interop": (_context.ENTERED.get(), frozenset()),
         "packing": (PACKING.get(), None),
         "device": (implementations.DEVICE.get(), None),
-        "said": (exact.SAID.get(), False),
+        "warned": (exact.WARNED.get(), False),
         "default device": (DEFAULT, BEFORE["device"]),
         "exits": (modes.DEFAULT, ["warn"]),
         "profiler": (sys.getprofile(), None),
@@ -54,7 +54,7 @@ def tidy_up():
     _context.ENTERED.set(frozenset())
     PACKING.set(None)
     implementations.DEVICE.set(None)
-    exact.SAID.set(False)
+    exact.WARNED.set(False)
     DEFAULT[:] = BEFORE["device"]
     modes.DEFAULT[:] = ["warn"]
     sys.setprofile(None)

@@ -41,7 +41,7 @@ REFUSALS = {  # words of a refusal -> the names of functions that may say so, ()
     "not supported between instances of 'list'": ("special.",),
 }
 NO_DERIVATIVES = {
-    "has no derivative by": ("special.",),
+    "has no derivative with respect to": ("special.",),
     "columns alone": ("linalg.svd", "linalg.qr"),
 }
 

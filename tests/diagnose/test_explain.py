@@ -375,14 +375,14 @@ THREAD = (
     "at {0}. Open `with tape.in_this_thread():` there."
 )
 SWAPPED = (
-    f"{NONE}the source {A} was computed of the target {A}, and not the target of the source: they are "
+    f"{NONE}the source {A} was computed from the target {A}, and not the target of the source: they are "
     "swapped. Call tape.gradient(target, sources)."
 )
 REPLACED = (
-    f"{NONE}the target was computed of {A}, as the source {A} was, but not of this source: the name "
+    f"{NONE}the target was computed from {A}, as the source {A} was, but not of this source: the name "
     f"of the "
     "one that was used now stands for another Array (x = x + 1)? Give the Array that the target was "
-    "computed of."
+    "computed from."
 )
 INTEGERS = (
     f"{NONE}the target Array int64() has a dtype without gradient{{}}. Take the gradient of a "

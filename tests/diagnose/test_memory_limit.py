@@ -26,16 +26,11 @@ def test_the_op_that_would_pass_the_limit_raises_before_it_is_passed():
         line = inspect.currentframe().f_lineno - 1
     message = str(caught.value)
     assert message.startswith(
-        "exp: to record it the tape would keep 8.0 kB more than its 16.0 kB, above memory_limit=20000 "
-        f"(20.0 kB) [at {__file__}:{line}]."
+        "exp: wrap a part of the computation in recompute_grad, keep saved data elsewhere with "
+        "diagnose.saved_data, or raise memory_limit=20000 (20.0 kB). To record the op the tape would "
+        f"keep 8.0 kB more than its 16.0 kB [at {__file__}:{line}]"
     )
-    for word in (
-        "recompute_grad",
-        "diagnose.saved_data",
-        "raise the limit",
-        f"by exp at {__file__}:",
-    ):
-        assert word in message
+    assert f"by exp at {__file__}:" in message
     assert tape.summary().total.kept == 16_000
 
 
@@ -143,7 +138,7 @@ def test_the_arguments_of_recompute_grad_count():
         tape.watch(x)
         y = f(x)
         y = f(y)
-        with pytest.raises(MemoryError, match=r"^recompute_grad: to record it"):
+        with pytest.raises(MemoryError, match=r"^recompute_grad: wrap a part"):
             f(y)
     assert tape.summary().total[1:3] == (2, 16_000)
 

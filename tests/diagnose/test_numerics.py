@@ -215,7 +215,7 @@ def test_a_tape_without_checks_records_by_a_lists_append():
 
 # --- nans ---------------------------------------------------------------------------------------------
 NOT_KEPT = (
-    "so an op before it may have made it: GradientTape(check_numerics=True) looks at each op as it "
+    "so an op before it may have made it: GradientTape(check_numerics=True) checks each op as it "
     "runs."
 )
 SAID = [

@@ -2,8 +2,9 @@
 
 ``harmful*``: a part of the gradient is lost, since a value left and came back as a constant.
 ``harmless*``: values leave to be printed, stored, compared, plotted; the gradient is whole.  The authors
-of all but d and h had not seen the analysis; their programs stand as they wrote them.  Those of d were
-written to find what it misses, those of h for files, the environment and processes.
+of all but d, h and j had not seen the analysis; their programs stand as they wrote them.  Those of d
+were written to find what it misses, those of h for files, the environment and processes, those of j for
+the names that the analysis knows.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ ALARMS = {
 }
 MEANT = {"harmless.stop_gradient_factor"}  # which says itself that a part is a constant
 HARMFUL = ("harmful", *[f"harmful_{letter}" for letter in "abcdefghi"])
-HARMLESS = ("harmless", *[f"harmless_{letter}" for letter in "abcdefghi"])
+HARMLESS = ("harmless", *[f"harmless_{letter}" for letter in "abcdefghij"])
 
 
 def programs(modules, text=""):

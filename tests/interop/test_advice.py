@@ -5,6 +5,7 @@ gradient, and inside no message says to enter.
 """
 
 import importlib
+import re
 import sys
 import warnings
 
@@ -44,6 +45,9 @@ CALLS = {  # what is called, and at what
     "gaussian_kde": (lambda x: total(stats.gaussian_kde(x)(0.3)), X),
     "yeojohnson": (lambda x: total(stats.yeojohnson(x)[0]), X),
     "butter": (lambda w: total(signal.butter(2, w)[0]), 0.3),
+    "cheby1": (lambda rp: total(signal.cheby1(3, rp, 0.3)[1]), 0.7),
+    "bilinear": (lambda a: total(signal.bilinear([1.0], a)[1]), X),
+    "lsim": (lambda a: total(signal.lsim(([1.0], a), DATA, PLACES)[1]), X),
     "kaiser": (lambda b: total(signal.windows.kaiser(5, b)), 3.0),
     "savgol_filter": (lambda x: total(signal.savgol_filter(x, 3, 1)), X),
     "cspline1d": (lambda x: total(signal.cspline1d(x)), X),
@@ -74,7 +78,7 @@ CALLS = {  # what is called, and at what
 if tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 18):  # which needs no interop for it
     CALLS["simpson"] = lambda x: total(integrate.simpson(x)), X
 REFUSED = {"schur", "griddata", "dblquad", "odeint", "SGDRegressor"}  # with errors of their own
-UNKNOWN = {"butter", "kaiser", "UnivariateSpline", "splrep", "nnls", "fsolve", "KDTree", "kmeans2",
+UNKNOWN = {"kaiser", "UnivariateSpline", "splrep", "nnls", "fsolve", "KDTree", "kmeans2",
            "legendre_p"}  # fmt: skip
 IN_PART = {"linkage"}  # of what is called inside of it
 ENTER, GIVE = "inside `with arraytape.interop.", "of which arraytape.interop knows no derivative"
@@ -129,6 +133,37 @@ def test_a_gradient_of_ones_own_is_what_the_advice_says():
         found = xp.grad(lambda w: total(f(w)))(xp.asarray(0.3))
     wanted = (butter(0.3 + 1e-5) - butter(0.3 - 1e-5)).sum() / 2e-5
     np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-5)
+
+
+def test_a_method_has_the_name_that_the_users_line_has():
+    assert "Call stats.norm.logpdf inside `with arraytape.interop.scipy():`" in gradient(
+        "norm.logpdf"
+    )
+    assert "Call stats.norm(m).logpdf inside" in gradient("frozen")
+
+
+def test_tables_of_pandas():
+    pandas = pytest.importorskip("pandas")
+    places = pandas.DataFrame({"a": PLACES})
+    scaler = sklearn.preprocessing.MinMaxScaler().set_output(transform="pandas")
+    transformed = {
+        "Pass the Array itself on": lambda x: pandas.DataFrame(x)[0],
+        "scaler.fit_transform return Arrays, by set_output(transform='default')":
+            lambda x: scaler.fit_transform(x[:, None])["x0"] * x,
+    }  # fmt: skip
+    with interop.sklearn():
+        for said, f in transformed.items():
+            with xp.GradientTape() as tape:
+                tape.watch(x := xp.asarray(X))
+                y = total(f(x))
+            with pytest.warns(xp.TapeWarning, match=re.escape(said)):
+                tape.gradient(y, x)
+        scaler.set_output(transform="default")
+        for f in (
+            lambda x: scaler.fit_transform(x[:, None]) * x,
+            lambda x: LINEAR.Ridge().fit(places, x).coef_,
+        ):
+            assert np.any(np.asarray(xp.grad(lambda x, f=f: total(f(x)))(xp.asarray(X))))
 
 
 def test_what_leaves_in_another_package_is_said_of_that(tmp_path, monkeypatch):

@@ -68,6 +68,34 @@ RECURSIVE_OF_VALUES = {  # they branch on values, which has no batched form
 }
 
 
+W, PAIR, POLES = np.asarray(0.3), np.asarray([0.3, 0.5]), np.asarray([1.0, 0.8, 0.3])
+DESIGNS = {  # they branch on values, too
+    "butter": ((W,), lambda w: signal.butter(3, w)),
+    "butter, band": ((PAIR,), lambda w: signal.butter(2, w, "bandpass", output="sos")),
+    "butter, analog": ((W,), lambda w: signal.butter(2, w, analog=True)),
+    "cheby1": ((0.9 + W, W), lambda rp, w: signal.cheby1(2, rp, w)),
+    "cheby2": ((20.0 + W, W), lambda rs, w: signal.cheby2(3, rs, w, "highpass")),
+    "ellip": ((1.0 + W, 20.0 + W), lambda rp, rs: signal.ellip(3, rp, rs, 0.3)),
+    "bessel": ((W,), lambda w: signal.bessel(3, w)),
+    # Q stays away from w0, where the notch is as wide as the band: a pole of the coefficients.
+    "iirnotch": ((W, W), lambda w0, ratio: signal.iirnotch(w0, (3.0 + ratio) * 2.0)),
+    "iircomb": ((3.0 + W,), lambda Q: signal.iircomb(0.25, Q)),
+    "gammatone": ((W,), lambda w: signal.gammatone(w, "iir")[1]),
+    "buttord": ((W,), lambda w: signal.buttord(w, 2 * w, 1.0, 20.0)[1]),
+    "iirdesign": ((W,), lambda w: signal.iirdesign(w, 2 * w, 1.0, 20.0)),
+    "bilinear": ((B, POLES), lambda b, a: signal.bilinear(b, a, 2.0)),
+    "bilinear of other orders": ((B, A), signal.bilinear),
+    "a system's poles": ((POLES,), lambda a: signal.lsim(([1.0], a), LINE, np.arange(40.0))[1]),
+    "a system's zeros": ((B[:2],), lambda b: signal.step((b, POLES), T=np.arange(9.0))[1]),
+}
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_filter_design(name):
+    inputs, f = DESIGNS[name]
+    check(f, *inputs, vmap=False)
+
+
 @pytest.mark.parametrize("name", RECURSIVE)
 def test_recursive_filters(name):
     inputs, f = RECURSIVE[name]

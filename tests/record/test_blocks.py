@@ -165,7 +165,7 @@ def test_numpys_errstate_is_what_it_was_when_its_own_end_is_interrupted(monkeypa
 def test_a_quiet_block_holds_also_where_numpy_gives_its_settings_by_names_alone(monkeypatch):
     before = np.geterr()
     monkeypatch.setattr(blocks, "error_state", np.geterr)
-    monkeypatch.setattr(blocks, "set_error_state", blocks.by_names)
+    monkeypatch.setattr(blocks, "set_error_state", blocks.set_by_names)
     monkeypatch.setattr(blocks, "state_of", dict)
     with blocks.Quiet():
         assert set(np.geterr().values()) == {"ignore"}

@@ -1,1 +1,1 @@
-"""The Array: handles, views, paths, aliasing, memory that foreign code shares, exits."""
+"""The Array: handles, views, paths, aliasing, memory shared with foreign code, untracked conversions."""

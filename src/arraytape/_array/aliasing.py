@@ -5,19 +5,20 @@
     ADD   (plan, new, old, value, path, sign, shape and dtype of value, shape and dtype of root)
     WATCH (plan, seen, watched, shape of root, path to seen, path)
 
-``new`` and ``old`` are the ids of the root's values after and before the write, ``value`` is that of
-what was written.  ``lost`` is None or, for a key that names elements twice, the mask of the writes
-that were overwritten at once.  ``watched`` is the id of what was watched, at the end of ``path``, when
-records of its root were there already: what follows counts for it and what came before does not.  There
-is one such record for each id under which parts of the root were known: its own and those of views.
+``new`` and ``old`` are the ids of the root's values after and before the write; ``value`` is the id of
+the written value.  ``lost`` is None or, for a key that names elements twice, the mask of the elements
+of ``value`` that a later element overwrote.
 
-Records are plain tuples, which the cyclic garbage collector does not track: ``view_record``,
-``put_record``, ``add_record`` and ``watch_record`` make them; ``ViewRecord(*record)`` and
-``write_of(record)`` read them.
+WATCH is recorded when an Array is watched whose root the tape follows already: gradients with respect
+to ``watched``, the value at ``path``, count the ops after the record and none before it.  There is one
+such record for each id that denotes a part of the root: the root's own and those of its views.
+
+Records are plain tuples, because the cyclic garbage collector does not track these.
+``ViewRecord(*record)`` and ``write_of(record)`` give them field names.
 
 For each kind there is a rule (``pull_view``, ``pull_put``, ``pull_add``) and a fast path for the usual
-case on NumPy's data, which leaves any other case to the rule.  The backward pass calls the fast path;
-tests hold the two together.
+case on NumPy's data, which calls the rule in any other case.  The backward pass calls the fast path;
+tests compare the results of both.
 """
 
 from __future__ import annotations
@@ -46,15 +47,13 @@ from .paths import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from .._util.array_types import Index, Namespace, RawArray
     from .array import Array
 
 
 # --- records ------------------------------------------------------------------------------------------
 class ViewRecord(NamedTuple):
-    """A record of a view's value, to read by name."""
+    """The fields of a VIEW record."""
 
     plan: int
     view: int
@@ -64,7 +63,7 @@ class ViewRecord(NamedTuple):
 
 
 class PutRecord(NamedTuple):
-    """A record of ``x[key] = value``, to read by name."""
+    """The fields of a PUT record: ``x[key] = value``."""
 
     plan: int
     new: int
@@ -80,7 +79,7 @@ class PutRecord(NamedTuple):
 
 
 class AddRecord(NamedTuple):
-    """A record of ``x += value`` or ``x -= value``, to read by name."""
+    """The fields of an ADD record: ``x += value`` or, with sign -1, ``x -= value``."""
 
     plan: int
     new: int
@@ -99,67 +98,52 @@ def view_record(view: int, root: int, shape: tuple[int, ...], path: Path) -> Rec
 
 
 class ViewsRead:
-    """The views of each root's value in a growing list of records; of the records no copies are kept.
+    """An index of the recorded views of each root, updated as a list of records grows.
 
-    Each record is read once.  Views of one place along the first axis are found by that place, so that
-    a loop over rows need not compare a row with all others.
+    Each record is read once.  Views are grouped by their position along the root's first axis, so that
+    a loop over rows does not compare each row with all others.
     """
 
     def __init__(self) -> None:
-        self.seen = 0  # records
-        self.found: dict[tuple[int, int | None], dict[int, Path]] = {}
-        self.roots: dict[int, dict[int | None, None]] = {}  # the places of each root's views
+        self.seen = 0  # number of records read so far
+        self.found: dict[tuple[int, int | None], dict[int, Path]] = {}  # by root id and position
+        self.roots: dict[int, dict[int | None, None]] = {}  # positions of each root's views
 
     def read_views(self, records: Sequence[Record]) -> None:
         for record in records[self.seen :]:
             if record[0] == VIEW.number and record[4]:
                 _, view, root, shape, path = record
-                place = place_along_first_axis(path, shape)
-                self.found.setdefault((root, place), {})[view] = path
-                self.roots.setdefault(root, {})[place] = None
+                position = position_along_first_axis(path, shape)
+                self.found.setdefault((root, position), {})[view] = path
+                self.roots.setdefault(root, {})[position] = None
         self.seen = len(records)
 
     def views_beside(self, root: int, path: Path, shape: tuple[int, ...]) -> dict[int, Path]:
         """Return recorded views of ``root`` that may overlap the part at ``path``, with their paths."""
-        place = place_along_first_axis(path, shape)
-        places = self.roots.get(root, {}) if place is None else (place, None)
+        position = position_along_first_axis(path, shape)
+        positions = self.roots.get(root, {}) if position is None else (position, None)
         found: dict[int, Path] = {}
-        for one in places:
+        for one in positions:
             found |= self.found.get((root, one), {})
         return found
 
 
-def place_along_first_axis(path: Path, shape: tuple[int, ...]) -> int | None:
-    """Return the one place along the first axis of a root where a part lies; None if there are more."""
+def position_along_first_axis(path: Path, shape: tuple[int, ...]) -> int | None:
+    """Return the only index of a root's first axis that ``path`` selects; None if it selects several."""
     kind, key = path[0] if path else ("", None)
     part = key[0] if type(key) is tuple and key else key
     if kind is not GETITEM or not shape or not isinstance(part, int | integer | slice):
         return None
-    places = range(shape[0])
+    positions = range(shape[0])
     if not isinstance(part, slice):
-        return places[part]
-    return places[part][0] if len(places[part]) == 1 else None
-
-
-def put_record(
-    *, new: int, old: int, value: int, path: Path, key: Index, shape: tuple[int, ...],
-    dtype: np.dtype[Any], lost: RawArray | None, root_shape: tuple[int, ...], root_dtype: np.dtype[Any],
-) -> Record:  # fmt: skip
-    return (PUT.number, new, old, value, path, key, shape, dtype, lost, root_shape, root_dtype)
-
-
-def add_record(
-    *, new: int, old: int, value: int, path: Path, sign: int, shape: tuple[int, ...],
-    dtype: np.dtype[Any], root_shape: tuple[int, ...], root_dtype: np.dtype[Any],
-) -> Record:  # fmt: skip
-    """Return a record of ``x += value`` or, with sign -1, ``x -= value``: see ``AddRecord``."""
-    return (ADD.number, new, old, value, path, sign, shape, dtype, root_shape, root_dtype)
+        return positions[part]
+    return positions[part][0] if len(positions[part]) == 1 else None
 
 
 def watch_record(
     *, seen: int, watched: int, shape: tuple[int, ...], path_to_seen: Path, path: Path
 ) -> Record:
-    """Return a record of a value that is watched from here on, as ``seen`` has it."""
+    """Return a WATCH record: ``watched`` is the value ``seen``, counted from this record on."""
     return (WATCH.number, seen, watched, shape, path_to_seen, path)
 
 
@@ -169,7 +153,7 @@ def write_of(record: Record) -> PutRecord | AddRecord:
 
 # --- the rules ----------------------------------------------------------------------------------------
 def pull_view(at: Cotangents, record: Record) -> None:
-    """Add the cotangent of a view to its region of the root's."""
+    """Add the cotangent of a view to its region of the root's cotangent."""
     _, view, root, shape, path = record
     g = at.take_cotangent(view)
     if g is None or root not in at.followed:
@@ -178,7 +162,7 @@ def pull_view(at: Cotangents, record: Record) -> None:
     if WHOLE.issuperset(kinds):  # every element of the root: no buffer is needed
         at.lend_contribution(root, unwalked(g, path, shape, at.data))
         return
-    if PICK in kinds:  # from a root that may be the same for all examples
+    if PICK in kinds:  # the root may be shared by all examples of a vmap: sum over them
         zeros = at.data.xp.zeros(shape, dtype=dtype_at_root(path, g.dtype), device=g.device)
         whole = add_through(at.data.widen_buffer(zeros, g), path, g, at.data)
         at.add_contribution(root, at.data.fit_contribution(whole, shape, whole.dtype))
@@ -206,7 +190,7 @@ def pull_put(at: Cotangents, record: Record) -> None:
 
 
 def pull_add(at: Cotangents, record: Record) -> None:
-    """Pass the cotangent to the old root as it is, and its region to the added value."""
+    """Pass the whole cotangent on to the old root, and a copy of its region to the added value."""
     _, new, old, value, path, sign, shape, dtype, _, _ = record
     data, buffer = at.data, at.take_owned(new)
     if buffer is None:
@@ -220,7 +204,7 @@ def pull_add(at: Cotangents, record: Record) -> None:
 
 
 def pull_watch(at: Cotangents, record: Record) -> None:
-    """Add the contributions to ``seen`` so far to what is watched; they stay where they are."""
+    """Add the cotangent of ``seen``, as summed so far, to that of ``watched``; keep that of ``seen``."""
     _, seen, watched, shape, path_to_seen, path = record
     g = at.peek(seen)
     if g is None:
@@ -232,18 +216,19 @@ def pull_watch(at: Cotangents, record: Record) -> None:
     at.add_contribution(watched, at.data.xp.asarray(walk_path(g, path, at.data.xp), copy=True))
 
 
-def region_of(buffer: RawArray, path: Path, key: Any, xp: Namespace) -> Any:
-    """Return ``walk_path(buffer, path)[key]``; for a batched mask in the shape of the masked part."""
+def region_of(buffer: RawArray, path: Path, key: Index | Batched, xp: Namespace) -> Any:
+    """Return ``walk_path(buffer, path)[key]``; for a batched mask, the part with 0 where it is False."""
     part = walk_path(buffer, path, xp)
     if type(key) is Batched and is_mask(key):
-        # One value was written to all that the mask names: the sum over them follows from its shape.
+        # Each example's mask selects another number of elements, so the result keeps the part's shape.
+        # The written value was a scalar: ``fit_contribution`` sums the result to its shape.
         return xp.where(key, part, 0.0)
     return part[key]
 
 
 # --- the fast paths -----------------------------------------------------------------------------------
 def pull_view_in_place(at: Cotangents, record: Record) -> None:
-    """Do the work of ``pull_view`` for a view by one index, or a transposed one."""
+    """Do the work of ``pull_view`` for a path of one step: an index or a permutation."""
     _, view, root, shape, path = record
     g = at.cotangents.get(view)
     if g is None:
@@ -269,7 +254,7 @@ def pull_view_in_place(at: Cotangents, record: Record) -> None:
 
 
 def pull_put_in_place(at: Cotangents, record: Record) -> None:
-    """Do the work of ``pull_put`` for a key that makes a view of the buffer at hand: index it once."""
+    """Do the work of ``pull_put`` where the key makes a view of the root's buffer: index it once."""
     _, new, old, value, path, key, shape, dtype, _, _, _ = record
     buffer = at.take_in_hand(new)
     if buffer is None:
@@ -291,7 +276,7 @@ def pull_put_in_place(at: Cotangents, record: Record) -> None:
 
 
 def pull_add_in_place(at: Cotangents, record: Record) -> None:
-    """Do the work of ``pull_add`` for a part of the buffer at hand, or for the whole root."""
+    """Do the work of ``pull_add`` for the whole root, or for a part of the root's buffer."""
     _, new, old, value, path, sign, shape, dtype, _, _ = record
     if not path:
         g = at.take_cotangent(new)
@@ -303,7 +288,7 @@ def pull_add_in_place(at: Cotangents, record: Record) -> None:
                 part = at.data.fit_contribution(part, shape, dtype)
             (at.lend_contribution if part is g else at.add_contribution)(value, part)
         if old in at.followed:
-            at.lend_contribution(old, g)  # both share one cotangent: nothing is copied
+            at.lend_contribution(old, g)  # value and root share one cotangent: nothing is copied
         return
     buffer = at.take_in_hand(new)
     if buffer is None:

@@ -1,13 +1,14 @@
 """Cuts: ops that no tape recorded, though they took a value that a tape follows or may follow later.
 
-While a tape records, or has ended and was not asked for a gradient, an op without a record leaves a
-``Cut``: at its results, if it took values with ids; else at its operands, which may be watched late, as
-long as the tape follows nothing at all.  Results get ids, so that ops on them are noted, too.  Cuts tell
-why a gradient is None.  Nothing is noted while no tape is awaited.
+Cuts explain why a gradient is None.  They are noted while a tape is awaited: the tape records, or has
+ended and was not yet asked for a gradient.  An op without a record then leaves a ``Cut`` at its
+results, if an operand has an id.  Otherwise the Cut is left at the operands, which may yet be watched,
+as long as the tape follows nothing.  The results get ids, so that ops on them are noted, too.
 
 Noting an op takes several times as long as the op.  So a process may note ``FIRST`` ops at once and
-``RATE`` more each second, about 1% of its time.  Once these are used up no tape is awaited, until one is
-entered after a while.  A mistake in a loop shows in its first rounds.
+``RATE`` more each second, about 1% of its time.  Once this budget is used up, all tapes stop being
+awaited; a tape that is entered later, when the budget has grown, is awaited again.  That suffices for
+loops: a mistake in a loop shows in its first rounds.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ from .._record.stack import AWAITED, UNSTARTED, new_tid
 from .._util.places import NO_NAMES, Place, frame_that_counts
 from .array import IS_VIEW, Array
 
-MANY = 64  # ids in one cut
-FIRST = 1000  # ops that may be noted at once
-RATE = 3000  # ops that may be noted in each second after
-ENOUGH = FIRST / 2  # ops that may be noted, from which on the clock need not be read
-LEAST = 30  # ops that may be noted, where a tape is awaited
+MANY = 64  # the most ids in one cut
+FIRST = 1000  # the budget at the start, and its maximum: ops that may be noted
+RATE = 3000  # ops per second by which the budget grows
+ENOUGH = FIRST / 2  # a budget from which on a tape is awaited without reading the clock
+LEAST = 30  # the least budget with which a tape is awaited
 
 
 class Cut(NamedTuple):
     """An op that no tape recorded.
 
-    time : on the scale of value ids.  name : of the op.  tids : the ids of the values that it took; ()
-    for a cut at an operand, which had no id yet.  code, instruction : the user's line.
+    time : when it ran, on the scale of value ids.  name : the op's name.  tids : ids of its operands'
+    values; () for a Cut at an operand without an id.  code, instruction : the user's source location.
     """
 
     time: int
@@ -48,20 +49,23 @@ class Cut(NamedTuple):
         return str(Place(self.code, self.instruction, 0, NO_NAMES))
 
 
-left = [float(FIRST), monotonic()]  # how many ops may still be noted, as of which time
+left = [
+    float(FIRST),
+    monotonic(),
+]  # the budget, and the time in seconds when it was brought up to date
 
 
 def may_note() -> bool:
-    """Return True if there is time to note what runs from here on."""
+    """Bring the budget up to date and return True if it suffices for a tape to be awaited."""
     now = monotonic()
     left[:] = min(FIRST, left[0] + RATE * (now - left[1])), now
     return left[0] >= LEAST
 
 
 def forget_gone() -> None:
-    """Forget the tapes that nothing refers to any more."""
+    """Stop awaiting tapes that were freed."""
     for awaited in AWAITED, UNSTARTED:
-        for key, reference in awaited.copy().items():  # in one step, beside other threads
+        for key, reference in awaited.copy().items():  # a copy, since other threads change the dict
             if reference() is None:
                 awaited.pop(key, None)
 
@@ -69,7 +73,7 @@ def forget_gone() -> None:
 def note_cut(
     name: str, results: Sequence[Array], tids: Sequence[int], operands: Sequence[Any]
 ) -> None:
-    """Note a Cut at the results of an op without a record, or else at its operands."""
+    """Note a Cut at the results of an op without a record and at its operands without ids."""
     left[0] -= 1
     if left[0] < 0:
         AWAITED.clear()
@@ -91,14 +95,14 @@ def note_cut(
         is_view = x._state & IS_VIEW
         root = x._view.root if is_view else x
         if tid and is_view:
-            taken.append(x._view.seen)  # its own id may be new
+            taken.append(x._view.seen)  # tapes may know the root's id alone: a view's id may be new
         last = cut_of(root)
         if last is not None and last.tids:
             cut = cut if last.code is None else last
             before += last.tids
         elif not tid:
             root._cut = used
-    every = tuple(dict.fromkeys(before + taken))[:MANY]  # those that a tape may follow come first
+    every = tuple(dict.fromkeys(before + taken))[:MANY]  # ids from earlier cuts come first
     for y in results:
         y._cut = cut._replace(tids=every) if every else None
         if every and not y._tid and not y._state & IS_VIEW and y._data.dtype.kind in "fc":
@@ -106,12 +110,6 @@ def note_cut(
 
 
 def cut_of(x: Array) -> Cut | None:
-    """Return the Cut at an Array, or at the root of a view; None where there is none."""
+    """Return the Cut at an Array or, for a view, at its root; None if there is no Cut."""
     root = x._view.root if x._state & IS_VIEW else x
-    try:
-        return SLOT(root)  # type: ignore[no-any-return]
-    except AttributeError:
-        return None
-
-
-SLOT: Any = vars(Array)["_cut"].__get__  # ``getattr`` would ask for names of other libraries
+    return getattr(root, "_cut", None)

@@ -1,9 +1,10 @@
-"""Exits: a followed value that leaves by float(x), np.asarray(x), dlpack... leaves a record.
+"""Records of exits: untracked conversions such as float(x), np.asarray(x) or dlpack of a followed value.
 
     LEFT  (plan, exit, value, how, stack, data)
 
-The record is that of an op without a result, and costs nothing in the backward pass.  From it ``_exits``
-finds out whether such a value may have come back as a constant, and messages name its line.
+A LEFT record is that of an op without a result, and costs nothing in the backward pass.  ``_exits``
+finds out from it whether the converted value may have come back as a constant, and error messages
+name its source location.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
     from .._util.array_types import RawArray
 
 LEFT = Structural("left", lambda at, record: None, lambda at, record: [None])
-# Data that stop_gradient returned, by its address: its numbers are meant to come back as constants.
+# Data that stop_gradient returned, by its address: no exit of it is suspicious.
 STOPPED: WeakValueDictionary[int, Any] = WeakValueDictionary()
-# Not recorded, only noticed with (plan, entries, result): constants entered inside the call that made
-# the result.
+# Handed to ``Recorder.notice`` as (plan, entries, result), never recorded: constants that entered
+# inside the call that made the result.
 ENTERED = Structural("entered", lambda at, record: None, lambda at, record: [None])
 
 
@@ -38,7 +39,7 @@ def followers(x: Array) -> list[Recorder]:
 
 
 def leave_tapes(x: Array, how: str) -> Any:
-    """Return the data of ``x`` for foreign code; recorders that follow ``x`` note the exit."""
+    """Return the data of ``x`` for foreign code; record the exit where a recorder follows ``x``."""
     tid, data = current(x)
     if tid:
         stack = recorders()
@@ -46,20 +47,16 @@ def leave_tapes(x: Array, how: str) -> Any:
             elsewhere((tid,))
         followers = [recorder for recorder in stack if tid in recorder.followed]
         if followers:
-            tell_exit(followers, tid, how_in_numpy(how), data)
+            function = numpys_function()
+            said = f"{how} in NumPy's {function}" if function else how
+            tell_exit(followers, tid, said, data)
     return data
-
-
-def how_in_numpy(how: str) -> str:
-    """Return how a value leaves, with the function of NumPy's in which it does."""
-    function = numpys_function()
-    return f"{how} in NumPy's {function}" if function else how
 
 
 def tell_exit(
     recorders: Sequence[Recorder], tid: int, how: str, data: RawArray | None = None
 ) -> None:
-    """Hand recorders the record of an exit at the running line."""
+    """Hand recorders the record of an exit at the user's current line."""
     frames = [recorder.frames for recorder in recorders]
     pass_on_exit(recorders, tid, how, stack_here(*frames), weakly(data))
 
@@ -75,16 +72,16 @@ def pass_on_exit(
 
 
 def weakly(data: RawArray | None) -> Callable[[], Any]:
-    """Return a weak reference to NumPy's data; for other data a function that returns None."""
+    """Return a weak reference to data of NumPy; for other data, a function that returns None."""
     return ref(data) if isinstance(data, np.ndarray) else lambda: None
 
 
 class LeftRecord(NamedTuple):
-    """A record of an exit, to read by name."""
+    """The fields of a LEFT record."""
 
     plan: int
-    exit: int  # an id of its own: nothing is computed from it
+    exit: int  # a fresh id in the place of a result's
     value: int
-    how: str  # "float()"
+    how: str  # such as "float()"
     stack: Stack
-    data: Callable[[], Any]  # returns the data that left, or None if it was freed
+    data: Callable[[], Any]  # returns the converted data, or None if it was freed

@@ -1,14 +1,14 @@
 """Exports: memory of an Array that NumPy code shares, for as long as that code has it.
 
-The array that ``np.asarray(x)`` returns has an ``Export`` as its base.  Base chains stop at an object
-that is no ndarray, so every view, memoryview and C buffer made of it keeps the Export alive, and the
-Array knows when the last of them is freed.  As long as an Export lives, the Array's memory does not
-move, and records keep a copy of it.  They share one copy until the value changes: else each record
-would copy a constant that a library holds, too, such as the points of a KDTree.
+The array that ``np.asarray(x)`` returns has an ``Export`` as its base.  NumPy's base chains stop at an
+object that is no ndarray, so every view, memoryview and C buffer of that array keeps the Export alive.
+Thus the Array knows when the last of them is freed.  As long as an Export lives, the Array keeps its
+memory, and records keep a copy of it.  Records share one copy until the values change.  Otherwise each
+record would copy, again and again, a constant that a library holds, such as the points of a KDTree.
 
 A recorded value must not change under its id.  When a tape begins to follow a value, its exports are
-revoked: the exported arrays become read-only, and the Array moves on to a copy.  A firm export, which
-was asked for by name (``copy=False``, dlpack), is not revoked: there the user answers for writes.
+revoked: the exported arrays become read-only, and the Array gets a copy.  A firm export, which the user
+asked for by name (``copy=False``, dlpack), is not revoked: there the user answers for writes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Export:
-    """The base of one exported ndarray; data: the Array's own."""
+    """The base of one exported ndarray; ``data`` is the Array's own."""
 
     __slots__ = ("__weakref__", "data", "firm", "handed_out")
 
@@ -43,17 +43,16 @@ class Export:
         return array
 
     def freeze(self) -> None:
-        """Make the exported ndarray read-only; arrays made of it before stay as they are."""
+        """Make the exported ndarray read-only; views made of it before stay writeable."""
         array = self.handed_out()
         if array is not None:
             array.flags.writeable = False
 
 
 class Exports:
-    """The exports of a root.
+    """The live exports of a root.
 
-    last : a weak reference to the copy of its data that records have; until the values change they need
-    no other.
+    last : a weak reference to the copy of the root's data that records share.
     """
 
     __slots__ = ("last", "live")
@@ -67,16 +66,16 @@ class Exports:
         return data
 
     def kept_copy(self, data: np.ndarray[Any, Any]) -> Any:
-        """Return the copy that records have of ``data``; None if there is none, or the values changed.
+        """Return the copy of ``data`` that records share; None if there is none, or the values changed.
 
-        A write by foreign code shows in nothing but the values.
+        All bits are compared, because nothing else tells whether foreign code has written.
         """
         last = self.last()
         return last if last is not None and same_bits(last, data) else None
 
 
 def same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
-    """Return True if two arrays of one layout hold the same bits; False if that needs a copy."""
+    """Return True if two arrays of one layout hold the same bits; False if the test needs a copy."""
     if a.strides != b.strides or not a.size:
         return False
     flat = [x.ravel(order="K") for x in (a, b)]
@@ -87,31 +86,34 @@ def same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 
 
 def is_shared(root: Array) -> bool:
-    """Return True if foreign code may see writes to a root, or write to it."""
+    """Return True if foreign code shares the memory of a root now."""
     state = root._state
     return bool(state & PINNED or (state & EXPORTED and root._exports.live))
 
 
 def is_unwritten(root: Array, data: RawArray) -> bool:
-    """Return True if a root still has this data, or has exported a copy of it to which no code wrote."""
+    """Return True if a root has this data, or exported a copy of it to which no code has written."""
     if root._data is data:
         return True
     return bool(root._state & EXPORTED) and root._exports.kept_copy(root._data) is data
 
 
 def released(root: Array) -> None:
-    """Note that a root's last export is freed: if unwritten, the root takes its old memory again."""
+    """End the state EXPORTED of a root whose last export is freed.
+
+    If no foreign code has written, the root takes the memory of the records' copy: that frees its own.
+    """
     kept = root._exports.kept_copy(root._data)
     if kept is not None:
-        root._state |= KEPT  # first: memory that records share must never be without it
+        root._state |= KEPT  # set first: another thread must not write to memory that records share
         root._data = kept
     root._state &= ~EXPORTED
 
 
 def revoke(root: Array) -> None:
-    """Take the memory of a root from foreign code, since a tape is to follow its value.
+    """End the sharing of a root's memory, because a tape is to follow its value.
 
-    The exported array becomes read-only and keeps the present value; the root moves on to a copy.
+    The exported arrays become read-only and keep the present value; the root gets a copy.
     """
     with MOVING:
         if not root._state & EXPORTED:

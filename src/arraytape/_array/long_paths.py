@@ -1,6 +1,6 @@
-"""Long paths made short: a loop that takes a view of a view, ``x = x[1:]``, must not walk all steps.
+"""Shorter equivalents of long paths, so that the nth ``x = x[1:]`` of a loop does not walk n steps.
 
-Steps are joined where one can do the work of several: keys and permutations, reshapes, broadcasts.
+Adjacent steps are joined where one step can do their work: keys and permutations, reshapes, broadcasts.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from .paths import BROADCAST, GETITEM, PERMUTE, RESHAPE, Path
 if TYPE_CHECKING:
     from .._util.array_types import Index
 
-LONG = 8  # steps; a path of more is made short
-Axis = tuple[int, range] | None  # an axis of the root, the places along it; None: a new one
+LONG = 8  # the most steps of a path that is not shortened
+Axis = tuple[int, range] | None  # an axis of the data and the indices along it; None: a new axis
 
 
 class Box:
-    """A part of data by keys and permutations alone: its places along each axis, and its order of axes.
+    """A part of data that keys and permutations select: its axes in order, and the indices along each.
 
-    axes : those of the part.  fixed : the place along each axis of the data that the part lacks.
+    axes : the part's axes.  fixed : by axis of the data that the part lacks, the index along it.
     """
 
     def __init__(self, shape: tuple[int, ...]) -> None:
@@ -29,7 +29,7 @@ class Box:
         self.fixed: dict[int, int] = {}
 
     def narrow_to(self, key: Index) -> bool:
-        """Narrow the part by a key; return False for a key that a Box cannot express."""
+        """Narrow the part by a key; return False, and change nothing, if a Box cannot express it."""
         found: list[Axis] = []
         fixed = dict(self.fixed)
         left = iter(self.axes)
@@ -38,13 +38,13 @@ class Box:
                 found.append(None)
                 continue
             axis = next(left)
-            places = range(1) if axis is None else axis[1]
+            indices = range(1) if axis is None else axis[1]
             if not isinstance(part, slice):
                 if axis is not None:
-                    fixed[axis[0]] = places[int(part)]
+                    fixed[axis[0]] = indices[int(part)]
             elif axis is not None:
-                found.append((axis[0], places[part]))
-            elif len(places[part]) == 1:
+                found.append((axis[0], indices[part]))
+            elif len(indices[part]) == 1:
                 found.append(None)
             else:
                 return False
@@ -52,7 +52,7 @@ class Box:
         return True
 
     def written_out(self, key: Index) -> list[Any]:
-        """Return the parts of a key, one for each axis, and None for new axes."""
+        """Return the parts of a key without its Ellipsis: one for each axis, and None for new axes."""
         parts = list(key) if type(key) is tuple else [key]
         named = sum(part is not None and part is not Ellipsis for part in parts)
         rest = [slice(None)] * (len(self.axes) - named)
@@ -60,9 +60,9 @@ class Box:
         return [*parts[:at], *rest, *parts[at + 1 :]]
 
     def fold(self, shape: tuple[int, ...]) -> bool:
-        """Reshape the part if that only adds or drops axes of length 1; return False if it does more."""
+        """Reshape the part and return True if the reshape only adds or drops axes of length 1."""
         long = [axis for axis in self.axes if axis is not None and len(axis[1]) != 1]
-        if [len(places) for _, places in long] != [n for n in shape if n != 1]:
+        if [len(indices) for _, indices in long] != [n for n in shape if n != 1]:
             return False
         self.fixed |= {axis[0]: axis[1][0] for axis in self.axes if axis and len(axis[1]) == 1}
         left = iter(long)
@@ -79,9 +79,9 @@ class Box:
         """Return the steps to the part: a key, a permutation and new axes, as far as needed."""
         kept = [axis for axis in self.axes if axis is not None]
         key = [self.fixed.get(i, slice(None)) for i in range(len(self.shape))]
-        for i, places in kept:
-            if places != range(self.shape[i]):
-                key[i] = as_slice(places)
+        for i, indices in kept:
+            if indices != range(self.shape[i]):
+                key[i] = as_slice(indices)
         order = tuple([sorted(kept).index(axis) for axis in kept])
         steps: list[tuple[str, Any]] = []
         if any(part != slice(None) for part in key):
@@ -94,17 +94,20 @@ class Box:
         return tuple(steps)
 
 
-def as_slice(places: range) -> slice:
-    if not places:
+def as_slice(indices: range) -> slice:
+    if not indices:
         return slice(0, 0)
-    return slice(places.start, places.stop if places.stop >= 0 else None, places.step)
+    # A range that counts down to index 0 stops at -1, which a slice takes for the last index.
+    return slice(indices.start, indices.stop if indices.stop >= 0 else None, indices.step)
 
 
 def shortened(path: Path, shape: tuple[int, ...]) -> Path:
-    """Return a path from data of this shape with steps joined where possible, at least one."""
+    """Return a path of one step or more that selects what ``path`` does from data of this shape."""
     done: Path = ()
     box = Box(shape)
-    last: tuple[str, Path, Box] = ("", done, box)  # a reshape or broadcast, and what is before it
+    # The last reshape or broadcast, with the path and the box before it: a second one of the same kind
+    # replaces the first.
+    last: tuple[str, Path, Box] = ("", done, box)
     for i, (kind, argument) in enumerate(path):
         if kind is GETITEM:
             if not box.narrow_to(argument):
@@ -119,6 +122,6 @@ def shortened(path: Path, shape: tuple[int, ...]) -> Path:
             if argument != box.part_shape():
                 last = (kind, done, box)
                 done, box = (*done, *box.steps_to_part(), (kind, argument)), Box(argument)
-        else:  # it changes what an axis means; what follows is seldom long
+        else:  # a diagonal, windows, a part of complex data: a Box cannot express them
             return (*done, *box.steps_to_part(), *path[i:])
     return (*done, *box.steps_to_part()) or ((GETITEM, ...),)

@@ -1,7 +1,7 @@
 """Paths: the steps from a root's data to a view of it, forward and backward.
 
-A path is a tuple of steps ``(kind, argument)``.  The functions below work on raw data and,
-when an outer recorder is active, on Arrays alike; ``xp`` is the namespace of either.
+A path is a tuple of steps ``(kind, argument)``.  The functions below work on raw data and, while an
+outer recorder is active, on Arrays; ``xp`` is the namespace of that data.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 Path = tuple[tuple[str, Any], ...]
 
 GETITEM, PERMUTE, RESHAPE, BROADCAST = "getitem", "permute", "reshape", "broadcast"
-# What raw namespaces have a function for, called f"{kind}_view"; some storages have to copy there.
+# Steps for which raw namespaces have a function f"{kind}_view"; some storages return a copy.
 DIAGONAL = "diagonal"  # of the last two axes; the argument is the offset
 WINDOWS = "windows"  # along an axis, on a new last one; the argument is (negative axis, length)
 REAL, IMAG = "real", "imag"  # of complex data
-PICK = "pick"  # by a key with an index for each example of a vmap: always a copy, cut at each read
-READ_ONLY = "read_only"  # the whole, not to be written to
+PICK = "pick"  # by a key with an index for each example of a vmap: always a copy, made at each read
+READ_ONLY = "read_only"  # all elements, but not writeable
 
-WHOLE = frozenset((PERMUTE, RESHAPE, BROADCAST, READ_ONLY))  # every element of the root lies on it
+WHOLE = frozenset((PERMUTE, RESHAPE, BROADCAST, READ_ONLY))  # steps that keep every element
 MAY_COPY = frozenset((RESHAPE, DIAGONAL, WINDOWS, REAL, IMAG, PICK, READ_ONLY))
 UNWRITABLE = frozenset((BROADCAST, WINDOWS, READ_ONLY))
 
 
 class Place(Protocol):
-    """A target of writes: a storage, for its raw data, or a pass's ``data``."""
+    """The object that writes to data: a storage for its raw data, or the ``data`` of a pass."""
 
     xp: Any
 
@@ -46,7 +46,7 @@ class Place(Protocol):
 
 
 class SummingPlace(Place, Protocol):
-    """A pass's ``data``: contributions are summed and cast to fit their inputs."""
+    """The ``data`` of a pass: it sums and casts contributions so that they fit their inputs."""
 
     def fit_contribution(
         self, part: RawArray, shape: tuple[int, ...], dtype: np.dtype[Any], /
@@ -110,7 +110,7 @@ def broadcast_axes(given: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int,
 
 
 def sum_to(g: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
-    """Sum ``g`` over the axes along which an operand of this shape was broadcast."""
+    """Sum ``g`` over the axes along which an operand of ``shape`` was broadcast."""
     given = g.shape
     if given == shape:
         return g
@@ -126,9 +126,9 @@ def sum_to(g: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
 
 
 def add_through(buffer: RawArray, path: Path, g: RawArray, at: SummingPlace) -> Any:
-    """Return ``buffer`` after ``walk_path(buffer, path) += g``: itself, if it can be written to.
+    """Return ``buffer``, or a copy, after ``walk_path(buffer, path) += g``.
 
-    A step of the path may have to copy: then a write to the copy is written back.
+    Where a step of the path had to copy, the changed copy is written back to what was copied.
     """
     trail = []
     for kind, argument in path:
@@ -146,14 +146,14 @@ def add_through(buffer: RawArray, path: Path, g: RawArray, at: SummingPlace) -> 
         elif kind is WINDOWS:
             buffer = add_windows(whole, argument, buffer, at)
         elif kind is not RESHAPE and type(whole) is ndarray:
-            buffer = whole  # what write_back gives here, without a call
+            buffer = whole  # the result of write_back, without its Python frame
         else:
             buffer = write_back(whole, (kind, argument), buffer, at)
     return buffer
 
 
 def add_windows(whole: RawArray, argument: tuple[int, int], g: RawArray, at: Place) -> Any:
-    """Return ``whole`` after each window's part of g was added there."""
+    """Return ``whole`` after the sum of all windows' parts of g was added to it."""
     axis, length = argument
     count = g.shape[axis - 1]
     for start in range(length):
@@ -163,9 +163,9 @@ def add_windows(whole: RawArray, argument: tuple[int, int], g: RawArray, at: Pla
 
 
 def write_through(buffer: RawArray, path: Path, key: Index, value: RawOperand, at: Place) -> Any:
-    """Return ``buffer`` after ``walk_path(buffer, path)[key] = value``: itself, if it can be written to.
+    """Return ``buffer``, or a copy, after ``walk_path(buffer, path)[key] = value``.
 
-    A reshape in the path may have to copy: then a write to the copy is written back.
+    Where a step of the path had to copy, the changed copy is written back to what was copied.
     """
     trail = []
     for last in path:
@@ -178,20 +178,18 @@ def write_through(buffer: RawArray, path: Path, key: Index, value: RawOperand, a
 
 
 def write_back(buffer: Any, last: tuple[str, Any], part: RawArray, at: Place) -> Any:
-    """Return ``buffer`` after a write to its ``part`` at the end of one writable step."""
+    """Return ``buffer`` after a write to its ``part``, which the step ``last`` leads to."""
     kind, argument = last
     if type(buffer) is ndarray or at.in_place(buffer):
         if kind not in MAY_COPY or at.shares(part, buffer):
-            return buffer
+            return buffer  # the part is a view: the write is in the buffer already
         if kind is RESHAPE:
             buffer[...] = at.xp.reshape(part, buffer.shape)
             return buffer
-    if kind is GETITEM:
+    if kind is GETITEM or kind is PICK:
         return at.put(buffer, argument, part)
     if kind is PERMUTE:
         return at.xp.permute_dims(part, inverse_permutation(argument))
-    if kind is PICK:
-        return at.put(buffer, argument, part)
     if kind is DIAGONAL:
         return at.put(buffer, diagonal_key(part, argument, at.xp), part)
     if kind is REAL:
@@ -207,7 +205,7 @@ def diagonal_key(part: RawArray, offset: int, xp: Namespace) -> tuple[Any, ...]:
 
 
 def dtype_at_root(path: Path, dtype: np.dtype[Any]) -> Any:
-    """Return the dtype of a root's cotangent or tangent whose part at the path's end has this one."""
+    """Return the dtype of a root's cotangent or tangent whose part at ``path`` has ``dtype``."""
     parts = any(kind is REAL or kind is IMAG for kind, _ in path)
     return np.result_type(dtype, np.complex64) if parts else dtype
 
@@ -218,7 +216,7 @@ def inverse_permutation(permutation: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def unwalked(g: RawArray, path: Path, shape: tuple[int, ...], at: Place) -> Any:
-    """Apply the transpose of a path that covers every element of the root: it needs no buffer."""
+    """Apply the transpose of a path of WHOLE steps to g; it needs no buffer of zeros."""
     path = tuple([last for last in path if last[0] is not READ_ONLY])
     shapes = [shape]
     for kind, argument in path:

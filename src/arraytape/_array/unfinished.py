@@ -1,10 +1,10 @@
-"""Writes that did not finish: an error or an interruption came between the data and its record.
+"""Writes that did not finish: an error or an interruption came between the write and its record.
 
     UNFINISHED  (plan, new, old, value, what)
 
-The data may hold the old value, the new one, or a part of each, so no derivative goes through it: the
-root's value gets a new id, and a record without a rule says how it came about.  If the storage refused
-the write, nothing was written, and no such record is needed.
+The data may hold the old value, the new one, or a part of each, so no derivative is right.  The root's
+value gets a new id, and an UNFINISHED record makes a gradient through that id an error.  If the storage
+refused the write, nothing was written, and no such record is needed.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from .views import location
 if TYPE_CHECKING:
     from .._util.array_types import RawArray
 
-# Errors of a key, a shape or a dtype that does not fit: NumPy, and any storage, raises before it writes.
+# Errors of a key, a shape or a dtype that does not fit, which every storage raises before it writes.
 REFUSALS = (IndexError, TypeError, ValueError)
 
 
 class Unfinished:
-    """The item of an UNFINISHED record that says which Array was written to, and where."""
+    """The item of an UNFINISHED record that names the Array and the source location of the write."""
 
     missing = "unfinished write"
 
@@ -35,10 +35,10 @@ class Unfinished:
 
 
 def unfinished(x: Array | None, vtid: int) -> None:
-    """Record a write into x that may have been done in part: no derivative goes through its value.
+    """Record that a write into x may be incomplete, so that a gradient through its value is an error.
 
-    x : None if nothing was written, or all of it was and is recorded.  vtid : the id of the value that
-    was to be written.
+    x : None for a write that was refused or is recorded already: nothing is done.
+    vtid : the id of the value that was to be written.
     """
     if x is None:
         return
@@ -59,7 +59,7 @@ def unfinished(x: Array | None, vtid: int) -> None:
 
 
 def put_in_place(x: Array, data: RawArray, tid: int, state: int) -> None:
-    """Give x other data with its id and state: all of it or, if that is interrupted, nothing."""
+    """Set data, id and state of x; if the steps are interrupted, restore all three."""
     before = x._data, x._tid, x._state
     try:
         x._data, x._tid, x._state = data, tid, state
@@ -70,7 +70,7 @@ def put_in_place(x: Array, data: RawArray, tid: int, state: int) -> None:
         tell_written(x)
 
 
-# Nothing passes: a gradient that needs such a record is refused before.
+# The rule drops the cotangent: a gradient that needs it has raised an error before.
 UNFINISHED = Structural(
     "unfinished write", lambda at, record: at.take_cotangent(record[1]), lambda at, record: [None],
     inputs=slice(2, 4),

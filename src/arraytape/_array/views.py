@@ -1,10 +1,11 @@
 """Views alias as in NumPy: a view's value is always ``path(current value of its root)``.
 
-A view gets an id of its own when it is read: ``_sync`` cuts its data again when the root has moved to
-other memory, and gives its value an id when a tape follows the root's value.  Each write gives the root
-a new id, so ``seen == root._tid`` proves that the view's id still holds.
+A view is brought up to date when it is read, by ``_sync``.  If the root has other memory than before,
+the view's data is derived again from it.  If a tape follows the root's value, the view's value gets an
+id of its own.  Each write gives the root a new id, so ``seen == root._tid`` proves that the view's id
+is valid.
 
-What an event does, by the bits of an Array's state (those of a view's root count for the view):
+Effect of an event by the state bits of an Array (for a view, those of its root):
 
     state     keep (a record takes x's data)      write (x[k] = v, x += y)           export, view
     --------  ----------------------------------  ---------------------------------  -----------------
@@ -19,11 +20,11 @@ What an event does, by the bits of an Array's state (those of a view's root coun
     IS_VIEW   set KEPT on the root; of a part of  make the root exclusive, cut the   by the root's bits
               SMALL size: a private copy          data again, write; set HOT on it
 
-A view by an index that differs for each example of a vmap (``Picked``) has data of its own, cut again at
-each read; what is written to it goes to the root.
+A view by an index that differs for each example of a vmap (``Picked``) has data of its own, derived
+again at each read; writes to it go to the root.
 
-To read changes no bit.  An export sets EXPORTED on the root (``exports`` says when it is cleared); to
-share with a library other than NumPy sets PINNED.  When a tape begins to follow a root that is
+A read changes no bit.  An export sets EXPORTED on the root (``exports`` says when it is cleared);
+sharing memory with a library other than NumPy sets PINNED.  When a tape begins to follow a root that is
 EXPORTED, its exports are revoked.
 """
 
@@ -77,19 +78,19 @@ from .paths import (
 if TYPE_CHECKING:
     from .._util.array_types import Index, RawArray
 
-SMALL = 128  # elements: records keep a part of this size by copy, so that the root is not KEPT
-BASIC = frozenset((int, slice, type(None), type(Ellipsis)))  # a key of these types makes a view
+SMALL = 128  # elements: records copy a part of up to this size, so that the root is not KEPT
+BASIC = frozenset((int, slice, type(None), type(Ellipsis)))  # keys of these types make views
 
 
 def alias(x: Array, kind: str, argument: Any) -> Array | None:
-    """Return the view of ``x`` one step along, or None if that step has to copy the data."""
+    """Return the view of ``x`` that is one step away, or None if the step has to copy the data."""
     if MODES:
         meet(x)
     if type(x) is not Array:
         x = x._snapshot()
     if x._tid < 0:
-        refresh(x)  # not a read of x: the view is read
-    if x._state & SCALAR:  # most views of NumPy's scalars are the scalar, or a new one
+        refresh(x)  # without an id: only a read of the view is recorded
+    if x._state & SCALAR:  # as in NumPy, most views of an immutable scalar are the scalar itself
         if kind is PERMUTE or kind is READ_ONLY or argument == ():
             return x
         if kind is REAL or kind is IMAG:
@@ -146,20 +147,20 @@ def make_view(x: Array, part: RawArray, path: Path, data: RawArray) -> Array:
         about = view._view = type(above)()
         about.root, about.src = above.root, above.src
         about.path = below(above.root, above.path, path)
-        if x._data is not data:  # another thread has brought x up to date since
+        if x._data is not data:  # another thread has derived x's data anew meanwhile
             about.src = None
     about.seen = about.vtid = 0
     return view
 
 
 def below(root: Array, path: Path, more: Path) -> Path:
-    """Return the path from a root to the part at ``more`` of the part at ``path``."""
+    """Return the path from a root that joins ``path`` and ``more``, shortened if it is long."""
     path += more
     return path if len(path) <= LONG else shortened(path, root._data.shape)
 
 
 def make_picked_view(x: Array, part: RawArray, key: Index) -> Array:
-    """Return a view around ``part``, named by a key with an index for each example of a vmap."""
+    """Return a view around ``part``, which a key selects by another index in each example of a vmap."""
     view = make_view(x, part, ((PICK, key),), x._data)
     plain, about = view._view, Picked()
     about.root, about.path, about.seen, about.vtid = plain.root, plain.path, 0, 0
@@ -168,7 +169,7 @@ def make_picked_view(x: Array, part: RawArray, key: Index) -> Array:
 
 
 def is_picked(x: Array) -> bool:
-    """Return True if a view has data of its own: writes go to its root."""
+    """Return True if x is a view with data of its own, so that writes have to go to its root."""
     return bool(x._state & IS_VIEW) and type(x._view) is Picked
 
 
@@ -178,7 +179,7 @@ def location(x: Array) -> tuple[Array, Path]:
 
 
 def refresh(x: Array) -> Any:
-    """Return the data of a view, cut again if its root's has moved."""
+    """Return the data of a view, derived again if its root has other memory than before."""
     view = x._view
     if view.src is not view.root._data:
         with MOVING:
@@ -191,38 +192,42 @@ def refresh(x: Array) -> Any:
 @attach_method(Array, "_sync")
 @in_one_step(MOVING)
 def sync_view(x: Array) -> int:
-    """Bring a view up to date; return the id of its value, 0 if no tape follows it."""
+    """Bring the data and the id of a view up to date; return the id, or 0 if the root's value has none.
+
+    Each recorder that follows the root's value gets a VIEW record for the id, once.
+    """
     view = x._view
     root = view.root
     if view.src is not root._data:
         refresh(x)
-    seen = root._tid
-    if not seen:
+    root_id = root._tid
+    if not root_id:
         return 0
-    if view.seen != seen:
-        name = new_tid()
-        # Where no other thread has named it: from here to the end there is no switch.
-        if view.seen != seen:
-            view.vtid = name
-            view.seen = seen  # last, since it says that the id holds
-    vtid = view.vtid
+    if view.seen != root_id:  # the view's id denotes a part of an earlier value of the root
+        fresh_id = new_tid()
+        # Another thread may have set an id during the call above, hence the second test.  Threads do
+        # not switch between that test and the last assignment, which makes the id valid.
+        if view.seen != root_id:
+            view.vtid = fresh_id
+            view.seen = root_id
+    view_id = view.vtid
     thread, stack = active()
     if thread == get_ident():
         for recorder in stack:
             followed = recorder.followed
-            if seen in followed and vtid not in followed:
-                # view_record(vtid, seen, root._data.shape, view.path), without a Python frame.
-                # Workers of one tape may record it twice: see ``Recording.without_doubles``.
-                recorder.record((VIEW.number, vtid, seen, root._data.shape, view.path))
-                followed.add(vtid)
-    elif OPEN:
-        elsewhere((seen,))
-    return vtid
+            if root_id in followed and view_id not in followed:
+                # As by view_record(), without its Python frame.  Threads that share a tape may record
+                # one view twice: see ``Recording.without_doubles``.
+                recorder.record((VIEW.number, view_id, root_id, root._data.shape, view.path))
+                followed.add(view_id)
+    elif OPEN:  # a thread without a recorder: tell the tapes of other threads that follow the root
+        elsewhere((root_id,))
+    return view_id
 
 
 @attach_method(Array, "_snapshot")
 def snapshot(x: Array) -> Array:
-    """Return x, up to date; of a Variable, whose value may be replaced, an Array of its value."""
+    """Return x, up to date; a Variable, whose value may be replaced, returns an Array of its value."""
     if x._tid < 0:
         x._sync()
     return x
@@ -230,13 +235,13 @@ def snapshot(x: Array) -> Array:
 
 @attach_method(Array, "_current_id")
 def current_id(x: Array) -> int:
-    """Return the id of the value that x holds now; this does not count as a read of x."""
+    """Return the id of the value that x holds now; a Variable does not report this as a read."""
     return current(x)[0]
 
 
 @attach_method(Array, "_ensure_id")
 def ensure_id(x: Array) -> int:
-    """Return the id of the value that x, which is no view, holds; give it one if it has none."""
+    """Return the id of the value that x, which is no view, holds; assign a new id if it has none."""
     if MODES:
         meet(x)
     if not x._tid:
@@ -249,7 +254,7 @@ def ensure_id(x: Array) -> int:
 
 
 def current(x: Array) -> tuple[int, Any]:
-    """Return the id of the value of any Array (0: no tape follows it) and its up-to-date raw data."""
+    """Return the id of an Array's value, 0 if no tape follows it, and its up-to-date raw data."""
     if MODES:
         meet(x)
     tid = x._tid
@@ -259,7 +264,7 @@ def current(x: Array) -> tuple[int, Any]:
 
 
 def peek(x: Array) -> Any:
-    """Return the up-to-date raw data of an Array, which counts as no read of a Variable."""
+    """Return the up-to-date raw data of an Array; a Variable does not report this as a read."""
     if MODES:
         meet(x)
     return refresh(x) if x._state & IS_VIEW else x._data
@@ -287,7 +292,7 @@ def keep_data(x: Array) -> Any:
 
 
 def keep_private(x: Array, root: Array) -> Any:
-    """Return data of ``x`` for a record, where foreign code shares the memory of its root."""
+    """Return data of ``x`` for a record, where foreign code shares or shared the memory of its root."""
     data = x._data
     storage = storage_of(data)
     if root._state & PINNED:
@@ -306,20 +311,20 @@ def keep_private(x: Array, root: Array) -> Any:
 
 
 def private_handle(x: Array) -> Array:
-    """Return another handle on x's value; writing to one leaves the other as it is."""
+    """Return another handle on x's value: a write to either does not change the other."""
     tid, _ = current(x)
     return wrap(keep_data(x), tid, KEPT | x._state & SCALAR)
 
 
 def stable_handle(x: Array) -> Array:
-    """Return ``x``, or a handle on a copy if its memory may yet change: to share data with."""
+    """Return a handle on x's value whose data stays as it is: ``x`` itself, or one on a copy."""
     tid, data = current(x)
     kept = keep_data(x)
     return x if kept is data else wrap(kept, tid, KEPT | x._state & SCALAR)
 
 
 def lay_out_like(y: Array, x: Array) -> Array:
-    """Give a new y the memory layout of x, as NumPy's result has; it decides which parts are views."""
+    """Give a new y the memory layout of x, as NumPy's results have: it decides which parts are views."""
     like = peek(x)
     if type(like) is Batched and type(y._data) is not Batched and 0 not in like.hidden:
         like = like.data[(0,) * len(like.axis_ids)]
@@ -329,13 +334,13 @@ def lay_out_like(y: Array, x: Array) -> Array:
 
 
 def order_of(x: Array) -> str:
-    """Return the order of x in memory, without gaps: "C", "F", "CF" for both, "" for neither."""
+    """Return the contiguous order of x in memory: "C", "F", "CF" for both, "" for neither."""
     data = data_in_layout(x)
     return storage_of(data).order(data)
 
 
 def data_in_layout(x: Array) -> Any:
-    """Return data that lies in memory as x: its own, or the part of a picked view in a loop."""
+    """Return data with the memory layout that NumPy gives x in one example of a vmap."""
     data = peek(x)
     if not x._state & IS_VIEW:
         return data
@@ -349,23 +354,23 @@ def data_in_layout(x: Array) -> Any:
 
 
 def first_of(key: Any) -> Any:
-    """Return a key with 0 in place of each index that differs between examples."""
+    """Return a key with 0 in place of each index that differs between examples of a vmap."""
     if type(key) is tuple:
         return tuple([first_of(part) for part in key])
     return 0 if type(key) is Batched else key
 
 
 def in_order(y: Array, order: str) -> Array:
-    """Return a result in C or F order: y if it lies so and is no view, else a recorded copy.
-
-    order : "C" or "F".
-    """
+    """Return a result in the order "C" or "F": y if it has that order and is no view, else a copy."""
     axes = tuple(range(y.ndim))
     return with_axes_in_memory(y, axes if order == "C" else axes[::-1])
 
 
 def with_axes_in_memory(y: Array, axes: tuple[int, ...]) -> Array:
-    """Return a result whose axes lie in memory in this order, without gaps: y, or a recorded copy."""
+    """Return a contiguous result with its axes in this order in memory: y, or a recorded copy.
+
+    axes : from the largest stride to the smallest.
+    """
     data = peek(y)
     storage = storage_of(data)
     plain = axes == tuple(range(len(axes)))
@@ -383,10 +388,10 @@ def root_of(x: Array) -> Array:
 
 
 def make_exclusive(x: Array) -> Any:
-    """Give, before a write, the root of ``x`` memory that no record shares, and ``x`` its part of it.
+    """Copy the memory of the root of ``x`` before a write if a record shares it; update a view's data.
 
-    Return that memory, or an older one: a write was to the root's memory only if it is still the
-    returned one after the write.
+    Return the root's memory.  If the root has other memory after the write, another thread has copied
+    it meanwhile: see ``settle_write``.
     """
     root = x._view.root if x._state & IS_VIEW else x
     if root._state & KEPT:
@@ -405,10 +410,12 @@ def make_exclusive(x: Array) -> Any:
 
 
 def settle_write(x: Array, key: Index, written: RawArray, memory: RawArray) -> None:
-    """Write ``written[key]``, the changed data of x, to x's present memory if that has moved meanwhile.
+    """Repeat the write of ``written[key]`` if the root of x got other memory during the write.
 
-    If threads write to disjoint parts of one array, a record that one of them makes may have another
-    copy the memory while this one writes to it.  memory : the result of ``make_exclusive``.
+    That happens when threads write to disjoint parts of one array: one thread makes a record, and
+    another copies the memory before its own write, while this thread writes to the old memory.
+
+    written : the data of x to which was written.  memory : the result of ``make_exclusive``.
     """
     with MOVING:
         root, path = location(x)
@@ -418,10 +425,10 @@ def settle_write(x: Array, key: Index, written: RawArray, memory: RawArray) -> N
 
 
 def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
-    """Return NumPy's memory of ``x`` for foreign code; see ``exports``, also for ``firm``.
+    """Return an ndarray on the memory of ``x`` for foreign code; see ``exports``, also for ``firm``.
 
-    No record shares that memory, nor will as long as foreign code has it.  Data that is read-only for
-    its owner is read-only for foreign code, too, so that records may share it.
+    No record shares that memory as long as foreign code has it, unless it is read-only: foreign code
+    cannot write to it then.
     """
     root = root_of(x)
     if not root._data.flags.writeable:
@@ -429,7 +436,7 @@ def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
     with MOVING:
         if not root._state & EXPORTED:
             root._exports = Exports()
-            root._state |= EXPORTED  # from here on records wait, and keep a copy
+            root._state |= EXPORTED  # from here on records wait for MOVING, and take a copy
         before = root._data
         make_exclusive(x)
         if root._data is not before:
@@ -441,7 +448,7 @@ def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
 
 
 def pin(x: Array) -> Any:
-    """Return raw data of ``x`` to share with foreign code: NumPy's is exported, other is pinned."""
+    """Return raw data of ``x`` to share with foreign code: export data of NumPy, pin other data."""
     if type(x._data) is np.ndarray:
         return export(x, firm=True)
     make_exclusive(x)

@@ -1,4 +1,4 @@
-"""custom_gradient and grad_pass_through: functions that say themselves what their gradient is."""
+"""custom_gradient and grad_pass_through: functions that return the rule of their own gradient."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from .._storage.storage import HERE, STORAGES
 from .._tape.hidden_axes import sum_over_surplus, surplus_of, with_hidden_axes
 from .._util import nest
 from .._util.errors import describe, user_line
+from .._util.nest import Nesting
 from .private_handles import Arguments, Form, as_private_array, check_results, display_name
 from .recorded_calls import CUSTOM, FORWARD, Call, Layout, may_record_gradients, publish
 from .recorder import OnCapture, RefuseChanged, Trace, run_hidden
@@ -143,7 +144,11 @@ def call_with_rule(
     on_capture: OnCapture = OnCapture.REFUSE,
     missing: str | None = None,
 ) -> Any:
-    """Call ``f``, which gives ``(y, grad_fn)``, as one record; ``missing``: it has no grad_fn."""
+    """Call ``f``, which returns ``(y, grad_fn)``, and record the call as one record.
+
+    signature_of : the user's function, for the names of arguments in messages.  missing : the name of
+    a function that has no grad_fn.
+    """
     arguments = Arguments(args, keywords)
     keeps_records = may_record_gradients(recorders())
     trace = run_hidden(name, for_each_example(f), arguments.inputs, on_capture, keeps_records)
@@ -165,7 +170,7 @@ def call_with_rule(
 
 
 class UserRule:
-    """A user's ``grad_fn``, whose answers are checked against what they belong to."""
+    """A user's ``grad_fn``, whose results are checked against arguments and Variables."""
 
     def __init__(
         self,
@@ -199,7 +204,7 @@ class UserRule:
         ]
 
     def _answer(self, cotangents: Sequence[Array]) -> tuple[Any, Any]:
-        """Return the results of ``grad_fn`` for the arguments and for the Variables."""
+        """Return the gradients of the arguments and of the Variables that ``grad_fn`` gives."""
         changed = [v for v, data in self.variable_values if v._data is not data]
         refuse = RefuseChanged(self.name, changed)
         with only_recorders(*recorders(), refuse) if changed else HERE:
@@ -212,7 +217,6 @@ class UserRule:
 
 # --- checks -----------------------------------------------------------------------------------------
 def pair_of(name: str, answer: Any) -> tuple[Any, Any]:
-    """``(y, grad_fn)``, or a TypeError that says what was given."""
     if not (isinstance(answer, tuple) and len(answer) == 2 and callable(answer[1])):
         raise TypeError(
             f"{name}: the function must return (y, grad_fn), got {describe(answer)} "
@@ -221,8 +225,8 @@ def pair_of(name: str, answer: Any) -> tuple[Any, Any]:
     return answer
 
 
-def check_same_layouts(name: str, args: tuple[Any, ...], y: Any) -> None:
-    """ValueError unless the results have the shapes and dtypes of the Arrays among the arguments."""
+def check_same_layouts(name: str, args: tuple[Any, ...], y: Nesting) -> None:
+    """Raise ValueError unless results and Array arguments have the same shapes and dtypes."""
     arrays = [x for x in nest.leaves(args) if isinstance(x, Array)]
     inputs, results = (
         [str(Layout(x)) for x in found] for found in (arrays, check_results(name, y))
@@ -235,7 +239,7 @@ def check_same_layouts(name: str, args: tuple[Any, ...], y: Any) -> None:
 
 
 def accepts_variables(name: str, pull: Callable[..., Any], variables: Sequence[Any]) -> bool:
-    """Return True if grad_fn is given ``variables``; TypeError naming them when it cannot be."""
+    """Return True if grad_fn takes ``variables``; raise TypeError if it has to, and does not."""
     parameters: Mapping[str, inspect.Parameter] = {}
     with suppress(TypeError, ValueError):  # a builtin has no signature
         parameters = inspect.signature(pull).parameters
@@ -253,7 +257,6 @@ def accepts_variables(name: str, pull: Callable[..., Any], variables: Sequence[A
 
 
 def split_gradients(name: str, found: Any) -> tuple[Any, Any]:
-    """Gradients of the arguments and of the variables."""
     if not (isinstance(found, tuple | list) and len(found) == 2):
         raise ValueError(
             f"{name}: grad_fn with `variables` must return a pair (gradients of the arguments, "
@@ -262,8 +265,8 @@ def split_gradients(name: str, found: Any) -> tuple[Any, Any]:
     return found[0], found[1]
 
 
-def of_arrays(name: str, found: Any, forms: Sequence[Form]) -> list[Any]:
-    """The gradients of the Arrays among the arguments, for which alone or not they may be given."""
+def of_arrays(name: str, found: Nesting, forms: Sequence[Form]) -> list[Any]:
+    """Return the gradients of the Array arguments, from those for any one of the forms of arguments."""
     errors = []
     for form in forms:
         try:
@@ -281,10 +284,12 @@ def of_arrays(name: str, found: Any, forms: Sequence[Form]) -> list[Any]:
     raise errors[0]
 
 
-def counted_gradients(name: str, found: Any, nesting: Any, count: int, what: str) -> list[Any]:
-    """Return the gradients as a flat list; ValueError with both numbers when there are not as many.
+def counted_gradients(
+    name: str, found: Nesting, nesting: Nesting, count: int, what: str
+) -> list[Any]:
+    """Return the gradients as a flat list; raise ValueError if there are not ``count`` of them.
 
-    nesting : the arguments to which they belong, by which the entries of dicts find their order.
+    nesting : the arguments to which they belong; their dicts give the order of entries.
     """
     if found is None and count != 1:
         return counted_gradients(name, [], nesting, count, what)
@@ -299,7 +304,7 @@ def counted_gradients(name: str, found: Any, nesting: Any, count: int, what: str
 
 
 def fitting_gradient(name: str, part: Any, layout: Layout, whose: str) -> Array | None:
-    """Return a gradient that fits what it belongs to; an error names that."""
+    """Return a gradient as an Array; raise an error that names ``whose`` if it does not fit."""
     if part is None:
         return None
     if not isinstance(part, Array) and type(part) not in STORAGES:
@@ -318,9 +323,9 @@ def fitting_gradient(name: str, part: Any, layout: Layout, whose: str) -> Array 
 def summed_over_examples(
     part: Array | None, layout: Layout, axes: tuple[int, ...], name: str
 ) -> Array | None:
-    """A gradient summed over the examples of a vmap that has ended, where all shared one argument.
+    """Sum a gradient over the examples of a vmap that has ended, if they all shared one argument.
 
-    axes : the hidden axes of the cotangents, which have been summed over any other.
+    axes : the hidden axes of the cotangents, the only ones over which a gradient may be summed.
     """
     if part is None:
         return None
@@ -329,16 +334,17 @@ def summed_over_examples(
             f"{name}: under vmap, grad_fn uses a value of one example that is not among the function's "
             f"arguments [at {user_line()}]; pass it as an argument"
         )
-    return sum_over_surplus(part, layout.shape)
+    summed: Array = sum_over_surplus(part, layout.shape)
+    return summed
 
 
 def for_each_example(
     f: Callable[..., tuple[Any, Any]],
 ) -> Callable[..., tuple[Any, Any]]:
-    """``f``, which gives ``(y, grad_fn)``, with results that under vmap are all of one example.
+    """Return ``f``, which returns ``(y, grad_fn)``, with a result for each example under vmap.
 
-    What is the same for all examples is repeated.  Its cotangent would else be summed over them, and
-    grad_fn would add that to what belongs to a single one.
+    A result that is the same for all examples is repeated.  Otherwise its cotangent would be summed over
+    the examples, and grad_fn would add the sum to the gradient of each one.
     """
 
     def example_function(*args: Any, **keywords: Any) -> tuple[Any, Any]:
@@ -346,24 +352,21 @@ def for_each_example(
         leaves = nest.leaves(y)
         data = [x._data for x in (*nest.leaves(args), *leaves) if isinstance(x, Array)]
         if axis_ids_of(data):
-            wide = [with_hidden_axes(x, *data) if isinstance(x, Array) else x for x in leaves]
-            y = nest.pack_nesting(y, wide)
+            each = [with_hidden_axes(x, *data) if isinstance(x, Array) else x for x in leaves]
+            y = nest.pack_nesting(y, each)
         return y, rule
 
     return example_function
 
 
 def argument_words(f: Callable[..., Any], position: int | str) -> str:
-    """``argument 0 ('x')``: its name, where the function's signature tells."""
+    """Return ``argument 0 ('x')``, or ``argument 0`` if the signature has no name for it."""
     if isinstance(position, str):
         return f"argument {position!r}"
     try:
         parameters = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):  # a builtin
         parameters = []
-    if (
-        position < len(parameters)
-        and parameters[position].kind is not inspect.Parameter.VAR_POSITIONAL
-    ):
-        return f"argument {position} ({parameters[position].name!r})"
-    return f"argument {position}"
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    named = [p.name for p in parameters if p.kind in positional]
+    return f"argument {position}" + (f" ({named[position]!r})" if position < len(named) else "")

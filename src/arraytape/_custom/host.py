@@ -1,4 +1,4 @@
-"""Functions on NumPy arrays, outside arraytape: without a gradient, or with one given by hand."""
+"""Functions of NumPy arrays, outside arraytape: without a gradient, or with a VJP of NumPy arrays."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .._array.exits import leave_tapes
 from .._array.views import current
 from .._storage.storage import storage_of
 from .._util import nest
-from .._util.array_types import RawArray
 from .._util.errors import describe, user_line
+from .._util.nest import Nesting
 from .gradient import call_with_rule
 from .private_handles import display_name
 
 
-def numpy_function(f: Callable[..., Any], inputs: Any) -> Any:
+def numpy_function(f: Callable[..., Any], inputs: Nesting) -> Any:
     """Call a function of NumPy arrays with Arrays; it cuts the gradient.
 
     Parameters
@@ -125,7 +125,7 @@ class HostFunction:
             self.name, host_with_rule, args, {}, signature_of=self.f, missing=missing
         )
 
-    def pull(self, g: RawArray, y: RawArray, args: tuple[Any, ...]) -> Any:
+    def pull(self, g: Nesting, y: Nesting, args: tuple[Any, ...]) -> Any:
         """Return one gradient for each Array among the arguments, as the vjp nests them."""
         if isinstance(self.vjp, HostFunction):
             return self.vjp(g, y, *args)
@@ -148,7 +148,7 @@ class HostFunction:
 
 
 def on_host(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments with NumPy copies in the place of Arrays."""
+    """Return arguments with NumPy copies in the place of Arrays."""
     leaves = [
         np.array(storage_of(leaf._data).host(current(leaf)[1]), copy=True)
         if isinstance(leaf, Array) else leaf
@@ -158,7 +158,7 @@ def on_host(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return packed
 
 
-def returned(name: str, answer: Any, arrays: Sequence[Array]) -> Any:
+def returned(name: str, answer: Nesting, arrays: Sequence[Array]) -> Any:
     """Return a host function's results as Arrays on the device of its first Array argument."""
     leaves = []
     for value in nest.leaves(answer):

@@ -1,8 +1,8 @@
 """Policies of recompute_grad: which results the first run keeps and the second takes.
 
-Both runs see the calls of ops by a mode, and count them for each op.  The first keeps results by op and
-number of call; the second hands them in at the same place, once the operands are seen to have the
-layouts that they had.
+In both runs a mode sees the calls of ops, and counts them for each op.  The first run keeps results by
+op and number of the call.  The second run takes them for the same calls, whose operands must have the
+same shapes and dtypes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PolicyLike = Callable[..., Any] | Iterable[Callable[..., Any]]
 
 
 class ArrayLayout(NamedTuple):
-    """The description of an array that a policy gets."""
+    """The shape and dtype of an array, as a policy gets them."""
 
     shape: tuple[int, ...]
     dtype: Any
@@ -40,14 +40,15 @@ class ArrayLayout(NamedTuple):
 
 
 class Policy:
-    """The ops that a policy is about, and which of their results are kept.
+    """The ops that a policy is about, and the choice of the results to keep.
 
     choose : called with the op's function and layouts of results and operands; None to keep all.
+    ops : None for all ops with a public name.
     """
 
     def __init__(self, policy: PolicyLike) -> None:
         self.choose: Choice | None = None
-        self.ops: frozenset[Op] | None = None  # None: all that there are
+        self.ops: frozenset[Op] | None = None
         if callable(policy) and op_of(policy) is None:
             self.choose = policy
             return
@@ -59,24 +60,24 @@ class Policy:
         self.ops = frozenset(map(checked_op, [policy] if callable(policy) else policy))
 
     def is_about(self, op: Op) -> bool:
-        """Return True if calls of an op count: of no list, those of all ops that have a public name."""
+        """Return True if calls of an op are counted and may be kept."""
         return REGISTRY.data.get(op.name) is op if self.ops is None else op in self.ops
 
     def keeps(self, call: OpCall, answer: Any) -> bool:
-        """Return True if what a call gave is to be kept."""
+        """Return True if the results of a call are to be kept."""
         if self.choose is None:
             return True
         with without_program_modes():
             return bool(self.choose(call.op.public, told(answer), *map(told, call.operands())))
 
 
-def op_of(function: Any) -> Op | None:
-    """Return the op that a public function stands for, if it is one."""
+def op_of(function: Callable[..., Any]) -> Op | None:
+    """Return the op with this public function; None if there is none."""
     return next((op for op in REGISTRY.values() if op.public is function), None)
 
 
-def checked_op(function: Any) -> Op:
-    """Return the op in a policy; ValueError for what is no op, or is composed of others."""
+def checked_op(function: Callable[..., Any]) -> Op:
+    """Return the op of a function; raise ValueError for no op, or one that is composed of others."""
     op = op_of(function)
     if op is not None and op.functions:
         return op
@@ -92,14 +93,14 @@ def checked_op(function: Any) -> Op:
 
 
 def told(value: Any) -> Any:
-    """Return an argument or result of a call, with layouts in the place of arrays."""
+    """Return an argument or result of a call with layouts in the place of arrays."""
     if hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, type):
         return ArrayLayout(tuple(value.shape), value.dtype)
     return tuple(map(told, value)) if isinstance(value, list | tuple) else value
 
 
 def compared(value: Any) -> Any:
-    """Return the part of an argument that has to be the same in both runs."""
+    """Return the part of an argument that must be the same in both runs."""
     value = told(value)
     if type(value) is tuple:
         return tuple(map(compared, value))
@@ -108,9 +109,9 @@ def compared(value: Any) -> Any:
 
 
 class Results:
-    """The results of a call, as data that a later call may hand out again.
+    """The results of a call, as data that a later call returns again.
 
-    The Arrays are marked, so that a write to one copies it first.
+    The Arrays are marked as shared, so that a write copies first.
     """
 
     __slots__ = ("data", "several", "states")
@@ -123,19 +124,19 @@ class Results:
         self.several = None if type(answer) is Array else type(answer)
 
     def raw(self, *_: Any, **__: Any) -> Any:
-        """Return what the op's raw function gave, whatever it is called with."""
+        """Return the kept results, as the op's raw function gave them."""
         if self.several is None:
             return self.data[0]
         return self.several(*self.data) if hasattr(self.several, "_fields") else tuple(self.data)
 
     def mark(self, arrays: Sequence[Array]) -> None:
-        """Give Arrays of this data the state that those of the first call had."""
+        """Give Arrays of this data the state that the Arrays of the first call had."""
         for y, state in zip(arrays, self.states, strict=True):
             y._state |= state
 
 
 def arrays_of_answer(answer: Any) -> Sequence[Array]:
-    """Return the Arrays that an op gave: none where an operator declined, or others answered."""
+    """Return the Arrays that an op returned; none if an operator returned NotImplemented."""
     if type(answer) is Array:
         return (answer,)
     if isinstance(answer, tuple) and all(type(part) is Array for part in answer):
@@ -144,30 +145,41 @@ def arrays_of_answer(answer: Any) -> Sequence[Array]:
 
 
 class Kept(NamedTuple):
-    """The kept part of a call: its arguments as they are compared, and its results."""
+    """A kept call: its arguments in the form in which they are compared, and its results."""
 
     arguments: tuple[Any, ...]
     results: Results
 
 
-class Keeping(ProgramMode):
-    """The first run: the results that a policy wants are kept, by op and number of call."""
+class PolicyMode(ProgramMode):
+    """A mode that answers and counts the calls of ops that a policy is about."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self.calls: Counter[Op] = Counter()
-        self.kept: dict[tuple[Op, int], Kept] = {}
-        self.axes = {*ACTIVE.get()}
 
     def takes(self, op: Op) -> bool:
         return self.policy.is_about(op) and self.is_here()
 
+    def count_call(self, op: Op) -> int:
+        """Return the number of this call of an op, from 1 on."""
+        self.calls[op] += 1
+        return self.calls[op]
+
+
+class Keeping(PolicyMode):
+    """The mode of the first run, which keeps the results that a policy chooses."""
+
+    def __init__(self, policy: Policy) -> None:
+        super().__init__(policy)
+        self.kept: dict[tuple[Op, int], Kept] = {}
+        self.axes = {*ACTIVE.get()}
+
     def answer(self, call: OpCall) -> Any:
-        self.calls[call.op] += 1
-        number = self.calls[call.op]
+        number = self.count_call(call.op)
         answer = call.run()
         arrays = arrays_of_answer(answer)
-        # A vmap inside the function has other hidden axes in the second run.
+        # A vmap inside the function makes other hidden axes in the second run: such results do not stay.
         stays = all(
             type(y._data) is not Batched or self.axes.issuperset(y._data.axis_ids) for y in arrays
         )
@@ -180,22 +192,18 @@ class Keeping(ProgramMode):
         return [wrap(data) for kept in self.kept.values() for data in kept.results.data]
 
 
-class Giving(ProgramMode):
-    """The second run: kept results are handed in where the first run had them.
+class Giving(PolicyMode):
+    """The mode of the second run, which returns kept results in place of computing them.
 
-    name : how messages call the function that runs.
+    name : the name of the function in messages.
     """
 
     def __init__(self, name: str, first: Keeping) -> None:
+        super().__init__(first.policy)
         self.name, self.first = name, first
-        self.calls: Counter[Op] = Counter()
-
-    def takes(self, op: Op) -> bool:
-        return self.first.policy.is_about(op) and self.is_here()
 
     def answer(self, call: OpCall) -> Any:
-        self.calls[call.op] += 1
-        number = self.calls[call.op]
+        number = self.count_call(call.op)
         kept = self.first.kept.get((call.op, number))
         if kept is None:
             return call.run()
@@ -227,12 +235,11 @@ class Giving(ProgramMode):
 
 
 def arguments_of(call: OpCall) -> tuple[Any, ...]:
-    """Return the arguments of a call as the runs compare them."""
+    """Return the arguments of a call in the form in which they are compared."""
     return (*map(compared, call.args), *[(k, compared(v)) for k, v in sorted(call.kwargs.items())])
 
 
 def shown(arguments: Any) -> str:
-    """Arguments in a message."""
     if isinstance(arguments, ArrayLayout):
         return f"{arguments.dtype}{arguments.shape}"
     if isinstance(arguments, tuple):

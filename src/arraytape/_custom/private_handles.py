@@ -1,8 +1,8 @@
-"""What a user's function is called with: private handles on its Arrays; and what it may give."""
+"""The arguments of a user's function, with private handles on Arrays, and checks of its results."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +16,11 @@ from .._storage.storage import STORAGES, admitted, storage_for, storage_of
 from .._util import nest
 from .._util.array_types import RawArray
 from .._util.errors import describe, user_line
+from .._util.nest import Nesting
 
 
 class Inputs(NamedTuple):
-    """The inputs of one run of a function, and the handles on the Arrays in ``args``."""
+    """The arguments of one run of a function, and the handles on the Arrays in ``args``."""
 
     args: tuple[Any, ...]
     keywords: dict[str, Any]
@@ -27,23 +28,26 @@ class Inputs(NamedTuple):
 
 
 class Original(NamedTuple):
-    """The data of an Array when the function was given it, to see whether it was written to."""
+    """An Array in an argument, with its data and value id at the call, which a write would change.
+
+    owner : the position or keyword of the argument.
+    """
 
     array: Array
-    data: Any
+    data: RawArray
     tid: int
-    owner: int | str  # the position or keyword of the argument that it is in
+    owner: int | str
 
     def is_written(self) -> bool:
-        renamed = self.tid and self.array._tid != self.tid  # an unnamed one may get an id inside
+        renamed = self.tid and self.array._tid != self.tid  # one without an id may get one inside
         return bool(renamed) or not is_unwritten(self.array, self.data)
 
 
 class Form(NamedTuple):
-    """Arguments for which gradients may be given.
+    """A choice of leaves of the positional arguments for which gradients may be given.
 
-    nesting : the nestings of the positional arguments that hold any, with nothing but these.
-    kinds : of each, whether it is an "array", a "number", whose gradient is dropped, or an "other".
+    nesting : the arguments with nothing but these leaves.  kinds : for each leaf "array", "number",
+    whose gradient is dropped, or "other", whose gradient must be None.
     """
 
     nesting: Any
@@ -53,13 +57,13 @@ class Form(NamedTuple):
 class Arguments:
     """The arguments of a call: private handles on the Arrays in them, and the rest as it is.
 
-    Raw arrays of a known storage become Arrays in the positional arguments, and are copied in the
-    others.
+    Raw arrays of a known storage become Arrays in positional arguments, and are copied in keyword
+    arguments.
 
     inputs
-        What the function is given.
+        The arguments for the function.
     owners
-        In which positional argument each of ``inputs.arrays`` is.
+        For each of ``inputs.arrays``, the position of the argument that has it.
     """
 
     def __init__(self, args: tuple[Any, ...], keywords: dict[str, Any] | None = None) -> None:
@@ -71,7 +75,7 @@ class Arguments:
         if AWAITED:
             note_use([leaves[i] for i in self._places], arrays)
         private = {name: private_copy(value) for name, value in (keywords or {}).items()}
-        # Without the caller's Arrays: a call that is kept must keep no other handle on them.
+        # Without the caller's Arrays, so that a call that is kept refers to no other handle on them.
         self._leaves = replaced(leaves, self._places, [None] * len(arrays))
         self.inputs = Inputs(nest.pack_nesting(args, self._filled(arrays)), private, arrays)
 
@@ -99,7 +103,7 @@ class Arguments:
         return [original.owner for original in self._originals if original.is_written()]
 
     def forms(self) -> list[Form]:
-        """Return the inputs for which gradients may be given: Arrays alone, or numbers, too."""
+        """Return the forms of gradients: for Arrays alone, for numbers, too, or for all leaves."""
         arrays = set(self._places)
         numbers = {i for i, leaf in enumerate(self._leaves) if is_number(leaf)} - arrays
         forms: list[Form] = []
@@ -129,7 +133,7 @@ def replaced(leaves: Sequence[Any], places: Sequence[int], values: Sequence[Any]
 
 # --- private handles and copies -----------------------------------------------------------------------
 def note_use(given: Sequence[Any], private: Sequence[Array]) -> None:
-    """Leave a Cut at Arrays without ids that a function is given, and at their private handles."""
+    """Set a Cut at Array arguments without ids, and the same at their private handles."""
     pairs = [(x, y) for x, y in zip(given, private, strict=True) if isinstance(x, Array)]
     note_cut("a call", (), [handle._tid for _, handle in pairs], [x for x, _ in pairs])
     for x, handle in pairs:
@@ -147,8 +151,8 @@ def as_private_array(x: RawArray) -> Array:
     )
 
 
-def private_copy(value: Any) -> Any:
-    """Return a keyword argument that no write from outside changes; a Variable in it stays itself."""
+def private_copy(value: Nesting) -> Nesting:
+    """Return a keyword argument, with handles and copies that no write elsewhere changes."""
     leaves = nest.leaves(value)
     private = [private_leaf(leaf) for leaf in leaves]
     alike = all(a is b for a, b in zip(leaves, private, strict=True))
@@ -156,7 +160,6 @@ def private_copy(value: Any) -> Any:
 
 
 def private_leaf(leaf: Any) -> Any:
-    """A leaf of a keyword argument: a handle on an Array, a copy of raw data, the rest as it is."""
     if type(leaf) is Array:
         return private_handle(leaf)
     if isinstance(leaf, Array) or not is_array_leaf(leaf):
@@ -165,7 +168,7 @@ def private_leaf(leaf: Any) -> Any:
 
 
 def is_array_leaf(leaf: Any) -> bool:
-    """Return True if an argument is an Array, or numbers in a storage's own data."""
+    """Return True if an argument is an Array, or raw data of numbers or booleans."""
     if isinstance(leaf, Array):
         return True
     kind = getattr(getattr(leaf, "dtype", None), "kind", "")
@@ -180,15 +183,15 @@ def is_number(leaf: Any) -> bool:
 
 
 # --- functions and their results ----------------------------------------------------------------------
-def display_name(f: Any) -> str:
+def display_name(f: Callable[..., Any]) -> str:
     """Return a function's name for messages; raise TypeError for what cannot be called."""
     if not callable(f):
         raise TypeError(f"a function is needed, got {describe(f)} [at {user_line()}]")
     return str(getattr(f, "__name__", type(f).__name__))
 
 
-def check_results(name: str, y: RawArray) -> list[Array]:
-    """Return the leaves of what a function gave, which must be Arrays."""
+def check_results(name: str, y: Nesting) -> list[Array]:
+    """Return the leaves of a function's result; raise TypeError for a leaf that is no Array."""
     leaves = nest.leaves(y)
     for leaf in leaves:
         if not isinstance(leaf, Array):

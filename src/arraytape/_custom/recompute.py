@@ -1,11 +1,11 @@
-"""recompute_grad: keep a function's inputs only, and run it again in the backward pass."""
+"""recompute_grad: keep only the inputs of a function, and run it again in the backward pass."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -24,6 +24,11 @@ from .policies import Giving, Keeping, Policy, PolicyLike
 from .private_handles import Arguments, check_results, display_name
 from .recorded_calls import Call, CallRecord, needs_care, publish
 from .recorder import FunctionRecorder, OnCapture, Trace, run_hidden
+
+if TYPE_CHECKING:
+    from .._tape.backward import BackwardPass
+    from .._tape.forward import ForwardPass
+    from ..variable import Variable
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -45,9 +50,9 @@ def recompute_grad(f: Any = None, policy: PolicyLike | None = None) -> Any:
     Parameters
     ----------
     f : Callable
-        Gives an Array or a nesting of Arrays, the same ones each time it is given the same ones
-        (so no random numbers unless they are among its arguments).  Without it, the decorator for
-        this policy: ``@recompute_grad(policy=[xp.matmul])``.
+        Gives an Array or a nesting of Arrays, the same ones for the same arguments: random numbers
+        have to be among the arguments.  Without f, the decorator for this policy:
+        ``@recompute_grad(policy=[xp.matmul])``.
     policy : collection of ops | Callable | None, default: None
         Whose results a tape keeps, too, so that the second run takes them and does not compute them:
         ops, such as ``[xp.matmul, xp.linalg.solve]``, of which every result is kept; or a function
@@ -64,10 +69,10 @@ def recompute_grad(f: Any = None, policy: PolicyLike | None = None) -> Any:
     Raises
     ------
     RuntimeError
-        In the backward pass: when f gives other values the second time (on the host, of large results
-        at 4,096 elements), or other shapes, when an op whose results
-        were kept runs another number of times or on operands of other shapes, or when a Variable or
-        a watched Array from outside, which f uses, was written to since.
+        In the backward pass: when f gives other shapes or values the second time; values are compared
+        on the host, those of large results at 96 elements.  When an op whose results were kept runs
+        another number of times, or on operands of other shapes.  When a Variable or a watched Array
+        from outside, which f uses, was written to since.
     TypeError
         When f cannot be called; when the policy is neither a collection nor a function.
     ValueError
@@ -115,9 +120,7 @@ def recompute_grad(f: Any = None, policy: PolicyLike | None = None) -> Any:
         if not recorders():
             y: Any = f(*arguments.inputs.args, **arguments.inputs.keywords)
             own = [private_handle(x) if isinstance(x, Array) else x for x in nest.leaves(y)]
-            return nest.pack_nesting(
-                y, own
-            )  # as when it is recorded, where results are the caller's own
+            return nest.pack_nesting(y, own)  # handles of the caller's own, as of a recorded call
         first = None if wanted is None else Keeping(wanted)
         with seen_by(first):
             trace = run_hidden(
@@ -133,12 +136,12 @@ def recompute_grad(f: Any = None, policy: PolicyLike | None = None) -> Any:
 
 
 def seen_by(mode: Mode | None) -> AbstractContextManager[Any]:
-    """Return a block within which the mode of a policy, if there is one, sees the calls of ops."""
+    """Return a block within which the mode of a policy, if any, sees the calls of ops."""
     return nullcontext() if mode is None else pushed(mode)
 
 
 class RecomputedCall(Call):
-    """A call that keeps its function and arguments, to run again, and what a policy kept."""
+    """A call that keeps its function and arguments, to run again, and the results that a policy kept."""
 
     def __init__(
         self,
@@ -155,16 +158,16 @@ class RecomputedCall(Call):
         self.captures, self.variable_values = tuple(first.captures), first.variable_values
         self.state = tuple(first.assigned_variables)
         self.cusped, self.careful = first.cusped, self.careful or first.careful
-        self.looked_at = [some_elements(x) for x in trace.leaves]
+        self.samples = [some_elements(x) for x in trace.leaves]
 
     def recompute(
         self, tids: Sequence[int], check: bool = True
     ) -> tuple[FunctionRecorder, list[int]]:
-        """Run the function again, inside the recorders at hand, on inputs with the ids ``tids``.
+        """Run the function again, inside the recorders here, on inputs with the ids ``tids``.
 
-        Returns the recorder of this run, and the ids of its results there (0: constants).  Raises
-        RuntimeError when it is not the same run as the first; with ``check``, LookupError when an op
-        without a rule lies in between.
+        Return the recorder of this run, and the ids of its results there (0: constants).  Raise
+        RuntimeError if this run differs from the first; with ``check``, LookupError if an op without a
+        rule lies between inputs and results.
         """
         inputs = self.arguments.again()
         giving = None if self.keeping is None else Giving(self.name, self.keeping)
@@ -172,7 +175,7 @@ class RecomputedCall(Call):
             self.name, tids, first_values=self.variable_values,
             program_modes=() if giving is None else (giving,),
         )  # fmt: skip
-        replay = active(REPLAY)  # vmaps around it may have ended
+        replay = active(REPLAY)  # vmaps around the first run may have ended
         seen = only_recorders(*recorders(), recorder)
         with seen_by(giving), seen, replay, held_again(self.state):
             y = self.run_inside(self.function, *inputs.args, **inputs.keywords)
@@ -192,7 +195,7 @@ class RecomputedCall(Call):
     def _check_values(
         self, recorder: FunctionRecorder, tids: Sequence[int], results: Sequence[int]
     ) -> None:
-        """Raise RuntimeError if Variables or captured Arrays that matter hold other values by now."""
+        """Raise RuntimeError if Variables that matter, or captured Arrays, hold other values now."""
         for variable in recorder.changed_variables:
             if variable._current_id() in tids or matters(variable, recorder.records, results):
                 raise RuntimeError(
@@ -219,7 +222,7 @@ class RecomputedCall(Call):
 
     def _check_results(self, leaves: Sequence[Array]) -> None:
         """Raise RuntimeError if the results hold other values than those of the first run."""
-        for known, leaf in zip(self.looked_at, leaves, strict=True):
+        for known, leaf in zip(self.samples, leaves, strict=True):
             found = some_elements(leaf)
             if known is None or found is None:
                 continue
@@ -233,14 +236,14 @@ class RecomputedCall(Call):
                 )
 
 
-MOST = 96  # elements of a result, spread evenly, that a second run must give again
+MOST = 96  # elements of a result, spread evenly, that are compared between the runs
 SAME = (
-    1e-4  # relative: the order of a sum may differ from run to run, random numbers differ by more
+    1e-4  # relative: orders of sums may differ between runs by less, random numbers differ by more
 )
 
 
 def some_elements(x: Array) -> Any:
-    """Return some elements of an Array on the host as a copy, all of a small one; None elsewhere."""
+    """Return a copy of at most ``MOST`` elements of an Array on the host; None on another device."""
     data = x._data
     if type(data) is not np.ndarray or data.dtype.kind not in "fcbiu":
         return None
@@ -248,17 +251,17 @@ def some_elements(x: Array) -> Any:
     return flat[:: -(-flat.size // MOST) or 1].copy()
 
 
-def largest_size(x: Any) -> float:
-    """Return the largest finite absolute value, 0 where there is none."""
+def largest_size(x: np.ndarray[Any, Any]) -> float:
+    """Return the largest finite absolute value; 0 without finite elements."""
     sizes = np.abs(x[np.isfinite(x)])
     return float(sizes.max()) if sizes.size else 0.0
 
 
 @contextmanager
-def held_again(state: Sequence[tuple[Any, Any]]) -> Iterator[None]:
-    """Within it Variables hold what they held before a function assigned to them; then what they do now.
+def held_again(state: Sequence[tuple[Variable, Any]]) -> Iterator[None]:
+    """Return a block in which Variables hold the data that they held before a function assigned to them.
 
-    So a second run draws the random numbers of the first, and moves no running mean on.
+    So a second run draws the same random numbers as the first, and updates no running mean twice.
     """
     now = [(variable, variable._data) for variable, _ in state]
     try:
@@ -270,57 +273,49 @@ def held_again(state: Sequence[tuple[Any, Any]]) -> Iterator[None]:
             variable._data = data
 
 
-def matters(variable: Any, records: Sequence[Record], results: Sequence[int]) -> bool:
-    """Return True if what a function gave may depend on a Variable, by what it recorded."""
+def matters(variable: Variable, records: Sequence[Record], results: Sequence[int]) -> bool:
+    """Return True if results of a function may depend on a Variable, as its records show."""
     made = ids_made_of(records, [variable._current_id()])
     left = any(PLANS[r[0]] is LEFT and not made.isdisjoint(results_of(r)) for r in records)
     return left or len(made) == 1 or not made.isdisjoint(results)
 
 
 # --- backward and forward -----------------------------------------------------------------------------
-def pull_recomputed(at: Any, record: Record) -> None:
-    """RECOMPUTED: the function runs again, and its records take the place of this one."""
+def pull_recomputed(pass_: BackwardPass, record: Record) -> None:
+    """Run the function again, and pass cotangents back through its records in place of this one."""
     _, outs, tids, call = CallRecord(*record)
-    passes = at.passes()
+    passes = pass_.passes()
     held = [[one.take_cotangent(out) for out in outs] for one in passes]
     if all(g is None for g in held[0]):
         return
     recorder, inner = call.recompute(tids)
-    followed = at.followed
+    followed = pass_.followed
     for one, cotangents in zip(passes, held, strict=True):
         one.followed = Either(followed, recorder.followed)
         for g, tid in zip(cotangents, inner, strict=True):
             if g is not None and tid:
                 one.lend_contribution(tid, g)
     try:
-        backward(at, recorder.records, recorder.careful)
+        backward(pass_, recorder.records, recorder.careful)
     finally:
         for one in passes:
             one.followed = followed
 
 
-def push_recomputed(at: Any, record: Record) -> list[Array | None]:
-    """RECOMPUTED: the function runs again, and its records take the place of this one."""
+def push_recomputed(pass_: ForwardPass, record: Record) -> list[Array | None]:
     _, outs, tids, call = CallRecord(*record)
     recorder, inner = call.recompute(tids, check=False)
-    found: list[Array | None] = at.rerun(outs, recorder.records, inner)
-    return found
+    return pass_.rerun(outs, recorder.records, inner)
 
 
 class Either:
-    """The union of several collections, without a copy of them."""
+    """The union of several containers, without a copy of them."""
 
-    def __init__(self, *parts: Any) -> None:
+    def __init__(self, *parts: Container[int]) -> None:
         self.parts = parts
 
     def __contains__(self, item: object) -> bool:
         return any(item in part for part in self.parts)
-
-    def __iter__(self) -> Iterator[Any]:
-        return (item for part in self.parts for item in part)
-
-    def __len__(self) -> int:
-        return sum(len(part) for part in self.parts)
 
 
 RECOMPUTED = Structural(

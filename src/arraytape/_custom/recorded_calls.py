@@ -1,18 +1,18 @@
-"""Calls of the user's own functions as records: what is kept, and how they go back.
+"""Calls of the user's own functions as records: what is kept, and how cotangents pass back.
 
-A call becomes one record, which ``CallRecord`` reads.  Those of ``CUSTOM`` go back by the user's
-``grad_fn``.
+A call becomes one record, which ``CallRecord`` reads.  The user's ``grad_fn`` passes cotangents back
+through a record of ``CUSTOM``.
 
-``grad_fn`` may use what the function computed on the way.  An outer tape must know where that came
-from, or the second derivative would be wrong in silence: the call keeps the function's own records
-(``history``) where an outer recorder may ask, and tells them just before ``grad_fn`` runs.
+``grad_fn`` may use values that the function computed.  Without records of these values a second
+derivative would be wrong in silence.  So a call keeps the function's own records (``history``) if a
+gradient may be recorded, and hands them to the recorders just before ``grad_fn`` runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._array.array import KEPT, SCALAR, Array, wrap
 from .._array.cuts import cut_of, note_cut
@@ -26,6 +26,10 @@ from .._tape.missing_rules import missing_rule_error
 from .._util import nest
 from .recorder import FunctionRecorder, Trace
 
+if TYPE_CHECKING:
+    from .._tape.backward import BackwardPass
+    from .._tape.forward import ForwardPass
+
 
 # --- records --------------------------------------------------------------------------------------
 class CallRecord(NamedTuple):
@@ -34,11 +38,10 @@ class CallRecord(NamedTuple):
     plan: int
     outs: tuple[int, ...]  # value ids of the results
     tids: tuple[int, ...]  # of the inputs, 0 for what no recorder follows
-    call: Any  # a Call, or of its kind
+    call: Any  # a Call or one of its subclasses
 
 
 def call_record(plan: Structural, outs: Sequence[int], tids: Sequence[int], call: Call) -> Record:
-    """Return the record of a call, a plain tuple as all records."""
     return plan.number, tuple(outs), tuple(tids), call
 
 
@@ -51,13 +54,12 @@ class SameValue(NamedTuple):
 
 
 def same_value(new: int, known: int) -> Record:
-    """Return the record that says that two ids are those of one value."""
     return SAME.number, new, known
 
 
-# --- what goes into the record of a call ------------------------------------------------------------
+# --- the kept part of the record of a call ------------------------------------------------------------
 class Layout:
-    """Shape, dtype and place of a value, without the value."""
+    """The shape, dtype, storage and device of a value, without the value."""
 
     __slots__ = ("device", "dtype", "shape", "storage")
 
@@ -77,21 +79,23 @@ class Layout:
 
 
 class Call:
-    """One call of a user's function: what its record keeps.
+    """One call of a user's function: the kept part of its record.
 
     Parameters
     ----------
     name
-        How messages call the function.
+        The name of the function in messages.
     trace
-        The run of the function; the call keeps the layouts of its results, and no other part of it.
+        The run of the function, of which the call keeps the layouts of the results alone.
     pull
         Takes one cotangent Array for each result, gives one contribution (or None) for each input.
-        None where there is no rule: ``missing`` then names what lacks one.
+        None without a rule.
+    missing
+        The name of the function if it has no rule.
     """
 
     cusped = False
-    kept_arrays: Sequence[Array] = ()  # what it is known to keep
+    kept_arrays: Sequence[Array] = ()  # the arrays that it keeps, as far as they are known
 
     def __init__(
         self,
@@ -101,12 +105,12 @@ class Call:
         missing: str | None = None,
     ) -> None:
         self.name, self.pull, self.missing = name, pull, missing
-        # Tangents of the results from those of the inputs, where the rule knows how.
+        # Returns tangents of the results from those of the inputs, if the rule has a forward mode.
         self.forward: Callable[..., Any] | None = getattr(pull, FORWARD, None)
         self.results = [Layout(y) for y in trace.leaves]
         self.careful = needs_care((*trace.arrays, *trace.leaves))
         self.history: list[tuple[Record, Plan | Structural | None]] = []
-        self.told = new_tid()  # followed by the recorders that were told the history
+        self.told = new_tid()  # an id that the recorders follow which have the history
         self.surroundings = [note() for note in CARRIED]
 
     def remember_records(
@@ -114,23 +118,21 @@ class Call:
     ) -> None:
         """Keep the function's own records.
 
-        inner : the ids inside the function of its results, which ``outs`` names outside; 0 for a
-        result that is one of the inputs.
+        inner : the ids of the results inside the function; 0 for a result that is one of the inputs.
+        outs : their ids outside.
         """
         self.history = [(r, recorder.noticed.get(i)) for i, r in enumerate(recorder.records)]
-        # A result has an id inside and one outside.  Last, so that the way back starts with it.
+        # Last, since a backward pass starts at the end: it goes from the outer id to the inner one.
         self.history += [
             (same_value(new, known), None) for new, known in zip(inner, outs, strict=True) if new
         ]
 
     def tell_history(self) -> None:
-        """Tell the recorders at hand what the function computed: they then follow what its rule uses."""
+        """Give the function's records to recorders, which then follow the values that its rule uses."""
         for recorder in recorders():
             if self.told in recorder.followed:
                 continue
-            with active(
-                REPLAY
-            ):  # a forward pass computes with the function's vmaps, which have ended
+            with active(REPLAY):  # the vmaps of the function have ended
                 self._tell(recorder)
 
     def _tell(self, recorder: Recorder) -> None:
@@ -144,10 +146,12 @@ class Call:
         if any(
             tid in recorder.followed for record, _ in self.history for tid in results_of(record)
         ):
-            recorder.followed.add(self.told)  # last, since it says that nothing is left to tell
+            recorder.followed.add(
+                self.told
+            )  # last: after an interruption the history is told again
 
     def gradients(self, cotangents: Sequence[Array | None]) -> list[Array | None]:
-        """Return a contribution to each input."""
+        """Return a contribution, or None, to each input."""
         if self.pull is None:
             raise missing_rule_error(self.name)
         self.tell_history()
@@ -157,7 +161,7 @@ class Call:
         return found
 
     def run_inside(self, function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
-        """Call a function inside the contexts, such as those of interop, that the call was made in."""
+        """Call a function inside the contexts, such as those of interop, in which the call was made."""
         with ExitStack() as stack:
             for enter in self.surroundings:
                 stack.enter_context(enter())
@@ -165,7 +169,7 @@ class Call:
 
 
 def needs_care(arrays: Sequence[Array]) -> bool:
-    """Return True if the backward pass must look out: complex data, or data in several places."""
+    """Return True if arrays are complex, or lie in several storages or on several devices."""
     return (
         any(is_complex(x) for x in arrays)
         or len({(type(x._data), str(x.device)) for x in arrays}) > 1
@@ -176,16 +180,19 @@ def needs_care(arrays: Sequence[Array]) -> bool:
 def publish(
     trace: Trace, plan: Structural, make_call: Callable[[], Call], with_exits: bool = False
 ) -> Any:
-    """Record the results of a hidden run as one record in the recorders that follow its inputs.
+    """Record a hidden run as one record in the recorders that follow its inputs; return its results.
 
-    make_call : called only if there are such recorders.  with_exits : tell them where values left, too.
+    make_call : called only if there are such recorders.  with_exits : True to tell them also of exits.
     """
     keeps_records = trace.recorder.keeps_records
     inner = trace.name_results() if keeps_records else []
     tids = trace.input_ids()
     followers = followers_of(tids)
     outs = [new_tid() if followers else 0 for _ in trace.leaves]
-    results = [result_handle(leaf, out) for leaf, out in zip(trace.leaves, outs, strict=True)]
+    results = [
+        wrap(keep_data(y), out, KEPT | (y._state & SCALAR))
+        for y, out in zip(trace.leaves, outs, strict=True)
+    ]
     if AWAITED and not followers:
         cuts = [cut for x in trace.arrays if (cut := cut_of(x)) is not None]
         of_views = [tid for cut in cuts for tid in cut.tids]
@@ -198,7 +205,7 @@ def publish(
             )
         if with_exits:
             tell_exits(trace.recorder, tids, followers)
-        # What is watched later only is a constant of this call, as of any op.
+        # An input that is watched only later is a constant of this call, as of any op.
         known = [tid if any(tid in r.followed for r in followers) else 0 for tid in tids]
         hand_over(plan, call_record(plan, outs, known, call), followers)
         if with_exits and outs and trace.recorder.journal is not None:
@@ -208,7 +215,10 @@ def publish(
 
 
 def followers_of(tids: Sequence[int]) -> list[Recorder]:
-    """The recorders at hand that follow one of these values; those elsewhere are told of a use."""
+    """Return the recorders here that follow one of these values.
+
+    Without a recorder here, those of other threads are notified that the values are used.
+    """
     stack = recorders()
     if OPEN and not stack:
         elsewhere(tids)
@@ -216,20 +226,14 @@ def followers_of(tids: Sequence[int]) -> list[Recorder]:
 
 
 def may_record_gradients(stack: Sequence[Recorder]) -> bool:
-    """Return True if one of these recorders may record a gradient that goes through a call.
+    """Return True if one of these recorders may record a gradient through a call.
 
     A single one-shot tape does not: it stops before it computes its one gradient.
     """
     return bool(stack) and not (len(stack) == 1 and stack[0].one_shot)
 
 
-def result_handle(y: Array, out: int) -> Array:
-    """Return the caller's handle of a result, under the id that recorders know."""
-    return wrap(keep_data(y), out, KEPT | (y._state & SCALAR))
-
-
 def hand_over(plan: Structural, record: Record, followers: Sequence[Recorder]) -> None:
-    """Hand the record of a call to the recorders that follow its inputs."""
     call = CallRecord(*record).call
     for recorder in followers:
         recorder.record(record)
@@ -241,7 +245,7 @@ def hand_over(plan: Structural, record: Record, followers: Sequence[Recorder]) -
 def tell_exits(
     inside: FunctionRecorder, tids: Sequence[int], followers: Sequence[Recorder]
 ) -> None:
-    """Tell recorders that values made of a function's inputs left in it: an exit of each input."""
+    """Tell recorders of exits of values inside a function, as exits of each input."""
     if not inside.exits:
         return
     inputs = {tid for tid in tids if inside.followed.made_of_inputs(tid)}
@@ -251,39 +255,33 @@ def tell_exits(
 
 
 # --- backward -------------------------------------------------------------------------------------
-def pull_custom(at: Any, record: Record) -> None:
-    """CUSTOM: by the user's rule, which works on Arrays."""
+def pull_custom(pass_: BackwardPass, record: Record) -> None:
     _, outs, tids, call = CallRecord(*record)
-    at.pull_users_rule(outs, tids, call.gradients)
+    pass_.pull_users_rule(outs, tids, call.gradients)
 
 
-def pull_same(at: Any, record: Record) -> None:
-    """SAME: another id for a value."""
+def pull_same(pass_: BackwardPass, record: Record) -> None:
     _, new, known = SameValue(*record)
-    g = at.take_cotangent(new)
+    g = pass_.take_cotangent(new)
     if g is not None:
-        at.lend_contribution(known, g)
+        pass_.lend_contribution(known, g)
 
 
-def push_custom(at: Any, record: Record) -> list[Array | None]:
-    """CUSTOM: the rule's own forward mode where it has one, or the transpose of the user's rule."""
+def push_custom(pass_: ForwardPass, record: Record) -> list[Array | None]:
+    """Return tangents from the rule's own forward mode if it has one, else by transposing the rule."""
     _, outs, tids, call = CallRecord(*record)
     if call.forward is not None:
         call.tell_history()
         tangents: list[Array | None] = call.run_inside(
-            call.forward, [at.tangent(tid) for tid in tids]
+            call.forward, [pass_.tangent(tid) for tid in tids]
         )
         return tangents
     g = [y.zeros() for y in call.results]
-    found: list[Array | None] = at.push_users_rule(
-        outs, g, lambda: zip(tids, call.gradients(g), strict=True)
-    )
-    return found
+    return pass_.push_users_rule(outs, g, lambda: zip(tids, call.gradients(g), strict=True))
 
 
-def push_same(at: Any, record: Record) -> list[Array | None]:
-    """SAME: another id for a value."""
-    return [at.tangent(SameValue(*record).known)]
+def push_same(pass_: ForwardPass, record: Record) -> list[Array | None]:
+    return [pass_.tangent(SameValue(*record).known)]
 
 
 FORWARD = "__arraytape_forward__"  # the attribute of a rule that is its forward mode

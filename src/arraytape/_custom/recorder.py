@@ -1,15 +1,15 @@
 """Capturing a user's function: outer recorders suspended, one private recorder active.
 
-What a function with a gradient of its own does is hidden from the tapes around it.  They must still
-learn on which watched values the result depends, and what was computed on the way where ``grad_fn``
-may use it: that is what the private recorder is for.
+The tapes around a function with a gradient of its own do not see what it computes.  They must still
+learn on which watched values the result depends, and which values ``grad_fn`` may use.  The private
+recorder finds both.
 """
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,7 +35,13 @@ from .._tape.missing_rules import missing_rule
 from .._util import nest
 from .._util.array_types import RawArray
 from .._util.errors import user_line
+from .._util.nest import Nesting
 from .private_handles import Inputs, check_results
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ..variable import Variable
 
 
 class OnCapture(enum.Enum):
@@ -49,8 +55,9 @@ class OnCapture(enum.Enum):
 class FollowedIds(set[int]):
     """The value ids that a private recorder follows.
 
-    In the set are those made of the function's inputs.  Those that hidden recorders follow are
-    contained, too, so that the ops on captured values are handed to the private recorder.
+    The elements of the set are the ids of values computed from the function's inputs.  ``in`` also
+    finds the ids that hidden recorders follow, so that the private recorder gets the ops on captured
+    values.
     """
 
     def __init__(self, tids: Sequence[int], hidden: Sequence[Recorder]) -> None:
@@ -66,7 +73,7 @@ class FollowedIds(set[int]):
         return False
 
     def is_captured(self, tid: int) -> bool:
-        """Return True if a hidden recorder follows a value that is not made of the inputs."""
+        """Return True if a hidden recorder follows a value that was not computed from the inputs."""
         return not self.made_of_inputs(tid) and self.followed_outside(tid)
 
     def __contains__(self, tid: Any) -> bool:
@@ -82,36 +89,36 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
     Parameters
     ----------
     name
-        How messages call the function.
+        The name of the function in messages.
     tids
         The ids of the inputs to follow; 0 for none.
     hidden
         The recorders that are suspended meanwhile.
     on_capture
-        What to do about watched Arrays that are not among the arguments.
+        The reaction to watched Arrays that are not among the arguments.
     keeps_records
-        Whether ``records`` are kept, or only what is learned from them.
+        True to keep ``records``; the other attributes are set in any case.
     first_values
-        In a second run, the Variables that the first one read, with the data that they held.
+        In a second run, the Variables that the first run read, with the data that they held.
     program_modes
-        The modes that look at this run, besides those of the suspended recorders.
+        The modes that see this run, besides those of the suspended recorders.
 
     Attributes
     ----------
     captures
         The ids of captured values, with ``OnCapture.COLLECT``.
     used
-        The ids that went into some record or result.
+        The ids of the inputs of records, and of results.
     exits
-        The records of where values made of the inputs left.
+        The records of exits of values that were computed from the inputs.
     variables
         The trainable Variables that the function reads.
     variable_values
         All Variables that it reads, with the data that they held.
     assigned_variables
-        The Variables that the function assigns to, with the data that they held before.
+        The Variables to which the function assigns, with the data that they held before.
     changed_variables
-        Those that hold other values than in the first run.
+        The Variables that hold other values than in the first run.
     noticed
         The plans of notable records, by place in ``records``.
     """
@@ -146,16 +153,16 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
         self.changed_variables: list[Any] = []
         self.cusped = self.careful = self.has_missing_rules = False
 
-    def accessed(self, variable: Any, /) -> None:
-        """Collect a Variable that the function reads, and follow it where it counts as an input."""
+    def accessed(self, variable: Variable, /) -> None:
+        """Collect a Variable that the function reads; follow a trainable or changed one."""
         if any(variable is other for other, _ in self.variable_values):
             return
         data = variable._data
         self.variable_values.append((variable, data))
-        # What this run itself assigned is made anew: elsewhere than on the host nobody may compare it.
+        # Data that this run assigned is new: ``same_values`` compares it on the host alone.
         own = any(variable is other for other, _ in self.assigned_variables)
-        looked_at = not own or type(data) is np.ndarray
-        changed = looked_at and any(
+        comparable = not own or type(data) is np.ndarray
+        changed = comparable and any(
             variable is other and not same_values(data, first) for other, first in self.first_values
         )
         if changed:
@@ -165,8 +172,8 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
         if changed or variable._trainable:
             self.followed.add(variable._current_id())
 
-    def assigned(self, variable: Any, value: Any, /) -> None:
-        """Remember what a Variable held before the function assigned to it, here or in calls within."""
+    def assigned(self, variable: Variable, value: RawArray | npt.ArrayLike, /) -> None:
+        """Store the data that a Variable held before the first assignment in the function."""
         if not any(variable is other for other, _ in self.assigned_variables):
             self.assigned_variables.append((variable, variable._data))
         for recorder in self.followed.hidden:
@@ -174,7 +181,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
                 recorder.assigned(variable, value)
 
     def record(self, record: Record) -> None:
-        """Take one record: refuse or collect what is captured, and keep what the rest tells."""
+        """Refuse or collect captured inputs, note exits and cusps, and keep the record if asked for."""
         plan, tids = PLANS[record[0]], inputs_of(record)
         if plan is LEFT and not self.followed.made_of_inputs(tids[0]):
             self._pass_on(record)
@@ -194,12 +201,12 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
         else:
             if self.journal is not None:
                 self.journal.note(record, len(self.records), depth=2)
-            self.cusped = self.cusped or may_have_cusp(plan, record)
+            self.cusped = self.cusped or has_cusp(plan, record)
         if self.keeps_records:
             self.records.append(record)
 
     def captured(self, tid: int, where: str) -> None:
-        """Refuse, collect or pass over a value from outside that a hidden recorder follows."""
+        """Refuse, collect or ignore a value from outside that a hidden recorder follows."""
         if self.on_capture is OnCapture.REFUSE:
             raise ValueError(
                 f"{self.name}: the function uses a watched Array that is not among its positional "
@@ -211,7 +218,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
             self.followed.add(tid)
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """Remember that the last record is notable, and why."""
+        """Note that the last record is notable, and its plan."""
         if plan is LEFT:
             return
         if missing_rule(plan, record) is not None:
@@ -222,16 +229,16 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
             self.noticed[len(self.records) - 1] = plan
 
     def _pass_on(self, record: Record) -> None:
-        """An exit of a captured value, or an unfinished write, is as if the function were not there."""
+        """Give a record to the hidden recorders that follow its inputs."""
         for recorder in self.followed.hidden:
             if any(tid in recorder.followed for tid in inputs_of(record)):
                 tell(recorder, record)
                 recorder.notice(PLANS[record[0]], record)
 
     def result_ids(self, leaves: Sequence[Array]) -> list[int]:
-        """Return the value ids of results, 0 for what does not depend on the inputs.
+        """Return the value ids of results, 0 for a result that does not depend on the inputs.
 
-        To be called while this recorder is active, since a view's value is recorded when read.
+        To be called while this recorder is active, since a read of a view's value is recorded.
         """
         tids = [current(leaf)[0] for leaf in leaves]
         for tid in tids:
@@ -241,18 +248,11 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
         return [tid if self.followed.made_of_inputs(tid) else 0 for tid in tids]
 
 
-def may_have_cusp(plan: Plan | Structural, record: Record) -> bool:
-    """Return True if the slope of a record may be finite where its curvature is not."""
-    if isinstance(plan, Plan):
-        return has_cusp(plan, record)
-    return bool(getattr(record[-1], "cusped", False))
-
-
 def same_values(data: Any, other: Any) -> bool:
-    """Return True if a Variable holds what it held.
+    """Return True if a Variable holds the values that it held.
 
-    Only NumPy's values are compared: elsewhere a look would synchronise, so only the same data are
-    the same there.
+    Only NumPy's values are compared: elsewhere a comparison would wait for the device, and data are the
+    same only if they are one object.
     """
     both = type(data) is type(other) is np.ndarray
     return data is other or (
@@ -262,12 +262,12 @@ def same_values(data: Any, other: Any) -> bool:
 
 # --- running a function -------------------------------------------------------------------------------
 class Trace:
-    """The record of a hidden run of a user's function: what it was given, did and gave.
+    """A hidden run of a user's function: arguments, recorder and results.
 
     arrays, tids
         The Arrays in its positional arguments, and the ids of the values that they held before.
     y, rule
-        What the function gave: a nesting of Arrays, and its ``grad_fn`` or None.
+        The results: a nesting of Arrays, and the ``grad_fn`` or None.
     leaves
         The Arrays in ``y``.
     """
@@ -277,7 +277,7 @@ class Trace:
         recorder: FunctionRecorder,
         arrays: list[Array],
         tids: list[int],
-        y: RawArray,
+        y: Nesting,
         rule: Any,
     ) -> None:
         self.recorder, self.arrays, self.tids = recorder, arrays, tids
@@ -286,13 +286,13 @@ class Trace:
     def input_ids(self) -> list[int]:
         """Return the value ids of arguments, captures and trainable Variables.
 
-        The Variables are read for it where the function is called, so that tapes may watch them.
+        This reads the Variables among the recorders of the caller, so that its tapes watch them.
         """
         variables = [current(variable)[0] for variable in self.recorder.variables]
         return [*self.tids, *self.recorder.captures, *variables]
 
     def name_results(self) -> list[int]:
-        """Return the value ids of the results inside the function, where each result gets one."""
+        """Return the value ids of the results inside the function; give a result without one an id."""
         with only_recorders(self.recorder):
             return [ensured_id(leaf) for leaf in self.leaves]
 
@@ -305,7 +305,7 @@ def run_hidden(
     keeps_records: bool,
     program_modes: Sequence[Mode] = (),
 ) -> Trace:
-    """Run a function that gives ``(y, rule)``, outer recorders suspended, a private one active."""
+    """Run a function that returns ``(y, rule)`` with a private recorder in place of all others."""
     hidden = recorders()
     tids = [x._tid for x in inputs.arrays]
     followed = [tid for tid in tids if any(tid in recorder.followed for recorder in hidden)]
@@ -319,19 +319,18 @@ def run_hidden(
 
 
 def ensured_id(leaf: Array) -> int:
-    """Return the id of the value that an Array holds, given one if it has none."""
+    """Return the id of an Array's value; give the value an id if it has none."""
     root_of(leaf)._ensure_id()
     return current(leaf)[0]
 
 
 class RefuseChanged(Bystander):
-    """Stands on the stack while ``grad_fn`` runs, and refuses reads of Variables assigned since."""
+    """A recorder that refuses reads of changed Variables while ``grad_fn`` runs."""
 
-    def __init__(self, name: str, variables: Sequence[Any]) -> None:
+    def __init__(self, name: str, variables: Sequence[Variable]) -> None:
         self.name, self.variables = name, variables
 
-    def accessed(self, x: Any, /) -> None:
-        """Raise if the Variable was assigned to since the function read it."""
+    def accessed(self, x: Variable, /) -> None:
         if any(x is variable for variable in self.variables):
             raise RuntimeError(
                 f"{self.name}: grad_fn reads the Variable {x.name!r}, which was assigned to since the "

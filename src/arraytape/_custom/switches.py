@@ -1,6 +1,6 @@
-"""Find out where a function compares one of its arguments with what recorders follow.
+"""Find the lines where a function compares one of its arguments with values that recorders follow.
 
-What such a comparison decides jumps where the two are equal, and no derivative knows of the place.
+Where the two are equal, a result that depends on the comparison jumps, and no derivative shows that.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from .._util.errors import user_line
 
 
 class Comparisons(BaseRecorder, SeesCalls, ProgramMode):
-    """A recorder that follows what comes of one Array, and sees where it is compared.
+    """A recorder that follows values computed from one Array, and sees where they are compared.
 
-    lines : by what, the line of the first comparison with a value that another recorder follows.
+    lines : by op, the line of the first comparison with a value that another recorder follows.
     """
 
     def __init__(self, x: Array) -> None:
@@ -30,7 +30,7 @@ class Comparisons(BaseRecorder, SeesCalls, ProgramMode):
         self.lines: dict[str, str] = {}
 
     def record(self, record: Record) -> None:
-        """Pass over it: the ids of what comes of x are all that is asked for."""
+        pass  # only ``followed`` is needed
 
     def takes(self, op: Op) -> bool:
         return op.jumps and self.is_here()
@@ -45,7 +45,7 @@ class Comparisons(BaseRecorder, SeesCalls, ProgramMode):
 
 
 def called_and_compared(f: Callable[..., Any], x: Array, *rest: Any) -> tuple[Any, dict[str, str]]:
-    """Return f(x, *rest), and where f compares what comes of x with what recorders around it follow."""
+    """Return f(x, *rest), and by op the lines of comparisons of x with values that recorders follow."""
     seen = Comparisons(x)
     with pushed(seen), entered(seen):
         return f(x, *rest), seen.lines

@@ -2,17 +2,17 @@
 
 The life of one call, in the order in which the source has it:
 
-0. While a thread has modes (``_record.mode_stack``), those of this thread see the call, or answer it.
-1. Each operand is read: of an Array the value id ``t_x`` and the data ``d_x``; of anything else what
-   ``operands.coerce`` makes of it.
-2. Operands that lie in different types of data are brought to one, ``kind``.
-3. The raw function of that type computes the result.
+0. If any thread has modes (``_record.mode_stack``), those of this thread see the call, or answer it.
+1. Each operand is read: for an Array the value id ``t_x`` and the data ``d_x``; ``operands.coerce``
+   makes both of anything else.
+2. Operands of different types of data are converted to one, ``kind``.
+3. The raw function for that type computes the result.
 4. The result becomes an Array: ``answer``.
-5. When an operand has a value id, the recorders of this thread that follow it get a record: a tuple of
-   the plan's number, the value ids and what the rules ask for.
+5. If an operand has a value id, the recorders of this thread that follow the operand get a record: a
+   tuple of the plan's number, the value ids and the values that the rules ask for.
 
-The function costs one Python frame above the raw call, also when a tape records it.
-After its first call ``print(arraytape.exp.__source__)`` shows what was compiled.
+The function adds one Python frame to the raw call, also when a tape records it.
+After its first call ``print(arraytape.exp.__source__)`` shows the source.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ from .source import Source
 
 
 def public_module(op: Op) -> str:
-    """Return the module in which an op is public: arraytape.linalg of ``linalg.svd``."""
+    """Return the module in which an op is public: ``arraytape.linalg`` for linalg.svd."""
     return ".".join(["arraytape", *op.name.split(".")[:-1]])
 
 
@@ -72,25 +72,26 @@ def compile_function(
     convert: bool = True, name: str | None = None, given: dict[type, Any] | None = None,
     into: Callable[..., Any] | None = None,
 ) -> Callable[..., Any]:  # fmt: skip
-    """Return the public function of ``op`` (or an operator's method), with a real signature.
+    """Return the public function of an op, or the method of an operator, with a real signature.
 
-    ``raw`` names the storage's function when it differs from the op's name, ``given`` has it by type
-    of data when it is no storage's; ``convert`` makes Python scalars 0-d data once, where NumPy would
-    convert them in forward and backward pass.  ``into`` runs calls with NumPy's
-    ``out=`` and ``where=``, which the signature does not show.
+    operator : True for a method that returns NotImplemented for operands that it does not take.  raw :
+    the name of the storage's function if it is not the op's.  given : the raw functions by type of
+    data, in place of a storage's.  convert : True to make Python scalars 0-d data once, where NumPy
+    would convert them in the forward and the backward pass.  into : runs calls with NumPy's ``out=`` and
+    ``where=``, which the signature does not have.
     """
     name = name or op.name.rpartition(".")[2]
     scope: dict[str, Any] = {"__builtins__": OP_BUILTINS}
 
     def build() -> None:
-        # Compiling is put off until the op is used: importing all of them would take 100 ms.
+        # An op is compiled when it is first called: at the import, all of them would take 100 ms.
         ufunc, condition = NUMPY.ufunc(raw or op.name) if given is None else (None, "")
         functions = RawFunctions(raw or op.name) if given is None else given
-        scope.update(what_it_uses(op), RAW=functions, UFUNC=ufunc)
+        scope.update(globals_of(op), RAW=functions, UFUNC=ufunc)
         scope.update(defaults_of(signature))
         if given is None:
             scope.update(NO_REGISTRY, call_again=call_again)
-        else:  # a user's own function: its warnings have a line, and it is not run twice
+        else:  # a user's function: its warnings have lines of their own, and it may not run twice
             scope["call_again"] = fail
         scope["into"] = into
         form = Form(op, signature, operator, convert, condition, into is not None)
@@ -113,58 +114,51 @@ def compile_function(
     return function
 
 
-def what_it_uses(op: Op) -> dict[str, Any]:
-    """Return the globals of a compiled function, but for those that say what it computes with."""
-    the_op = {"NAME": op.name, "INPUTS": op.inputs, "alone": op.alone}
-    hidden = {
-        "ABSENT": ABSENT,
-        "refuse": refuse,
-        "check_dtype": check_dtype,
-        "unwrap_option": unwrap_option,
-    }
-    modes = {"ask_modes": ask_modes, "GO_ON": GO_ON}
-    operands = {
-        "Array": Array, "CONSTANT": CONSTANT, "accepted": accepted, "coerce": coerce,
-        "coerce_all": coerce_all, "coerce_list": coerce_list, "coerce_or_none": coerce_or_none,
-        "promote": promote,
-    }  # fmt: skip
-    scalars = {
-        "SCALARS": CACHED, "scalar": cached_scalar, "asarray": np.asarray, "ndarray": np.ndarray,
-        "overflowing": overflowing,
-        "FLOAT32": np.dtype("float32"), "FLOAT64": np.dtype("float64"),
-    }  # fmt: skip
-    results = {
-        "STORAGES": STORAGES, "SCALAR": SCALAR, "as_data": as_data, "wrap_all": wrap_all,
-    }  # fmt: skip
-    recording = {
-        "active": active, "get_ident": get_ident, "OPEN": OPEN, "elsewhere": elsewhere,
-        "AWAITED": AWAITED, "UNSTARTED": UNSTARTED, "note_cut": note_cut,
-        "new_tid": new_tid, "assign_ids": assign_ids, "keep": keep_data, "is_complex": is_complex,
-        "saving": saving, "shape_of": shape_of, "dtype_of": dtype_of,
-        "PLANS": op.plans, "WIDES": op.wides,
-    }  # fmt: skip
-    scope = the_op | hidden | modes | operands | scalars | results | recording
+# The globals that all compiled functions have.
+COMMON: dict[str, Any] = {
+    # hidden parameters, options and modes
+    "ABSENT": ABSENT, "refuse": refuse, "check_dtype": check_dtype, "unwrap_option": unwrap_option,
+    "ask_modes": ask_modes, "GO_ON": GO_ON,
+    # operands
+    "Array": Array, "CONSTANT": CONSTANT, "accepted": accepted, "coerce": coerce,
+    "coerce_all": coerce_all, "coerce_list": coerce_list, "coerce_or_none": coerce_or_none,
+    "promote": promote, "SCALARS": CACHED, "scalar": cached_scalar, "asarray": np.asarray,
+    "ndarray": np.ndarray, "overflowing": overflowing,
+    "FLOAT32": np.dtype("float32"), "FLOAT64": np.dtype("float64"),
+    # results
+    "STORAGES": STORAGES, "SCALAR": SCALAR, "as_data": as_data, "wrap_all": wrap_all,
+    # recording
+    "active": active, "get_ident": get_ident, "OPEN": OPEN, "elsewhere": elsewhere,
+    "AWAITED": AWAITED, "UNSTARTED": UNSTARTED, "note_cut": note_cut, "new_tid": new_tid,
+    "assign_ids": assign_ids, "keep": keep_data, "is_complex": is_complex, "saving": saving,
+    "shape_of": shape_of, "dtype_of": dtype_of,
+}  # fmt: skip
+
+
+def globals_of(op: Op) -> dict[str, Any]:
+    """Return the globals of a compiled function other than raw functions and defaults."""
+    scope = COMMON | {"NAME": op.name, "INPUTS": op.inputs, "alone": op.alone}
+    scope |= {"PLANS": op.plans, "WIDES": op.wides}
     scope |= {f"SAVE_{saved}": function for saved, function in op.saves.items()}
     scope |= {f"PLAN{subset}": plan.number for subset, plan in enumerate(op.plans)}
     return scope | {f"WIDE{subset}": plan.number for subset, plan in enumerate(op.wides)}
 
 
-FEW = 3  # inputs: for so many the record of each subset is written out
+FEW = 3  # the most inputs for which the record of each subset is written out
 
 
 class Form(NamedTuple):
-    """The properties that decide the source of a compiled function."""
+    """The properties on which the source of a compiled function depends."""
 
     op: Op
     signature: inspect.Signature
-    operator: bool = False  # whether it answers NotImplemented to what it does not take
-    convert: bool = True  # whether Python scalars become 0-d data
-    condition: str = ""  # when NumPy's ufunc is called without a look-up: see CONDITIONS
-    like_ufunc: bool = False  # whether it takes NumPy's out= and where=
+    operator: bool = False  # True if it returns NotImplemented for operands that it does not take
+    convert: bool = True  # True if Python scalars become 0-d data
+    condition: str = ""  # the key in CONDITIONS of when NumPy's ufunc is called without a look-up
+    like_ufunc: bool = False  # True if it takes NumPy's out= and where=
 
     @property
     def several(self) -> bool:
-        """Return True if the op has several results."""
         return len(self.op.outputs) > 1
 
     @property
@@ -173,21 +167,21 @@ class Form(NamedTuple):
 
     @property
     def order(self) -> list[str]:
-        """The inputs as the caller gives them: a reflected operator has x2 first."""
+        """Return the inputs in the order of the signature: a reflected operator has x2 first."""
         return [p.name for p in self.parameters if p.name in self.op.inputs]
 
     @property
     def handles(self) -> list[str]:
-        """Return the results as Arrays."""
+        """Return the expressions of the results as Arrays."""
         return [f"ys[{i}]" for i in range(len(self.op.outputs))] if self.several else ["answer"]
 
     @property
     def results(self) -> list[str]:
-        """Return the results as data."""
+        """Return the expressions of the results as data."""
         return [f"{y}._data" for y in self.handles] if self.several else ["result"]
 
 
-HIDDEN_OF_UFUNCS = [  # positional ones, as in ``keywords``
+HIDDEN_OF_UFUNCS = [  # positional, since that is quicker: see ``keywords``
     inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)
     for name in ("out", "where")
 ]
@@ -223,7 +217,7 @@ def source_of(form: Form) -> str:
 
 
 def write_mode_test(s: Source, form: Form) -> None:
-    """Hand the call, as it came, to the modes of this thread while any thread has modes."""
+    """Write the call of ``ask_modes``, for while any thread has modes."""
     positional = [p.name for p in form.parameters if p.kind is not p.KEYWORD_ONLY]
     named = [f"{p.name!r}: {p.name}" for p in form.parameters if p.kind is p.KEYWORD_ONLY]
     given = f"({', '.join(positional)}{',' * (len(positional) == 1)})"
@@ -233,14 +227,14 @@ def write_mode_test(s: Source, form: Form) -> None:
 
 
 def check_dtype_parameter(s: Source, form: Form) -> None:
-    """Check the dtype of our own ops: a result has none that an Array cannot have."""
+    """Write the check that ``dtype``, a parameter of our own ops, is one that an Array can have."""
     dtype = form.signature.parameters.get("dtype")
     if dtype is not None and dtype.default is None and not form.op.checked:
         s.line("if dtype is not None: check_dtype(NAME, dtype)")
 
 
 class Reference(NamedTuple):
-    """A default in source text: a name under which the object is found, not its repr."""
+    """A default in source text, written as the name of a global in place of the object's repr."""
 
     name: str
 
@@ -249,7 +243,7 @@ class Reference(NamedTuple):
 
 
 def by_reference(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
-    """Return the parameters with names in the place of their defaults: see ``defaults_of``."""
+    """Return the parameters with the names of globals as defaults: see ``defaults_of``."""
     return [
         p if p.default is p.empty or p.default is ABSENT or p.default is None
         else p.replace(default=Reference(f"DEFAULT_{p.name}"))
@@ -264,14 +258,13 @@ def defaults_of(signature: inspect.Signature) -> dict[str, Any]:
 
 # --- operands -----------------------------------------------------------------------------------------
 def read_sequence(s: Source, form: Form) -> None:
-    """Read the one input that is a sequence of arrays."""
     (x,) = form.op.inputs
     s.line(f"{x}, t_{x}, d_{x} = coerce_all(NAME, '{x}', {x})")
     s.line(f"kind, *d_{x} = promote(NAME, ('{x}',), {x}, d_{x})")
 
 
 def read_operands(s: Source, form: Form) -> None:
-    """Value id and data of each input; what is no Array gets the id 0."""
+    """Write the lines that read value id and data of each input; what is no Array gets the id 0."""
     op = form.op
     first, *_ = form.order
     left_out = [p.name for p in form.parameters if p.default is None]
@@ -309,10 +302,10 @@ def read_operands(s: Source, form: Form) -> None:
 
 
 def as_operand(x: str, other: str) -> str:
-    """Return a Python scalar as an operand beside ``other``.
+    """Return the expression of a Python scalar as an operand next to ``other``.
 
-    Beside real floating-point data it is 0-d data of the same dtype: converted once (for float64
-    once and for all), where NumPy would convert it in the forward and in the backward pass.
+    Next to real floating-point data it is 0-d data of the same dtype.  NumPy would convert the scalar in
+    the forward and in the backward pass; this converts it once, or for float64 takes it from a cache.
     """
     beside = f"type(d_{other}) is ndarray and d_{other}.dtype is"
     in_float64 = f"((SCALARS.get({x}) or [scalar({x})])[0] if {x} else asarray({x}, FLOAT64))"
@@ -321,7 +314,7 @@ def as_operand(x: str, other: str) -> str:
 
 
 def find_kind(s: Source, form: Form) -> None:
-    """The type of data to compute on; operands of another type are brought to it."""
+    """Write the lines that find the type of data to compute on, and convert other operands to it."""
     first, *others = form.order
     s.line(f"kind = type(d_{first})")
     if others:
@@ -333,7 +326,7 @@ def find_kind(s: Source, form: Form) -> None:
 
 # --- the raw function and its results -----------------------------------------------------------------
 def call_raw(s: Source, form: Form) -> None:
-    """Compute.  A raw function that raises may only have warned: see ``raw_calls``."""
+    """Write the raw call.  A raw function that raises may only have warned: see ``raw_calls``."""
     op, condition = form.op, form.condition
     value = {p.name: f"d_{p.name}" if p.name in op.inputs else p.name for p in form.parameters}
     keyword_only = [p.name for p in form.parameters if p.kind is p.KEYWORD_ONLY]
@@ -352,7 +345,7 @@ def call_raw(s: Source, form: Form) -> None:
 
 
 def wrap_results(s: Source, form: Form) -> None:
-    """Make Arrays of the raw results; NumPy's scalars become 0-d data that is not written to."""
+    """Write the lines that make Arrays of results; NumPy's scalars become 0-d data, marked as such."""
     if form.several:
         s.line("answer, ys = wrap_all(result)")
         return
@@ -368,7 +361,7 @@ def wrap_results(s: Source, form: Form) -> None:
 
 # --- recording ----------------------------------------------------------------------------------------
 def record(s: Source, form: Form) -> None:
-    """Tell the recorders of this thread, or that of another thread that the op came here."""
+    """Write the lines that hand records to recorders here, or notify those of other threads."""
     op = form.op
     ids = [f"t_{x}" for x in op.inputs]
     followed = f"any({ids[0]})" if op.variadic else " or ".join(ids)
@@ -397,13 +390,13 @@ def record(s: Source, form: Form) -> None:
 
 
 def has_one_form(op: Op) -> bool:
-    """Return True if the record of a subset of inputs is known when the op is compiled."""
+    """Return True if the record of each subset of inputs is known when the op is compiled."""
     one_result = len(op.outputs) == 1 and not op.moves and not op.partly_unknown
     return bool(not op.variadic and one_result and (op.rules or op.joint))
 
 
 def needs_fit(form: Form) -> str:
-    """Return True if shapes or dtypes of inputs and result differ, so that cotangents must be fitted."""
+    """Return the expression that is true if contributions must be summed or cast to fit their inputs."""
     op = form.op
     if op.variadic:
         return "True"
@@ -426,7 +419,7 @@ def needs_fit(form: Form) -> str:
 
 
 def save(s: Source, form: Form) -> dict[str, str]:
-    """Compute what the op saves beside its inputs; the names under which it is to be found."""
+    """Write the lines that compute what the op saves; return the names of local variables by name."""
     op = form.op
     known = {x: f"d_{x}" for x in op.inputs} | dict(zip(op.outputs, form.results, strict=True))
     known["storage"] = "STORAGES[kind]"
@@ -440,14 +433,14 @@ def save(s: Source, form: Form) -> dict[str, str]:
 
 
 def places(form: Form, saved: dict[str, str]) -> dict[str, str]:
-    """Return the locals of a compiled function that a rule may ask for: see Op.value_positions."""
+    """Return the local variables of values that a rule may ask for: see ``Op.value_positions``."""
     op = form.op
     data = {x: f"d_{x}" for x in op.inputs} | dict(zip(op.outputs, form.results, strict=True))
     return data | {p: p for p in op.parameters} | saved
 
 
 def layouts(form: Form) -> dict[str, str]:
-    """Return the locals with shapes and dtypes, by the names of Op.value_positions."""
+    """Return the expressions of shapes and dtypes, by the names of ``Op.value_positions``."""
     op, found = form.op, {}
     of_constant = {"shape": "()", "dtype": "None"}
     for what in LAYOUT:
@@ -460,7 +453,7 @@ def layouts(form: Form) -> dict[str, str]:
 
 
 def record_each_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
-    """Few inputs, one result: the record of each subset of followed inputs is written out."""
+    """Write out the record of each subset of followed inputs: for few inputs and one result."""
     for head, wide in (("if not wide:", False), ("else:", True)):
         with s.block(head), s.block("for recorder in recorders:"):
             s.line("followed = recorder.followed")
@@ -474,9 +467,10 @@ def record_each_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
 def choose_subset(
     s: Source, form: Form, values: dict[str, str], wide: bool, at: int = 0, subset: int = 0
 ) -> None:
-    """Branch by which inputs a recorder follows, from number ``at`` on; of those before, ``subset``.
+    """Write the branches for the inputs that a recorder follows, from number ``at`` on.
 
-    A subset has a bit for each input: 1 is the first input, 2 the second, 3 both.
+    subset : those followed among the inputs before, a bit for each: 1 is the first input, 2 the second,
+    3 both.
     """
     inputs = form.op.inputs
     if at < len(inputs):
@@ -491,7 +485,7 @@ def choose_subset(
 
 
 def record_subset(s: Source, op: Op, subset: int, values: dict[str, str], wide: bool) -> None:
-    """Keep what the plan's rules ask for, give the result its value id, hand over the record."""
+    """Write the lines that give the result an id, mark kept data as shared, and hand over a record."""
     plan = (op.wides if wide else op.plans)[subset]
     s.line("if not out: out = answer._tid = new_tid()")
     for x in op.inputs:
@@ -510,7 +504,7 @@ def record_subset(s: Source, op: Op, subset: int, values: dict[str, str], wide: 
 
 
 def record_any_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
-    """Any op, any subset of followed inputs: the plan picks its record from all the values."""
+    """Write the lines for any op and subset: the plan picks its record from the tuple of all values."""
     op = form.op
     bits = [f"(t_{x} in followed) << {i}" for i, x in enumerate(op.inputs)]
     one_bit = f"any([t in followed for t in t_{op.inputs[0]}])"
@@ -538,7 +532,7 @@ def record_any_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
 
 
 def all_values(form: Form, saved: dict[str, str]) -> str:
-    """Return every value from which a plan may pick, in the order of Op.value_positions."""
+    """Return the expression of the tuple of all values, in the order of ``Op.value_positions``."""
     op = form.op
     ids = [f"t_{x}" for x in op.inputs]
     values = ["plan.number", "out", *ids, *places(form, saved).values(), *op.inputs, *form.handles]

@@ -1,4 +1,4 @@
-"""The user's own rules, and switches on the way of a gradient."""
+"""The user's own ops and rules, and stop_gradient."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from .._storage.storage import STORAGES, Storage, admitted
 from .._util import nest
 from .._util.array_types import RawArray
 from .._util.errors import describe, entrance, short_repr, user_line
-from .compile import Form, compile_function, source_of, what_it_uses
-from .words import array_inputs, nondifferentiable
+from .._util.nest import Nesting
+from .compile import Form, compile_function, globals_of, source_of
+from .words import inputs_among, nondifferentiable
 
 _stopped = nondifferentiable(
     "stop_gradient", takes="", gives="", origin="inner",
@@ -29,7 +30,7 @@ _stopped = nondifferentiable(
 REGISTERED: dict[str, str] = {}  # op -> where its user-given rule was declared
 
 
-def stop_gradient(x: RawArray) -> Any:
+def stop_gradient(x: Nesting) -> Nesting:
     """Return the value of an Array as a constant: no gradient flows back.
 
     Parameters
@@ -206,8 +207,8 @@ def define_op(
     KeyError
         When the name is taken; the message names the place of the first.
     TypeError
-        When the statement does not fit the word, or a rule asks by one name for two things, such as a
-        parameter ``shape`` and the shape of an input.
+        When the statement does not fit the word.  When a rule asks by one name for two things, such as
+        a parameter ``shape`` and the shape of an input.
     ValueError
         When there is no such word.
 
@@ -263,8 +264,12 @@ def unregistered(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
     return compile_function(op, signature, given=Forward(op, forward))
 
 
-def check_statement(name: Any, forward: Any, word: Any) -> None:
-    """The name is free, the word is one of the five, forward can be called."""
+def misstated(name: str, what: str) -> TypeError:
+    """Return the error for a statement of ``define_op``."""
+    return TypeError(f"define_op({name!r}): {what} [at {user_line()}]")
+
+
+def check_statement(name: str, forward: Callable[..., Any], word: str) -> None:
     if not isinstance(name, str) or not name.isidentifier():
         raise TypeError(
             f"define_op: the name must be an identifier, got {describe(name)} [at {user_line()}]"
@@ -275,9 +280,7 @@ def check_statement(name: Any, forward: Any, word: Any) -> None:
             f"[at {user_line()}]"
         )
     if not callable(forward):
-        raise TypeError(
-            f"define_op({name!r}): forward must be callable, got {describe(forward)} [at {user_line()}]"
-        )
+        raise misstated(name, f"forward must be callable, got {describe(forward)}")
     if name in REGISTRY:
         raise KeyError(
             f"op {name!r} is already declared at {REGISTRY[name].declared} [at {user_line()}]"
@@ -287,16 +290,13 @@ def check_statement(name: Any, forward: Any, word: Any) -> None:
 def inputs_of_forward(
     name: str, forward: Callable[..., Any], word: str
 ) -> tuple[inspect.Signature, list[str], bool]:
-    """Return the op's signature, its array inputs, and whether the one is a sequence of arrays."""
+    """Return the op's signature, its array inputs, and True if those are one sequence of arrays."""
     try:
         signature = inspect.signature(forward)
     except (TypeError, ValueError) as error:
-        raise TypeError(
-            f"define_op({name!r}): forward has no signature; wrap it: lambda x: forward(x) "
-            f"[at {user_line()}]"
-        ) from error
+        raise misstated(name, "forward has no signature; wrap it: lambda x: forward(x)") from error
     parameters = [p for p in signature.parameters.values() if p.name != "xp" or word == "composite"]
-    inputs, variadic = array_inputs(forward)
+    inputs, variadic = inputs_among(signature)
     if not inputs:
         inputs = [p.name for p in parameters if p.kind in POSITIONAL and p.default is p.empty]
     return signature.replace(parameters=parameters), inputs, variadic
@@ -306,17 +306,14 @@ POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR
 
 
 def check_parameters(name: str, signature: inspect.Signature, inputs: Sequence[str]) -> None:
-    """Inputs are positional, and every default is a literal."""
+    """Check that inputs are positional, and that each default is a literal."""
     for p in signature.parameters.values():
         collects = p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
         if collects or (p.name in inputs and p.kind not in POSITIONAL):
-            raise TypeError(
-                f"define_op({name!r}): forward may not take {p}: see its docstring [at {user_line()}]"
-            )
+            raise misstated(name, f"forward may not take {p}: see its docstring")
         if p.default is not p.empty and not is_literal(p.default):
-            raise TypeError(
-                f"define_op({name!r}): the default of {p.name} must be a literal, got "
-                f"{describe(p.default)} [at {user_line()}]"
+            raise misstated(
+                name, f"the default of {p.name} must be a literal, got {describe(p.default)}"
             )
 
 
@@ -324,10 +321,7 @@ LITERALS = {bool, int, float, complex, str, bytes, type(None), type(...)}
 
 
 def is_literal(value: Any) -> bool:
-    """Return True if a value is one of Python's own numbers, texts, None, or a container of such.
-
-    By its type alone: what an object of another type says of itself may be anything.
-    """
+    """Return True if a value is one of Python's own numbers, strings, None, or a container of these."""
     if type(value) is dict:
         return all(is_literal(part) for pair in value.items() for part in pair)
     if type(value) in (tuple, list, set, frozenset):
@@ -335,64 +329,43 @@ def is_literal(value: Any) -> bool:
     return type(value) in LITERALS
 
 
-# Word -> the most array inputs, and how a message says it; of the other words as many as there are.
-MOST_INPUTS = {"linear": (1, "1 array inputs")}
-
-
 def check_number_of_inputs(name: str, word: str, inputs: Sequence[str]) -> None:
-    """Check that there are as many array inputs as the word allows, and at least one."""
-    most, say = MOST_INPUTS.get(word, (len(inputs), "1 array inputs or more"))
-    if not 0 < len(inputs) <= most:
-        raise TypeError(
-            f"define_op({name!r}): {word} takes {say}, forward has {tuple(inputs)} [at {user_line()}]"
-        )
+    if not inputs or (word == "linear" and len(inputs) > 1):
+        takes = "1 array inputs" + ("" if word == "linear" else " or more")
+        raise misstated(name, f"{word} takes {takes}, forward has {tuple(inputs)}")
 
 
 def check_rules(
     name: str, word: str, inputs: Sequence[str], rules: Sequence[Any], joint: Rule | None
 ) -> None:
-    """Check that there are as many rules as the word asks for; a joint rule stands alone."""
+    """Check that there are as many rules as the word takes, and none beside a joint rule."""
     for rule in (*rules, joint):
         if rule is not None and not callable(rule) and not isinstance(rule, Unknown):
-            raise TypeError(
-                f"define_op({name!r}): a rule must be a function or None, got {describe(rule)} "
-                f"[at {user_line()}]"
-            )
-    if word == "elementwise":
-        count = len(inputs)
-    elif word == "linear":
-        count = 1
-    elif word == "primitive":
-        count = len(inputs) if rules else 0  # none: until register_gradient
-    else:
-        count = 0
+            raise misstated(name, f"a rule must be a function or None, got {describe(rule)}")
+    counts = {"elementwise": len(inputs), "linear": 1, "primitive": len(inputs) if rules else 0}
+    count = counts.get(word, 0)
     fits = len(rules) == count and not (joint and (rules or word != "primitive"))
     if not fits:
-        raise TypeError(
-            f"define_op({name!r}): {word} with inputs {tuple(inputs)} takes "
-            f"{count} rules, got {len(rules)}{' and joint' if joint else ''} [at {user_line()}]"
-        )
+        got = f"{len(rules)}{' and joint' if joint else ''}"
+        raise misstated(name, f"{word} with inputs {tuple(inputs)} takes {count} rules, got {got}")
 
 
-def check_outputs(name: str, outputs: Any) -> None:
-    """A sequence of one identifier or more, none of them twice."""
+def check_outputs(name: str, outputs: Sequence[str]) -> None:
     fits = isinstance(outputs, list | tuple) and all(
         isinstance(y, str) and y.isidentifier() for y in outputs
     )
     if not fits or not outputs or len({*outputs}) < len(outputs):
-        raise TypeError(
-            f"define_op({name!r}): outputs must be different identifiers in a list or tuple, got "
-            f"{describe(outputs)} [at {user_line()}]"
+        raise misstated(
+            name,
+            f"outputs must be different identifiers in a list or tuple, got {describe(outputs)}",
         )
 
 
 def check_names(op: Op, signature: inspect.Signature) -> None:
-    """No parameter has a name that the compiled function uses for itself."""
+    """Check that no parameter has the name of a variable of the compiled function."""
     for parameter in signature.parameters:
         if parameter in names_in_source() or parameter[:2] in VALUES_OF:
-            raise TypeError(
-                f"define_op({op.name!r}): a parameter may not be called {parameter!r} [at {user_line()}]"
-            )
+            raise misstated(op.name, f"a parameter may not be called {parameter!r}")
 
 
 VALUES_OF = ("d_", "t_", "s_")  # data, value id and saved values in compiled functions
@@ -401,13 +374,13 @@ UNTAKEN = ("_a_", "_b_", "_c_")
 
 @functools.cache
 def names_in_source() -> frozenset[str]:
-    """Return the names that compiled functions use for themselves, read from one op of each form."""
+    """Return the names of variables of compiled functions, from the source of an op of each form."""
     forms = [
         Op("", "elementwise", UNTAKEN[:2], rules=[lambda t, _b_: t, lambda t, _a_: t]),
         Op("", "primitive", UNTAKEN, outputs=("y", "z")),
         Op("", "primitive", UNTAKEN[:1], variadic=True),
     ]
-    found = {*what_it_uses(forms[0]), "first_call"}
+    found = {*globals_of(forms[0]), "first_call"}
     for op in forms:
         signature = inspect.Signature([inspect.Parameter(x, POSITIONAL[0]) for x in op.inputs])
         nodes = [*ast.walk(ast.parse(source_of(Form(op, signature, condition="ufunc"))))]
@@ -418,7 +391,7 @@ def names_in_source() -> frozenset[str]:
 
 
 class Forward(dict[type, Callable[..., Any]]):
-    """type of data -> the user's function for it, which can spoil neither inputs nor results."""
+    """The user's function by type of data, with read-only inputs and checked results."""
 
     def __init__(self, op: Op, forward: Callable[..., Any]) -> None:
         super().__init__()
@@ -427,7 +400,7 @@ class Forward(dict[type, Callable[..., Any]]):
 
     def __missing__(self, kind: type) -> Callable[..., Any]:
         storage = STORAGES[kind]
-        # Many arrays at once, or calls that are noted, by the raw data beneath.
+        # Batched data and traced data: the function runs on the raw data in them.
         if storage.mixed and (self.op.per_element or not storage.many):
             self[kind] = batched = storage.elementwise(self)
             return batched
@@ -458,7 +431,7 @@ class Forward(dict[type, Callable[..., Any]]):
         return run
 
     def takes_one(self, error: TypeError) -> TypeError:
-        """Return the error of a forward in NumPy's functions that got the data of many examples."""
+        """Return the error for a forward that calls NumPy's functions on the data of many examples."""
         why, _, line = str(error).partition(". Use where")
         return TypeError(
             f"{why}. The forward of {self.op.name} is given the data of all examples at once, which "
@@ -467,7 +440,7 @@ class Forward(dict[type, Callable[..., Any]]):
         )
 
     def result(self, found: Any, arrays: list[Any], storage: Storage) -> Any:
-        """Return a result in memory of its own."""
+        """Return a result, checked, in memory of its own."""
         if type(found) not in STORAGES:
             if not isinstance(found, bool | int | float | complex | np.generic):
                 raise TypeError(
@@ -489,7 +462,7 @@ class Forward(dict[type, Callable[..., Any]]):
 
 
 def read_only(data: RawArray) -> Any:
-    """NumPy data as a view that cannot be written to; a list of data likewise."""
+    """Return NumPy data as a view that cannot be written to, a list with such views."""
     if isinstance(data, list):
         return [read_only(part) for part in data]
     if type(data) is not np.ndarray:
@@ -500,12 +473,14 @@ def read_only(data: RawArray) -> Any:
 
 
 def _free(name: str) -> Op:
+    """Return the op of a name; raise an error if there is none, or if it has a rule."""
     op = REGISTRY.get(name) if isinstance(name, str) else None
     if op is None:
-        raise LookupError(
-            f"there is no op named {short_repr(name)}; known ops: {', '.join(sorted(REGISTRY))} "
-            f"[at {user_line()}]"
-        )
+        import difflib
+
+        near = difflib.get_close_matches(name, [*REGISTRY], 3) if isinstance(name, str) else []
+        meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        raise LookupError(f"there is no op named {short_repr(name)} [at {user_line()}]{meant}")
     if name in REGISTERED or op.rules or op.joint or not op.recorded:
         raise KeyError(
             f"op {name!r} already has a rule, declared at {REGISTERED.get(name, op.declared)} "

@@ -1,14 +1,13 @@
 """The docstrings of public functions, composed in numpydoc's sections from their declarations.
 
-What recurs is said once, in the tables below: parameters, what an op takes and gives, errors.  The
-derivative is the op's own rule as it is written.  What is special about an op stands in its own
-docstring: a summary and paragraphs, then sections.  Entries of its ``Parameters`` and its ``Returns``
-take the place of what is composed, ``Raises`` and ``Notes`` are added to it; a derivative that no
-rule can say is a note that starts with "Derivative: ".
+Recurring texts stand once, in the tables below: parameters, dtypes, errors.  The derivative is the
+source text of the op's rule.  An op's own docstring has a summary and paragraphs, then sections.
+Entries of its ``Parameters`` and its ``Returns`` replace composed ones; ``Raises`` and ``Notes`` are
+added to these.  A note that starts with "Derivative: " replaces the text of the rule.
 
-``help()`` reads ``__doc__``, which a function cannot compute on demand, so this runs when the package
-is imported: string work only, 20 microseconds an op.  A generated module of finished docstrings
-would save most of that (3 of 35 milliseconds), and would have to be kept up to date.
+``help()`` reads ``__doc__``, which a function cannot compute on demand, so docstrings are composed at
+the import, in 20 microseconds each.  A generated module of docstrings would save most of that (3 of 35
+milliseconds), and would have to be kept up to date.
 """
 
 from __future__ import annotations
@@ -19,30 +18,43 @@ from collections.abc import Callable
 from inspect import Parameter, Signature, formatannotation
 from typing import Any
 
+import numpy as np
+
 from .._record.op import Op
 from .._record.plan import Rule, Unknown, identity_rule, kept_names
 from .examples import examples_of
 
 STANDARD = "https://data-apis.org/array-api/latest/API_specification/generated/array_api."
-INDENTED = sys.version_info < (3, 13)  # later ones compile docstrings without their indentation
+NUMPYS = "https://numpy.org/doc/stable/reference/generated/numpy."
+INDENTED = sys.version_info < (3, 13)  # later versions compile docstrings without indentation
 FILLED_IN_LATER = "unread"  # a place in a record that is empty until the backward pass
 
-# --- what an op takes and gives -----------------------------------------------------------------
+# --- dtypes and shapes of operands and results --------------------------------------------------
 COMPLEX = "When {} is complex."
 FRACTIONAL = "When {} has a floating-point dtype."
 SEVERAL_DEVICES = "When Arrays lie on different devices."
-# The dtypes of array arguments, and what is refused with a TypeError.
+# The dtypes of array arguments, and when an op raises TypeError.
 TAKES = {
     "any": ("any dtype", ""),
     "boolean": ("boolean dtype; a number counts as True unless it is 0", ""),
     "floating": ("real or complex floating-point dtype; integers are computed as such", ""),
+    "Hermitian": (
+        "shape (..., N, N) and floating-point dtype: Hermitian (or real symmetric) matrices,\n"
+        "of which only the lower triangle is read",
+        "",
+    ),
     "integer": ("integer dtype", FRACTIONAL),
     "integral": ("integer or boolean dtype", FRACTIONAL),
+    "matrices": ("shape (..., M, N) and real or complex floating-point dtype: matrices", ""),
     "number": ("numeric dtype", ""),
     "numeric": ("numeric dtype", "When the inputs are boolean."),
     "ordered": ("real dtype", ""),
     "real": ("real dtype", COMPLEX),
     "real floating": ("real floating-point dtype; integers are computed as such", COMPLEX),
+    "square": (
+        "shape (..., N, N) and real or complex floating-point dtype: square matrices",
+        "",
+    ),
 }
 SHAPES = {
     "broadcast": "Of the shape to which x1 and x2 broadcast",
@@ -73,6 +85,7 @@ DTYPES = {
 # By name, where an op's own docstring does not describe it.
 PARAMETERS = {
     "arrays": "Arrays of any dtype.",
+    "axes": "The axes; None: the last len(s), or all of them without s.",
     "axis": "The axis; a negative one counts from the end.",
     "copy": (
         "Whether the result has memory of its own: True always, None where it cannot be a view,\n"
@@ -90,6 +103,7 @@ PARAMETERS = {
     "dtype": "Dtype of the result; None: see Returns.",
     "k": "The diagonal: 0 for the main one, above it for k > 0, below it for k < 0.",
     "keepdims": "Whether the reduced axes stay, with length 1.",
+    "n": "The length along the axis to which x is cropped or padded with zeros; None: as it is.",
     "norm": (
         "Which transform is divided by its length n: the inverse one ('backward'), the forward\n"
         "one ('forward'), or both by its square root ('ortho')."
@@ -99,6 +113,7 @@ PARAMETERS = {
         "Singular values up to rtol times the greatest count as 0; None: max(M, N) times the\n"
         "epsilon of the dtype."
     ),
+    "s": "Lengths along the axes to which x is cropped or padded with zeros; None: as they are.",
     "shape": "Shape of the result.",
     "stable": "Whether equal elements keep their order; they do so in any case.",
     "x": "Array of any dtype.",
@@ -116,7 +131,10 @@ TYPES = {  # of parameters that are annotated with Any
 }
 ALIASES = {
     "Axis": "int | tuple[int, ...] | None",
+    "DType": "dtype | None",
+    "Device": "str | None",
     "Norm": "{'backward', 'ortho', 'forward'}",
+    "npt.DTypeLike": "dtype",
 }
 
 # --- composing ------------------------------------------------------------------------------------
@@ -131,7 +149,7 @@ ERRORS = (
 )  # fmt: skip
 
 
-SAME: dict[Any, dict[str, str]] = {}  # the sections of ops of one line that take and give the same
+SAME: dict[Any, dict[str, str]] = {}  # sections of ops of one line, by inputs, dtypes and shape
 
 
 def docstring(op: Op, signature: Signature, own: str | None) -> str | None:
@@ -156,6 +174,9 @@ def docstring(op: Op, signature: Signature, own: str | None) -> str | None:
     sections["Notes"] = notes + kept_words(op)
     if op.origin != "extra":
         sections["References"] = f"{STANDARD}{name}.html"
+    elif hasattr(np, name):
+        sections["Notes"] += "\n\nBeyond the standard: NumPy's function."
+        sections["References"] = f"{NUMPYS}{name}.html"
     example = examples_of("ops").get(name)
     if example:
         sections["Examples"] = IMPORTED + example
@@ -172,7 +193,7 @@ def with_example(function: Callable[..., Any], example: str, notes: str = "") ->
 
 
 def describe(op: Op, signature: Signature, sections: dict[str, str]) -> None:
-    """Complete what an op's own docstring says of its parameters, its result and its errors."""
+    """Set the sections on parameters, result and errors, with the entries of an op's own docstring."""
     takes, (shape, gives) = op.takes, op.gives
     if signature.parameters:
         entries = entries_of(sections.get("Parameters", ""))
@@ -187,7 +208,7 @@ def describe(op: Op, signature: Signature, sections: dict[str, str]) -> None:
 
 
 def sections_of(text: str) -> dict[str, str]:
-    """Return a docstring by its headings; what comes first is its "Summary"."""
+    """Return the sections of a docstring by heading; text before the first heading is the "Summary"."""
     text = dedented(text)
     sections = {}
     if "\n---" in text:
@@ -200,13 +221,13 @@ def sections_of(text: str) -> dict[str, str]:
 
 
 def dedented(text: str) -> str:
-    """Return a docstring of a function at the top level of a module without its indentation."""
+    """Return the docstring of a function at the top level of a module without indentation."""
     text = text.strip()
     return text.replace("\n    ", "\n") if INDENTED else text
 
 
 def entries_of(section: str) -> dict[str, str]:
-    """Return the entries of a section by name: the name is at the margin, the text below it is not."""
+    """Return the entries of a section by name: an indented text below a name at the margin."""
     entries: dict[str, str] = {}
     name = ""
     for line in section.split("\n") if section else ():
@@ -218,10 +239,12 @@ def entries_of(section: str) -> dict[str, str]:
 
 
 def text_of(p: Parameter, op: Op, takes: str, signature: Signature) -> str:
-    """Return the text on a parameter that the op's own docstring does not describe."""
+    """Return the composed text on a parameter."""
     name = p.name
     if takes and name in op.inputs:
-        return f"    Of {TAKES[takes][0]}."
+        return f"    Of {indented(TAKES[takes][0])}."
+    if name == "axis" and p.annotation == "int | None":
+        return f"    {PARAMETERS[name]}  None: x is flattened first."
     if name == "axis" and "keepdims" in signature.parameters:
         return f"    {REDUCED_AXIS}"
     if name == "device" and op.inputs:
@@ -230,12 +253,12 @@ def text_of(p: Parameter, op: Op, takes: str, signature: Signature) -> str:
 
 
 def indented(text: str) -> str:
-    """Text whose later lines stand below its first one."""
+    """Return text with all lines but the first one indented."""
     return text.replace("\n", "\n    ")
 
 
 def heading(p: Parameter, op: Op) -> str:
-    """``name : type, default: value``, from the signature."""
+    """Return ``name : type, default: value``, from the signature."""
     name, note = p.name, p.annotation
     if not isinstance(note, str) and note is not p.empty:  # without annotations from __future__
         note = formatannotation(note)
@@ -255,22 +278,30 @@ def heading(p: Parameter, op: Op) -> str:
 
 
 def errors_of(op: Op, signature: Signature, takes: str, shape: str, own: str) -> str:
-    """Return the errors that follow from the signature, then those that the op's own docstring names."""
+    """Return the errors that follow from the declaration, then those of the op's own docstring."""
     parameters, found = signature.parameters, entries_of(own)
     errors: dict[str, list[str]] = {error: [] for error in ERRORS}
     if op.inputs:
         errors["TypeError"] += not_arrays(op, signature)
     if takes and TAKES[takes][1]:
         errors["TypeError"].append(TAKES[takes][1].format(" or ".join(op.inputs)))
+    if op.data_dependent_shape == "x":
+        errors["TypeError"].append("Under ``vmap``, since the shapes depend on values.")
     if "dtype" in parameters:
         errors["TypeError"].append("When ``dtype`` is no dtype.")
     if shape == "broadcast":
         errors["ValueError"].append("When the shapes of x1 and x2 do not broadcast.")
+    if takes == "ordered" and shape == "reduced":
+        errors["ValueError"].append("When there is no element to choose from.")
     if "device" in parameters:
         errors["ValueError"].append("When there is no such device.")
     if shape == "given":
         errors["ValueError"].append("When a length is negative.")
-    if "axis" in parameters:
+    if "norm" in parameters:
+        errors["ValueError"].append("When a length is 0, or norm is another word.")
+    if "s" in parameters:
+        errors["ValueError"].append("When s and axes differ in number.")
+    if "axis" in parameters or "axes" in parameters:
         errors["IndexError"].append("When there is no such axis.")
         if shape == "reduced" and parameters["axis"].annotation != "int | None":
             errors["ValueError"].append("When an axis is named twice.")
@@ -281,7 +312,7 @@ def errors_of(op: Op, signature: Signature, takes: str, shape: str, own: str) ->
 
 
 def not_arrays(op: Op, signature: Signature) -> list[str]:
-    """Say when the array arguments of an op raise TypeError."""
+    """Return sentences on TypeErrors for the array arguments of an op."""
     if op.variadic:
         return [f"When {op.inputs[0]} is not a list or tuple of Arrays.", SEVERAL_DEVICES]
     if op.kind != "composite":
@@ -303,6 +334,8 @@ def derivative_text(op: Op) -> str:
     if op.kind == "composite":
         if not op.inputs:
             return "Derivative: none; the result depends on no other Array."
+        if op.gives == ("x", "like"):
+            return "Derivative: none; the result does not depend on the values of x."
         return "Derivative: through the recorded ops of which this function is made."
     if not (op.rules or op.joint):
         return "Derivative: no rule is declared; a gradient through it is a LookupError."
@@ -313,11 +346,11 @@ def derivative_text(op: Op) -> str:
             f"A gradient g of the result goes back\nas {written(back)}."
         )
     if op.joint:
-        return f"Derivative:\n{written(op.joint)}"
+        return f"Derivative:\n{written(op.joint)}."
     given = [(x, rule) for x, rule in zip(op.inputs, op.rules or (), strict=True) if rule]
     rules = {x: rule for x, rule in given if not isinstance(rule, Unknown)}
     if not rules:
-        return f"Derivative: none is known by {names_in_sentence(list(op.inputs))}."
+        return f"Derivative: none is known with respect to {names_in_sentence(list(op.inputs))}."
     if op.kind == "elementwise":
         texts = [
             f"{'``t``' if rule is identity_rule else written(rule)}, for the tangent t of {x}"
@@ -331,22 +364,22 @@ def derivative_text(op: Op) -> str:
         text += ", with y the result"
     unknown = [x for x, rule in given if x not in rules]
     if unknown:
-        text += f".\nNone is known by {names_in_sentence(unknown)}"
+        text += f".\nNone is known with respect to {names_in_sentence(unknown)}"
     none = [x for x in op.inputs if x not in rules and x not in unknown]
     return f"{text}.\nThere is none for {names_in_sentence(none)}." if none else f"{text}."
 
 
 def written(rule: Any) -> str:
-    """Return a rule for the reader: the docstring of a function, the text of a lambda."""
+    """Return a rule as text: a function's docstring after "Return", the source of a lambda."""
     if rule is identity_rule:
         return "itself"
     if rule.__doc__:
-        return dedented(rule.__doc__)
+        return dedented(rule.__doc__).removeprefix("Return ").removesuffix(".")
     return f"``{source_line(rule)}``"
 
 
 def source_line(rule: Rule) -> str:
-    """Return the rule as its author wrote it: a lambda's body, or a function's name."""
+    """Return the source text of a lambda's body, or the name of a function."""
     code = getattr(rule, "__code__", None)
     if code is None or code.co_name != "<lambda>":
         return rule.__name__
@@ -361,11 +394,11 @@ def source_line(rule: Rule) -> str:
     return " ".join(" ".join(lines).split())
 
 
-LONGEST = 86  # characters behind "A tape keeps "
+LONGEST = 86  # characters after "A tape keeps "
 
 
 def kept_words(op: Op) -> str:
-    """Say what a record of the op keeps when all of its inputs are followed."""
+    """Return a paragraph on the kept values of a record with all inputs followed."""
     if not op.recorded:
         return ""
     kept, computed = [], []
@@ -386,7 +419,6 @@ def kept_words(op: Op) -> str:
 
 
 def names_in_sentence(names: list[str]) -> str:
-    """Names in a sentence."""
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
 
 

@@ -1,8 +1,9 @@
-"""The examples of ops: what stands below "Examples" in their docstrings.
+"""The examples of ops, for the sections "Examples" of their docstrings.
 
-They are text files beside the chapters that state the ops, ``ops/examples/*.txt``: each name stands
-above a line of ``=``, then comes its example.  The line that imports arraytape is added to each.
-``python tools/name_examples.py --write FILE`` writes what the examples print, and a test compares it.
+They stand in text files beside the chapters that state the ops, ``ops/examples/*.txt``: each name
+stands above a line of ``=``, and its example below.  Each example starts with an import of arraytape
+that is not in the file.  ``python tools/name_examples.py --write FILE`` writes the output of the
+examples, and a test compares it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ HERE = os.path.dirname(os.path.dirname(__file__))
 
 @functools.cache
 def examples_of(room: str) -> dict[str, str]:
-    """Return the examples of a room's functions by name; none where its files are not to be had."""
+    """Return the examples of a room's functions by name; none if its files cannot be read."""
     folder, texts = os.path.join(HERE, room, "examples"), [""]
     with contextlib.suppress(OSError):  # in a zip file
         for file in os.listdir(folder):

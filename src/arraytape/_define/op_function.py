@@ -1,8 +1,9 @@
-"""The public function of an op: before it is compiled, compiled, and with another raw function in it."""
+"""The public function of an op: before and after it is compiled, and with another raw function."""
 
 from __future__ import annotations
 
 import functools
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType
 from typing import Any
@@ -10,11 +11,11 @@ from typing import Any
 from .._record.op import Op
 from .._util.locks import reentrant_lock
 
-BUILDING = reentrant_lock()  # while the function of an op is compiled; not on the op path
+BUILDING = reentrant_lock()  # held while the function of an op is compiled, at its first call
 
 
 def uncompiled(*args: Any, **kwargs: Any) -> Any:
-    """Stand for a public function before its first call; its globals hold ``first_call``."""
+    """Compile the function and call it: the code of each public function until its first call."""
     return first_call(args, kwargs)  # type: ignore[name-defined]  # noqa: F821
 
 
@@ -23,14 +24,14 @@ UNCOMPILED = uncompiled.__code__
 
 @functools.cache
 def compiled(source: str) -> CodeType:
-    """Compile a source once: ops of one form have one source, and compiling is what importing costs."""
+    """Compile a source; ops of one form share a source, and compiling takes most of a first call."""
     return compile(source, "<arraytape>", "exec")
 
 
 def give_code(public: FunctionType, source: str, file: str, name: str) -> None:
-    """Give a function the code and the defaults of the one that a source defines as ``function``.
+    """Give ``public`` the code and defaults of the function that a source defines as ``function``.
 
-    Its globals are those of the source.  file, name : what tracebacks call the code.
+    The source runs in the globals of ``public``.  file, name : those of the code in tracebacks.
     """
     scope = public.__globals__
     exec(compiled(source), scope)
@@ -64,18 +65,11 @@ class OpFunction:
         """Return the function with another raw function, which asks no mode."""
         self.build_once()
         function = self.function
-        scope = function.__globals__ | {"UFUNC": raw, "RAW": AnyKind(raw), "MODES": None}
+        scope = function.__globals__ | {
+            "UFUNC": raw,
+            "RAW": defaultdict(lambda: raw),
+            "MODES": None,
+        }
         twin = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
         twin.__kwdefaults__ = function.__kwdefaults__
         return twin
-
-
-class AnyKind(dict[type, Callable[..., Any]]):
-    """A table of raw functions with one function for all types of data."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def __missing__(self, kind: type) -> Callable[..., Any]:
-        return self.function

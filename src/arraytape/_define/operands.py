@@ -1,12 +1,13 @@
-"""What compiled ops call off the hot path: operands that are not Arrays, sequences, several results.
+"""Functions that compiled ops call off the hot path: for operands that are no Arrays, for sequences, and
+for several results.
 
-An operand has three parts: its handle (the Array, or CONSTANT or GENERIC), its value id (tid; 0 for what
-is not followed) and its data.
+An operand has three parts: its handle (the Array, or CONSTANT or GENERIC), its value id (0 if no
+recorder may follow it) and its data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from .._array.array import KEPT, PINNED, SCALAR, Array, asarray_like, namespace, wrap
 from .._record.stack import new_tid
 from .._storage.dispatch import NUMBERS, number
-from .._storage.storage import KNOWN, MAKING, STORAGES, admitted, storage_for
+from .._storage.storage import KNOWN, MAKING, STORAGES, Storage, admitted, storage_for
 from .._util.array_types import RawArray
 from .._util.errors import describe, failure, see, user_line
 
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-CONSTANT = wrap(None, 0, KEPT)  # the handle of what is no Array: nothing to mark, nothing to copy
+CONSTANT = wrap(
+    None, 0, KEPT
+)  # the handle of a Python scalar: no data to mark as shared, or to copy
 GENERIC = wrap(
     None, 0, KEPT
-)  # the handle of NumPy's scalars and of lists: data that joins any storage
+)  # of NumPy's scalars and of lists: data to be converted to any storage
 SCALARS = (bool, int, float, complex)
 
 USUAL = frozenset((*SCALARS, *np.sctypeDict.values()))  # types of operands that are no arrays
@@ -36,22 +39,22 @@ MOST = 1024  # cached scalars
 
 
 def cached_scalar(value: float) -> Any:
-    """Return a Python scalar as 0-d float64 data, remembered for the next time (but 0.0 equals -0.0)."""
+    """Return a Python scalar as 0-d float64 data, and cache it."""
     data = np.asarray(value, np.float64)
-    if value and len(CACHED) < MOST:
+    if value and len(CACHED) < MOST:  # not 0.0, since -0.0 is the same key
         data.flags.writeable = False
         CACHED[value] = [data]
     return data
 
 
 def coerce(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
-    """Handle, value id and data of an argument that is not an Array: a scalar or a raw array."""
+    """Return handle, value id and data of an argument that is no Array: a scalar or a raw array."""
     if type(value) in SCALARS:
         return CONSTANT, 0, value
     if type(value) in STORAGES:
         value = taken_data(name, argument, value)
         making = MAKING.get()
-        if making is not None:  # records are to keep what a trace knows it by
+        if making is not None:  # a trace knows data by the object that records keep
             value = making.adopted(value)
         return wrap(value, 0, PINNED), 0, value
     if isinstance(value, np.generic):
@@ -67,7 +70,7 @@ def coerce(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
 
 
 def no_array(name: str, argument: str, kind: type) -> TypeError:
-    """Return the error for an argument of another library, which an op does not take."""
+    """Return the error for an argument of a type that ops do not take."""
     got = f"{name}: {argument} must be an Array, got {kind.__module__}.{kind.__qualname__}"
     if is_of_dask(kind):
         return TypeError(
@@ -78,17 +81,16 @@ def no_array(name: str, argument: str, kind: type) -> TypeError:
 
 
 def is_of_dask(kind: type) -> bool:
-    """Return True if these are Dask's collections, which would be computed and loaded as a whole."""
+    """Return True for Dask's collections, which a conversion would compute and load as a whole."""
     return kind.__module__.partition(".")[0] == "dask"
 
 
 def coerce_or_none(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
-    """``coerce`` for an operand that may be left out: None stays None."""
     return (CONSTANT, 0, None) if value is None else coerce(name, argument, value)
 
 
 def taken_data(name: str, argument: str, data: RawArray) -> Any:
-    """Raw data as an op takes it; TypeError for a dtype that no Array can have."""
+    """Return raw data as an op takes it; raise TypeError for a dtype that no Array can have."""
     if data.dtype in KNOWN:
         return data
     try:
@@ -111,7 +113,7 @@ def check_dtype(name: str, dtype: npt.DTypeLike) -> None:
 
 
 def an_array(name: str, argument: str, value: Any) -> Array:
-    """Return an argument as an Array: itself, or a copy of a raw array; TypeError for anything else."""
+    """Return an Array, or a copy of a raw array as an Array; raise TypeError for anything else."""
     if isinstance(value, Array):
         return value
     if not isinstance(value, np.ndarray | np.generic) and storage_for(type(value)) is None:
@@ -125,11 +127,11 @@ def an_array(name: str, argument: str, value: Any) -> Array:
     return made
 
 
-DEEPEST = 64  # axes of an array of NumPy's: what is nested deeper becomes none
+DEEPEST = 64  # the most axes of a NumPy array, and so the most levels of a list
 
 
-def first_array(nested: Any, depth: int = 0) -> Array | None:
-    """Return the first Array in a nested sequence, if there is one."""
+def first_array(nested: Iterable[Any], depth: int = 0) -> Array | None:
+    """Return the first Array in a nested sequence; None if there is none."""
     for part in nested:
         found = part if isinstance(part, Array) else None
         if isinstance(part, list | tuple) and depth < DEEPEST:
@@ -140,12 +142,12 @@ def first_array(nested: Any, depth: int = 0) -> Array | None:
 
 
 def from_list(name: str, value: Any) -> Array | np.ndarray[Any, Any] | None:
-    """Convert a nested list as NumPy's operators do: of Arrays one recorded Array, of numbers host data.
+    """Return a nested list with Arrays as one recorded Array, one of numbers as host data.
 
-    None for what is no list, or holds something else; TypeError for Dask's collections.
+    Return None for anything else, but raise TypeError for Dask's collections.
     """
     if not isinstance(value, list | tuple | range) or has_own_operators(type(value)):
-        if is_of_dask(type(value)):  # its own operators would make a constant of the Array
+        if is_of_dask(type(value)):  # whose operators would take the Array as a constant
             raise no_array(name, "an operand", type(value))
         return None
     if first_array(value) is not None:
@@ -159,7 +161,7 @@ def from_list(name: str, value: Any) -> Array | np.ndarray[Any, Any] | None:
 
 
 def list_beside(name: str, x: Array, value: Any) -> Any:
-    """Nested lists as an Array where x lies; anything else as it is."""
+    """Return a nested list as an Array on the device of x; anything else as it is."""
     made = from_list(name, value)
     if made is None:
         return value
@@ -167,18 +169,15 @@ def list_beside(name: str, x: Array, value: Any) -> Any:
 
 
 def coerce_list(name: str, argument: str, value: Any) -> tuple[Array, int, Any] | None:
-    """Handle, value id and data of nested lists as an operand; None for what an operator does not take.
-
-    Numbers come as host data that joins any storage.
-    """
+    """Return handle, value id and data of a nested list; None for what an operator does not take."""
     made = from_list(name, value)
-    if made is None or isinstance(made, Array):
-        return None if made is None else coerce(name, argument, made)
-    return GENERIC, 0, made
+    if made is None:
+        return None
+    return coerce(name, argument, made) if isinstance(made, Array) else (GENERIC, 0, made)
 
 
 def accepted(value: Any) -> bool:
-    """Return True if an operator takes ``value`` as it is; of a list it makes an Array."""
+    """Return True if an operator takes the value as it is, without ``coerce_list``."""
     kind = type(value)
     if kind in STORAGES or kind in USUAL:
         return True
@@ -187,9 +186,9 @@ def accepted(value: Any) -> bool:
 
 
 def has_own_operators(kind: type) -> bool:
-    """Return True if values of a type answer operators beside an Array, as NumPy's arrays let them.
+    """Return True if operators leave values of this type to the type's own operators, as NumPy does.
 
-    They have an ``__array_ufunc__`` of their own, or None in its place, or without one a higher
+    Such a type has an ``__array_ufunc__`` of its own, or None in its place, or without that a higher
     ``__array_priority__`` than NumPy's arrays.
     """
     if kind in LISTS or kind in STORAGES or issubclass(kind, Array):
@@ -203,7 +202,7 @@ def has_own_operators(kind: type) -> bool:
 def coerce_all(
     name: str, argument: str, values: Any
 ) -> tuple[list[Array], tuple[int, ...], list[Any]]:
-    """Handles, value ids and data of a sequence of arrays."""
+    """Return handles, value ids and data of a sequence of arrays."""
     if isinstance(values, Array) or not isinstance(values, list | tuple):
         raise TypeError(
             f"{name}: {argument} must be a list or tuple of Arrays, got "
@@ -223,7 +222,7 @@ def coerce_all(
 
 
 def coerce_part(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
-    """``coerce`` for one of a sequence of arrays: a number is an array of shape (), as in NumPy."""
+    """Return what ``coerce`` returns, but a number as an array of shape (), as NumPy takes it."""
     handle, tid, data = coerce(name, argument, value)
     if type(data) in NUMBERS:
         return GENERIC, 0, number_data(name, argument, data)
@@ -233,16 +232,16 @@ def coerce_part(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
 def promote(
     name: str, names: Sequence[str], handles: Sequence[Array], data: Sequence[Any]
 ) -> tuple[Any, ...]:
-    """The type of data that an op runs on, and the data: NumPy scalars are brought to that storage.
+    """Return the type of data on which an op runs, and all data, with NumPy's scalars in that type.
 
-    TypeError naming each argument's device when two storages meet.
+    Raise TypeError with the device of each argument if arrays lie in two storages.
     """
     arrays = [i for i, d in enumerate(data) if type(d) in STORAGES]
     if not arrays and all(type(d) in NUMBERS for d in data):
         data, arrays = [number_data(name, names[0], data[0]), *data[1:]], [0]
     if not arrays:
         raise TypeError(f"{name}: no argument is an Array [at {user_line()}]; convert with asarray")
-    # NumPy scalars have no say about the storage, unless there is nothing else.
+    # NumPy's scalars do not decide the storage, unless all arguments are such.
     deciding = [i for i in arrays if handles[i] is not GENERIC] or arrays
     check_devices(name, names, {i: data[i] for i in deciding})
     home = max((data[i] for i in deciding), key=lambda d: STORAGES[type(d)].mixed)
@@ -256,8 +255,8 @@ def promote(
     )
 
 
-def number_data(name: str, argument: str, value: Any) -> Any:
-    """Return a Python number as 0-d data; TypeError for an integer of more than 64 bits."""
+def number_data(name: str, argument: str, value: complex) -> Any:
+    """Return a Python number as 0-d data; raise TypeError for an integer of more than 64 bits."""
     try:
         return number(value)
     except TypeError as error:
@@ -265,7 +264,7 @@ def number_data(name: str, argument: str, value: Any) -> Any:
 
 
 def check_devices(name: str, names: Sequence[str], data: dict[int, Any]) -> None:
-    """Raise TypeError when arguments (by position) lie in different storages."""
+    """Raise TypeError if arguments, given by position, lie in different storages."""
     homes = {i: STORAGES[type(d)].beneath(d) for i, d in data.items()}
     if len(set(homes.values())) <= 1:
         return
@@ -281,25 +280,23 @@ def check_devices(name: str, names: Sequence[str], data: dict[int, Any]) -> None
     )
 
 
-def shape_of(value: Any) -> Any:
-    """Return the shape of each of a list of data."""
-    return [v.shape for v in value]
+def shape_of(data: list[RawArray]) -> Any:
+    return [d.shape for d in data]
 
 
-def dtype_of(value: Any) -> Any:
-    """Return the dtype of each of a list of data."""
-    return [v.dtype for v in value]
+def dtype_of(data: list[RawArray]) -> Any:
+    return [d.dtype for d in data]
 
 
 def assign_ids(arrays: list[Array]) -> tuple[int, ...]:
-    """Give each of an op's several results a value id of its own."""
+    """Give each result of an op a value id of its own; return the ids."""
     for array in arrays:
         array._tid = new_tid()
     return tuple([array._tid for array in arrays])
 
 
-def wrap_all(results: Any) -> tuple[Any, list[Array]]:
-    """Return an op's several raw results as Arrays, in the tuple type in which they came."""
+def wrap_all(results: tuple[Any, ...]) -> tuple[Any, list[Array]]:
+    """Return raw results as Arrays, in their own type of tuple and in a list."""
     arrays = [
         wrap(r, 0, 0 if type(r) is np.ndarray or r.shape else SCALAR)
         if type(r) in STORAGES
@@ -310,7 +307,7 @@ def wrap_all(results: Any) -> tuple[Any, list[Array]]:
     return answer, arrays
 
 
-def saving(function: Any, storage: Any, *values: Any) -> Any:
-    """Compute the values that an op saves beside its inputs, on their device."""
+def saving(function: Callable[..., Any], storage: Storage, *values: Any) -> Any:
+    """Call a function that computes a value to save, on the device of its arguments."""
     with storage.at(*values):
         return function(*values)

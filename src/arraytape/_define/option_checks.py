@@ -1,6 +1,6 @@
-"""Checks of options in the public functions of ops: each costs a test of its type, written out.
+"""Checks of options in the public functions of ops, written out as a test of the option's type.
 
-Only an option of another type than the usual one, such as NumPy's integer, costs a call.
+Only an option of an unusual type, such as NumPy's integer, costs a call.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ NUMBERS = frozenset(("int", "bool", "float", "Axis"))
 
 
 def is_option(parameter: Parameter) -> bool:
-    """Return True if a parameter's annotation has numbers, or sequences of them, and no Array."""
+    """Return True if a parameter is annotated with numbers, or sequences of numbers, and no Array."""
     note = str(parameter.annotation)
     words = note.translate(str.maketrans("[],|'\"", "      ")).split()
     return "Array" not in words and not NUMBERS.isdisjoint(words)
 
 
 def write_option_check(s: Source, parameter: Parameter, *, tuples: bool) -> None:
-    """Write the line that brings an option of an unusual type into Python's spelling.
+    """Write the line that converts an option of an unusual type to Python's own type.
 
-    tuples : True if options that are tuples always are checked, too: the function copies them anyway.
+    tuples : True to convert also options that are tuples always, without a test of their type.
     """
     x, note = parameter.name, str(parameter.annotation)
     unusual = [f"{x} is not None"] if "None" in note or note == "Axis" else []

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 class Source:
-    """Source text under construction.
+    """Python source text under construction.
 
     >>> s = Source()
     >>> with s.block("if x is None:"):
@@ -21,17 +21,15 @@ class Source:
         self.depth = 0
 
     def line(self, text: str) -> None:
-        """Add one line."""
         self.lines.append("    " * self.depth + text)
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """Add a line such as ``if x:``; what is written within the context stands under it."""
+        """Add a line such as ``if x:``; lines that are added within the context are its block."""
         self.line(head)
         self.depth += 1
         yield
         self.depth -= 1
 
     def text(self) -> str:
-        """Return all lines."""
         return "\n".join(self.lines) + "\n"

@@ -1,6 +1,6 @@
-"""The five words in which an op is stated; ``_record.op`` says what a rule may ask for.
+"""The five words in which an op is stated; ``_record.op`` lists the values for which a rule may ask.
 
-word              JVP                          VJP                          keeps
+word              JVP                          VJP                          a record keeps
 elementwise       the line                     the same line, conjugated    the names in the line
 linear            the op itself on t           a declared transpose         shape, parameters
 primitive         a rule per input             the same                     what its VJP asks for
@@ -32,7 +32,6 @@ from .source import Source
 
 
 def operands(names: Sequence[str]) -> inspect.Signature:
-    """Return the signature of a function of these operands."""
     only = inspect.Parameter.POSITIONAL_ONLY
     return inspect.Signature([inspect.Parameter(x, only) for x in names])
 
@@ -50,7 +49,7 @@ SHAPES2 = (
 
 
 def shapes_of(count: int) -> tuple[Sample, ...]:
-    """Samples of an elementwise op of three operands or more."""
+    """Return samples for an elementwise op of three operands or more."""
     rest = count - 2
     return (
         sample(*[(3, 4)] * count),
@@ -78,18 +77,17 @@ def elementwise(
 ) -> Callable[..., Array]:
     """Return an op on each element by itself: one line per input, the linear map of its tangent ``t``.
 
-    The line serves both modes: the VJP is ``conj(rule(conj(g)))``, summed over broadcast axes and
-    cast to the input's dtype by the engine.  ``domain`` is where the generated tests sample.
-    ``saves`` names what is computed from the inputs while recording, in place of keeping them;
-    ``selects`` says that the lines only select elements, so that what they leave out is exactly 0;
-    ``cusped`` that the slope may be finite where the curvature is not, as that of x ** 1.5 at 0, or a
-    function that tells so from what a record keeps.  ``inputs`` names the operands where they are not
-    the standard's x, or x1 and x2.  ``facts`` are those of ``Facts``, such as ``continuous=False`` where
-    the result jumps, and ``propagates_nan=False`` where it may be a number though an operand is NaN.
+    The line serves both modes: the VJP is ``conj(rule(conj(g)))``, which a pass sums over broadcast
+    axes and casts to the input's dtype.
 
-    ``doc`` is the docstring: a summary, and paragraphs on the derivative at special points.  ``takes``
-    names the dtypes of the operands, by default floating-point ones (real ones for two operands), and
-    ``gives`` that of the result: see ``docstrings``, and there ``origin``.
+    domain : the interval in which generated tests sample.  saves, selects, cusped, origin : see ``Op``.
+    inputs : the names of the operands, if not x, or x1 and x2.  facts : those of ``Facts``, such as
+    ``continuous=False`` if the result jumps, and ``propagates_nan=False`` if it may be a number though
+    an operand is NaN.
+
+    doc : the docstring, a summary and paragraphs on the derivative at special points.  takes : the
+    dtypes of the operands, by default floating-point ones (real ones for two operands).  gives : the
+    dtype of the result.  Both are keys of tables in ``docstrings``.
     """
     names = tuple(inputs) or (("x",) if len(rules) == 1 else ("x1", "x2"))
     signature = operands(names)
@@ -115,7 +113,7 @@ def nondifferentiable(
 ) -> Callable[..., Array]:
     """Return an elementwise op that has no derivative: its gradient is None.
 
-    By default it is exact, and tells something of operands of any dtype.
+    By default the result is boolean and exact, for operands of any dtype.
     """
     names, signature = (("x",), UNARY) if inputs == 1 else (("x1", "x2"), BINARY)
     shape = "" if not gives else "x" if inputs == 1 else "broadcast"
@@ -127,38 +125,30 @@ def nondifferentiable(
 
 
 def linear(*, transpose: Rule, **options: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """An op that is linear in its one array input (or sequence of arrays): declare its transpose."""
-
-    def declare(function: Callable[P, R]) -> Callable[P, R]:
-        return from_signature("linear", function, transpose=transpose, **options)
-
-    return declare
+    """Return a decorator that declares an op linear in its only input; the transpose is its VJP."""
+    return functools.partial(from_signature, "linear", transpose=transpose, **options)
 
 
 def primitive(
     *vjps: Rule | None, joint: Rule | None = None, **options: Any
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return an op with a VJP per array input (None: no gradient to that input), or one ``joint`` VJP
-    that returns a tuple of contributions, for inputs that share work.
+    """Return a decorator that declares an op with a VJP per array input, or one ``joint`` VJP.
 
-    ``linear_in`` names inputs in each of which the op is linear: there forward mode runs the op
-    itself on the tangent."""
-
-    def declare(function: Callable[P, R]) -> Callable[P, R]:
-        return from_signature("primitive", function, vjps=vjps, joint=joint, **options)
-
-    return declare
+    A VJP of None gives no gradient to its input.  A joint VJP returns a tuple of contributions, for
+    inputs that share work.  options : of ``Op``, such as ``linear_in``.
+    """
+    return functools.partial(from_signature, "primitive", vjps=vjps, joint=joint, **options)
 
 
 @overload
 def composite(function: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
 def composite(**facts: Any) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-def composite(function: Any = None, /, **facts: Any) -> Any:
-    """Declare a function of other ops: both modes follow from its parts.
+def composite(function: Callable[..., Any] | None = None, /, **facts: Any) -> Any:
+    """Declare a function of other ops, from which its derivative follows in both modes.
 
-    ``facts`` are those of the raw function of its name, which rules and other ops may call; nothing
-    follows from the parts.
+    facts : those of the raw function of the same name, which rules and other ops may call; none follows
+    from the ops in the body.
     """
     if function is None:
         return functools.partial(composite, **facts)
@@ -172,7 +162,7 @@ def composite(function: Any = None, /, **facts: Any) -> Any:
 
 
 def enter_op(op: Op, public: Callable[..., Any]) -> None:
-    """Enter an op of ours in the registry, and its facts as those of the raw function of its name."""
+    """Enter an op of ours in the registry, and its facts in ``FACTS``."""
     steps = op.per_element or op.kind == "nondifferentiable"
     op.jumps = steps and not (op.continuous or op.creates)
     register(op).public = public
@@ -182,12 +172,12 @@ def enter_op(op: Op, public: Callable[..., Any]) -> None:
 def with_arrays(
     name: str, function: Callable[P, R], signature: inspect.Signature
 ) -> Callable[P, R]:
-    """Return a function that finds Arrays where its signature says so: raw arrays are made into such.
+    """Return the function with a check of parameters that are annotated as an Array and nothing else.
 
-    TypeError for what is no array.  Parameters that may be something else, too, and keyword-only ones
-    are checked by the function itself.  The checks are written out, since one wrapper that looks at
-    the signature in each call would take longer, and compiled on the first call, since compiling all
-    of them would slow down the import.
+    Raw arrays become Arrays there, and TypeError is raised for anything else.  The function itself
+    checks other parameters, and keyword-only ones.  The checks are written out, since a wrapper that
+    reads the signature in each call takes longer.  They are compiled at the first call, since the
+    import would have to compile those of all composites.
     """
     parameters = list(signature.parameters.values())
     if not any(is_checked(p) for p in parameters):
@@ -210,12 +200,12 @@ def with_arrays(
 
 
 def is_checked(parameter: inspect.Parameter) -> bool:
-    """Return True if the public function makes an Array of what this parameter was given."""
+    """Return True if the public function makes an Array of the argument for a parameter."""
     return parameter.annotation == "Array" and parameter.kind is not parameter.KEYWORD_ONLY
 
 
 def check_of(name: str, parameters: Sequence[inspect.Parameter], others: OtherNames) -> str:
-    """The source of a composite's public function: it makes Arrays of arguments and calls the body."""
+    """Return the source of a composite's public function, which checks arguments and calls the body."""
     bare = by_reference([p.replace(annotation=p.empty) for p in others.parameters])
     s = Source()
     with s.block(f"def function{inspect.Signature(bare)}:"):
@@ -234,7 +224,7 @@ def check_of(name: str, parameters: Sequence[inspect.Parameter], others: OtherNa
 
 
 def as_array(s: Source, name: str, parameter: inspect.Parameter) -> None:
-    """Make Arrays of what a parameter annotated with Array was given."""
+    """Write the lines that make Arrays of the argument or arguments for a parameter."""
     x = parameter.name
     if parameter.kind is parameter.VAR_POSITIONAL:
         s.line(f"{x} = [an_array({name!r}, f'{x}[{{i}}]', x) for i, x in enumerate({x})]")
@@ -251,12 +241,8 @@ def handed_on(parameter: inspect.Parameter) -> str:
 
 
 def without_derivative(**options: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Declare a function with parameters whose array results have no gradient."""
-
-    def declare(function: Callable[P, R]) -> Callable[P, R]:
-        return from_signature("nondifferentiable", function, **options)
-
-    return declare
+    """Return a decorator that declares an op with parameters and without a derivative."""
+    return functools.partial(from_signature, "nondifferentiable", **options)
 
 
 def from_signature(
@@ -292,7 +278,7 @@ def from_signature(
 def publish(
     op: Op, signature: inspect.Signature, own: str | None = None, **options: Any
 ) -> Callable[..., Any]:
-    """Compile, document and register; ``own`` is the docstring of the declaration."""
+    """Compile, document and register an op; ``own`` is the docstring of the declaration."""
     public = compile_function(op, signature, **options)
     public.__doc__ = docstring(op, signature, own)
     enter_op(op, public)
@@ -300,18 +286,18 @@ def publish(
 
 
 def public_name(function: Callable[..., Any]) -> str:
-    """The registry's name of a decorated function: ``linalg.svd`` when it stands in ops/linalg."""
+    """Return the name of a decorated function's op: ``linalg.svd`` for svd in ops/linalg."""
     chapter = function.__module__.rpartition(".")[2]
     return f"{chapter}.{function.__name__}" if chapter in ("linalg", "fft") else function.__name__
 
 
 def array_inputs(function: Callable[..., Any]) -> tuple[list[str], bool]:
-    """The parameters that take arrays, by annotation, and whether the one is a sequence of them."""
+    """Return the parameters annotated with Array, and True if there is one, a sequence of arrays."""
     return inputs_among(inspect.signature(function))
 
 
 def inputs_among(signature: inspect.Signature) -> tuple[list[str], bool]:
-    """``array_inputs`` of a function with this signature."""
+    """Return what ``array_inputs`` returns for a function with this signature."""
     notes = {name: str(p.annotation) for name, p in signature.parameters.items()}
     inputs = [name for name, note in notes.items() if "Array" in note]
     variadic = len(inputs) == 1 and "Sequence[Array]" in notes[inputs[0]]

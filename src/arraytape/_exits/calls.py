@@ -1,4 +1,4 @@
-"""Calls in the analysis of flow: which functions run, on what, and what the others may give."""
+"""Calls in the analysis of flow: functions of the user's, which are interpreted, and all others."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from .interpreter import (
     constant_key,
     file_of,
     literal_text,
+    spot_at,
     subexpressions,
 )
 from .known_names import (
@@ -44,19 +45,16 @@ from .objects import ANY, KEYS, KNOWN, NOTHING, Channel, Thing, Value, taint_of
 from .scopes import Scope
 from .sources import FOLDED, FUNCTIONS, tree_of_code
 
-# What these are given goes to who listens.
-OUTPUTS = frozenset(
-    ("print", "warn", "warn_explicit", "debug", "info", "warning", "error", "exception", "critical",
-     "log")
-)  # fmt: skip
+# Functions and methods whose arguments go to listeners: streams, handlers, lists of warnings.
+OUTPUTS = words("print warn warn_explicit debug info warning error exception critical log")
 STREAMS = {"redirect_stdout": "stdout", "redirect_stderr": "stderr"}  # of ``sys``
 
 
 class Arguments(NamedTuple):
     """The function and arguments of a call.
 
-    node : the call.  name : how it calls the function, without what is before the last dot.  owner : the
-    object before that dot.  functions : what is called.
+    node : the call.  name : the function's name in the call, after the last dot.  owner : the object
+    before that dot.  functions : the objects that may be called.
     """
 
     node: ast.Call
@@ -65,7 +63,7 @@ class Arguments(NamedTuple):
     functions: Value
     positional: list[Value]
     keywords: dict[str, Value]
-    rest: Value  # what stands in *args and **kwargs
+    rest: Value  # the elements of *args and **kwargs
 
     @property
     def all(self) -> list[Value]:
@@ -73,7 +71,7 @@ class Arguments(NamedTuple):
 
     @property
     def carried(self) -> list[Value]:
-        """Return the arguments of which a result may be made, without those that only steer."""
+        """Return the arguments that may become part of the result, without those that only select."""
         steering = STEERING.get(self.name, ())
         found = [v for i, v in enumerate(self.positional) if i not in steering]
         return [*found, *[v for k, v in self.keywords.items() if k != "key"], self.rest]
@@ -85,9 +83,9 @@ class Arguments(NamedTuple):
 
 
 class Calls(Interpreter):
-    """The part of the interpretation that is about calls.
+    """The interpretation of calls.
 
-    databases : of cursors, the database.
+    databases : the database of each cursor.
     """
 
     def __init__(self, exits: Iterable[tuple[int, Stack]], stacks: Iterable[Stack]) -> None:
@@ -97,17 +95,12 @@ class Calls(Interpreter):
     def of_Call(self, node: ast.Call, scope: Scope) -> Value:
         for_effect = node is self.for_effect
         given = self.call_arguments(node, scope)
-        spot = Spot(
-            scope.file, (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
-        )
+        spot = spot_at(node, scope)
         found, known = self.seen_to_run(given, spot, scope)
         if not known:
-            for thing in given.functions:
-                result = self.call_of(thing, given, spot, scope)
-                if result is not None:
-                    found, known = found | result, True
-        if not known:
-            found |= self.unknown_function(given, scope)
+            result = self.call_each(given.functions, given, spot, scope)
+            known = result is not None
+            found |= self.unknown_function(given, scope) if result is None else result
         if spot in self.leaving and (taint := self.leaves_here(spot, scope)):
             if self.is_by_key(given) or self.only_steers(given):
                 return found
@@ -118,7 +111,7 @@ class Calls(Interpreter):
         return found
 
     def is_by_key(self, given: Arguments) -> bool:
-        """Return True if values left a tape only to order elements, by the ``key=`` of a call."""
+        """Return True if values left a tape only as sort keys, in the ``key=`` of this call."""
         if given.name not in ORDERED or "key" not in given.keywords:
             return False
         ordered = NOTHING.union(*given.positional) or given.owner
@@ -126,13 +119,13 @@ class Calls(Interpreter):
 
     @staticmethod
     def only_steers(given: Arguments) -> bool:
-        """Return True if a call is given constants beside what only steers: ``copysign(1.0, x)``."""
+        """Return True if all arguments that do not only select are constants: ``copysign(1.0, x)``."""
         steering = STEERING.get(given.name, ())
         others = [value for i, value in enumerate(given.positional) if i not in steering]
         return bool(steering) and not given.rest and all(value <= KNOWN for value in others)
 
     def call_arguments(self, node: ast.Call, scope: Scope) -> Arguments:
-        """Evaluate what a call is given."""
+        """Evaluate the function and the arguments of a call."""
         owner = NOTHING
         if isinstance(node.func, ast.Attribute):
             owner = self.evaluate(node.func.value, scope)
@@ -160,30 +153,29 @@ class Calls(Interpreter):
         return Arguments(node, name, owner, functions, positional, keywords, rest)
 
     def decorated(self, decorator: ast.expr, function: Value, scope: Scope) -> Value:
-        """Return what a decorator makes of a function; a library's leaves the function as it is."""
+        """Return the result of a decorator; a library's decorator counts as the identity."""
         functions = self.evaluate(decorator, scope)
-        call = ast.copy_location(ast.Call(decorator, [], []), decorator)
-        given = Arguments(call, "", NOTHING, functions, [function], {}, NOTHING)
-        spot = Spot(scope.file, spot_of(decorator))
-        made = [self.call_of(thing, given, spot, scope) for thing in functions]
-        known = [value for value in made if value]
-        return frozenset().union(*known) if known else function
+        given = implicit_call(decorator, functions=functions, given=[function])
+        return self.call_each(functions, given, spot_at(decorator, scope), scope) or function
 
     # --- functions that run -----------------------------------------------------------------------
     def seen_to_run(self, given: Arguments, spot: Spot, scope: Scope) -> tuple[Value, bool]:
-        """Return the results of functions whose frames ran in a call, and whether these were all."""
+        """Interpret the functions whose frames ran in a call.
+
+        Return their results, and True if the call runs one of them directly.
+        """
         found, known = NOTHING, False
         for code, place in self.callees.get(spot, {}).items():
             tree = tree_of_code(code)
             if tree is None or code.co_name in FOLDED or isinstance(tree, ast.Module):
                 continue
             direct = self.is_direct(given, code) and code.co_name not in ENTERED
-            me = self.self_of(given, code, spot, scope)
+            me = self.self_of(given, code, scope)
             outer = self.scopes.get(tree)
             if outer is None:
                 outer = self.module(place.names, code.co_filename)
                 if code.co_freevars:
-                    self.know_free_names(tree, outer, given)
+                    self.know_free_names(tree, given)
                 outer = self.scopes.get(tree, outer)
                 if code.co_freevars and tree not in self.scopes:
                     outer = Scope(code.co_filename, outer)
@@ -199,45 +191,41 @@ class Calls(Interpreter):
         return found, known
 
     def run_by_operator(self, node: ast.expr, scope: Scope) -> Value:
-        """Return the results of methods whose frames ran in an operator, property or text."""
-        values = frozenset().union(*self.evaluate_each(subexpressions(node), scope))
+        """Return the results of methods whose frames ran in an operator, property or f-string."""
+        values = NOTHING.union(*self.evaluate_each(subexpressions(node), scope))
         values |= self.elements_in(values)
-        call = ast.copy_location(ast.Call(node, [], []), node)
-        given = Arguments(call, "", values, NOTHING, [values], {}, values)
-        return self.seen_to_run(given, Spot(scope.file, spot_of(node)), scope)[0]
+        given = implicit_call(node, owner=values, given=[values], rest=values)
+        return self.seen_to_run(given, spot_at(node, scope), scope)[0]
 
     def run_by_store(
         self, target: ast.Attribute, owners: Value, value: Value, scope: Scope
     ) -> None:
-        """Run the ``__set__`` or ``__setattr__`` that was seen to run in an assignment."""
-        call = ast.copy_location(ast.Call(target, [], []), target)
-        spot = Spot(scope.file, spot_of(target))
+        spot = spot_at(target, scope)
         names = [code.co_name for code in self.callees[spot]]
         given = [owners, value] if "__set__" in names else [value]
         me = self.object_made(target, scope, kind="descriptor") if "__set__" in names else owners
-        arguments = Arguments(call, "__set__", me, NOTHING, given, {}, NOTHING)
-        self.seen_to_run(arguments, spot, scope)
+        self.seen_to_run(implicit_call(target, "__set__", me, given=given), spot, scope)
 
-    def know_free_names(self, tree: ast.AST, outer: Scope, given: Arguments) -> None:
-        """Remember the scope of a function that was defined in code that the analysis does not run."""
+    def know_free_names(self, tree: ast.AST, given: Arguments) -> None:
+        """Note the scope in which a function of this tree was defined, from the call's arguments."""
         for thing in given.functions:
             if thing.closure is not None and thing.closure[0] is tree:
                 self.scopes[tree] = thing.closure[1]
 
     def handed_on(self, given: Arguments) -> Arguments:
-        """Return the arguments that a function which is not run hands on to its callbacks."""
+        """Return the arguments with which a library's function calls its callbacks."""
         name, sources = given.name, given.positional[1:]
         if name in ("map", "filter") and sources:
             return given._replace(positional=[self.elements_in(s) for s in sources], keywords={})
         if name == "reduce" and sources:
             elements = self.elements_in(sources[0])
-            first = frozenset().union(elements, *sources[1:])
+            first = NOTHING.union(elements, *sources[1:])
             return given._replace(positional=[first, elements], keywords={})
         return all_to_each(given)
 
     @staticmethod
     def is_direct(given: Arguments, code: CodeType) -> bool:
-        """Return True if a call runs a function directly, not through a function written in C."""
+        """Return True if a call runs a function directly, not as the callback of another function."""
         if code.co_name in (given.name, "__init__", "__call__", "wrapper", "wrapped", "inner"):
             return True
         builtin = any(
@@ -248,10 +236,10 @@ class Calls(Interpreter):
         callbacks = any(t.closure is not None for value in given.all for t in value)
         return not builtin and not callbacks
 
-    def self_of(self, given: Arguments, code: CodeType, spot: Spot, scope: Scope) -> Value:
-        """Return the ``self`` of a method that runs."""
+    def self_of(self, given: Arguments, code: CodeType, scope: Scope) -> Value:
+        """Return the ``self`` of a method whose frame ran."""
         if code.co_name in ("__init__", "__new__", "__post_init__") and code.co_name != given.name:
-            made = self.instance(given, spot, scope)
+            made = self.instance(given, scope)
             if code.co_name == "__post_init__":
                 for one in made:
                     for function in given.functions:
@@ -262,10 +250,10 @@ class Calls(Interpreter):
         if code.co_name in ("__call__", given.name) and not is_module(given.owner):
             me = given.functions if code.co_name == "__call__" else given.owner
             return me or self.object_made(given.node, scope, kind="self")
-        return frozenset().union(*given.all, given.owner) or given.functions
+        return NOTHING.union(*given.all, given.owner) or given.functions
 
-    def instance(self, given: Arguments, spot: Spot, scope: Scope) -> Value:
-        """Return the instance that a call of a class makes."""
+    def instance(self, given: Arguments, scope: Scope) -> Value:
+        """Return the instance that a call of a class creates."""
         made = self.object_made(given.node, scope, kind="instance")
         for thing in made:
             thing.is_whole = all(map(is_plain_class, given.functions))
@@ -277,11 +265,11 @@ class Calls(Interpreter):
         return made
 
     def call_of(self, thing: Thing, given: Arguments, spot: Spot, scope: Scope) -> Value | None:
-        """Return the result of a function or class of the user's; None for others."""
+        """Return the result of a function or class of the user's; None for other objects."""
         if self.only_seen:
             return None
         if thing.closure is not None:
-            tree, outer, _ = thing.closure
+            tree, outer = thing.closure
             if isinstance(tree, ast.ClassDef):
                 return self.construct(thing, given, spot, scope)
             if thing.actual is not None and is_installed(outer.file):
@@ -292,21 +280,27 @@ class Calls(Interpreter):
                 return None
             return self.construct(thing, given, spot, scope)
         if thing.actual is None and (thing.of is not None or "<class>" in thing.fields):
-            method = self.inherited(thing, "__call__", given.node, scope)
-            found = [self.call_of(one, given, spot, scope) for one in method]
-            known = [one for one in found if one is not None]
-            return frozenset().union(*known) if known else None
+            methods = self.inherited(thing, "__call__", given.node, scope)
+            return self.call_each(methods, given, spot, scope)
         return None
+
+    def call_each(
+        self, functions: Value, given: Arguments, spot: Spot, scope: Scope
+    ) -> Value | None:
+        """Return the results of those functions that are the user's; None if none of them is."""
+        results = [self.call_of(function, given, spot, scope) for function in functions]
+        known = [value for value in results if value is not None]
+        return NOTHING.union(*known) if known else None
 
     def construct(self, thing: Thing, given: Arguments, spot: Spot, scope: Scope) -> Value:
         """Run the constructor of a class of the user's, and return the instance."""
-        made = self.instance(given, spot, scope)
+        made = self.instance(given, scope)
         names = fields_of(thing)
         for one in made:
             methods = self.inherited(one, "__init__", given.node, scope)
             for method in methods:
                 if method.closure is not None:
-                    tree, outer, _ = method.closure
+                    tree, outer = method.closure
                     self.inline(tree, outer, given, made, spot, scope)
             if not any(method.closure is not None for method in methods):
                 self.fill_fields(one, names, given, is_tuple(thing))
@@ -314,7 +308,7 @@ class Calls(Interpreter):
         return made
 
     def supers_of(self, value: Value) -> Value:
-        """Return what ``super()`` gives: the object, with the methods of the next class."""
+        """Return the result of ``super()``: a proxy of the object with the next class's methods."""
         tree, found = self.running[-1], set()
         for thing in value:
             proxy = self.thing("super", thing, tree)
@@ -324,7 +318,7 @@ class Calls(Interpreter):
                 codes = [getattr(f, "__code__", None) for f in map(unbound, vars(one).values())]
                 if any(code is not None and tree_of_code(code) is tree for code in codes):
                     proxy.of = following
-            proxy.bases = frozenset().union(
+            proxy.bases = NOTHING.union(
                 *[
                     one.fields.get("<bases>", NOTHING)
                     for one in self.lineage(thing.fields.get("<class>", NOTHING))
@@ -335,21 +329,21 @@ class Calls(Interpreter):
         return frozenset(found)
 
     def lineage(self, classes: Value) -> list[Thing]:
-        """Return classes that the function defines, with their bases."""
+        """Return classes that the analysed code defines, with their bases."""
         found = [*classes]
-        for one in found:  # which grows meanwhile
+        for one in found:  # the loop appends to the list that it walks
             found += [base for base in one.fields.get("<bases>", NOTHING) if base not in found]
         return found
 
     def fill_fields(self, thing: Thing, names: list[str], given: Arguments, numbered: bool) -> None:
-        """Assign the arguments of a call to the fields of a dataclass, named tuple or another class."""
+        """Assign the arguments of a call to fields: of a dataclass, a named tuple or another class."""
         for i, value in enumerate(given.positional):
             self.add_field(thing, f".{names[i]}" if i < len(names) else ANY, value)
             if numbered:
                 self.add_field(thing, i, value)
         for name, value in given.keywords.items():
             self.add_field(thing, f".{name}", value)
-        for name in names[len(given.positional) :]:  # their defaults
+        for name in names[len(given.positional) :]:  # the defaults of the other fields
             if name not in given.keywords:
                 self.add_field(thing, f".{name}", frozenset((self.thing("default", thing, name),)))
         self.add_field(thing, ANY, given.rest)
@@ -369,17 +363,17 @@ class Calls(Interpreter):
                 methods = self.existing_object(member.__func__)
                 return frozenset(self.with_self(one, owner) for one in methods)
             if isinstance(member, staticmethod | FunctionType):
-                found |= self.existing_object(getattr(member, "__func__", member))
+                found |= self.existing_object(unbound(member))
             elif member is not None and hasattr(member, "__get__") and not callable(member):
                 return self.got_by(member, thing, node, scope)
             elif member is not None and not hasattr(member, "__get__"):
                 found |= self.existing_object(member)
             for one in self.existing_object(of):
                 found |= one.fields.get(f".{name}", NOTHING) if one is not thing else NOTHING
-        return frozenset(self.bound_to(one, thing, node) for one in found)
+        return frozenset(self.bound_to(one, thing) for one in found)
 
     def got_by(self, member: Any, thing: Thing, node: ast.AST, scope: Scope) -> Value:
-        """Return what a descriptor gives: of another kind than the user's, made of the object."""
+        """Return the result of a descriptor's ``__get__``; of a library's, one made of the object."""
         getter = getattr(member, "func", None)
         if isinstance(getter, FunctionType):
             return self.property_of(getter, thing, node, scope)
@@ -394,7 +388,6 @@ class Calls(Interpreter):
     def call_method(
         self, thing: Thing, name: str, given: list[Value], node: ast.AST, scope: Scope
     ) -> Value | None:
-        """Return what a method of a class of the user's gives; None where there is none."""
         if not self.is_users(thing):
             return None
         if name == "__class_getitem__":
@@ -405,15 +398,11 @@ class Calls(Interpreter):
             )
         else:
             methods = self.inherited(thing, name, node, scope)
-        call = ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [], []), node)
-        arguments = Arguments(call, name, frozenset((thing,)), methods, given, {}, NOTHING)
-        spot = Spot(scope.file, spot_of(node))
-        found = [self.call_of(one, arguments, spot, scope) for one in methods]
-        known = [value for value in found if value is not None]
-        return frozenset().union(*known) if known else None
+        arguments = implicit_call(node, name, frozenset((thing,)), methods, given)
+        return self.call_each(methods, arguments, spot_at(node, scope), scope)
 
     def of_class(self, thing: Thing, name: str) -> Value:
-        """Return the attribute of a class that the function defines, or of its bases."""
+        """Return the attribute of a class that the analysed code defines, or of its bases."""
         found = thing.fields.get(f".{name}", NOTHING)
         if found:
             return found
@@ -426,8 +415,8 @@ class Calls(Interpreter):
                 found |= self.of_class(base, name)
         return found
 
-    def bound_to(self, thing: Thing, me: Thing, node: ast.AST) -> Thing:
-        """Bind a function of a class to an instance."""
+    def bound_to(self, thing: Thing, me: Thing) -> Thing:
+        """Return a class's function as a method of an instance; static methods and data unchanged."""
         closure = thing.closure
         if closure is None or isinstance(closure[0], ast.ClassDef) or isinstance(me.actual, type):
             return thing
@@ -445,21 +434,18 @@ class Calls(Interpreter):
         return found
 
     def property_of(self, getter: FunctionType, thing: Thing, node: ast.AST, scope: Scope) -> Value:
-        """Run the getter of a property, and return its result."""
         (function,) = self.existing_object(getter)
         if function.closure is None:
             return NOTHING
-        tree, outer, _ = function.closure
-        call = ast.copy_location(ast.Call(ast.Name("property", ast.Load()), [], []), node)
-        given = Arguments(call, "", NOTHING, NOTHING, [], {}, NOTHING)
-        spot = Spot(scope.file, spot_of(node))
-        return self.inline(tree, outer, given, frozenset((thing,)), spot, scope)
+        tree, outer = function.closure
+        me, spot = frozenset((thing,)), spot_at(node, scope)
+        return self.inline(tree, outer, implicit_call(node), me, spot, scope)
 
     def inline(
         self, tree: ast.AST, outer: Scope, given: Arguments, me: Value, spot: Spot, scope: Scope,
         code: CodeType | None = None,
     ) -> Value:  # fmt: skip
-        """Run a function of the user's, or one that was seen to run."""
+        """Interpret a function's body on these arguments, and return its result."""
         if self.running.count(tree) > RECURSION or len(self.running) >= DEPTH:
             return self.object_made(given.node, scope, taint_of([*given.all, me]))
         file = code.co_filename if code is not None else outer.file
@@ -513,7 +499,7 @@ class Calls(Interpreter):
 
     # --- functions that do not run ----------------------------------------------------------------
     def unknown_function(self, given: Arguments, scope: Scope) -> Value:
-        """Return the result of a function that is not run, by its name or made of all arguments."""
+        """Return the result of a function that is not interpreted: by its name, or of all arguments."""
         if given.name in OUTPUTS:
             self.put_out(given, scope)
         for known in (self.listener, self.of_name, self.progress, self.moved_elements):
@@ -523,7 +509,7 @@ class Calls(Interpreter):
         return self.of_all(given, scope)
 
     def of_name(self, given: Arguments, scope: Scope) -> Value | None:
-        """Return the result of a builtin function that is known by its name; None for others."""
+        """Return the result of a builtin function that BY_NAME or STEPS knows; None for others."""
         if given.name in STEPS and self.is_step(given):
             return self.object_made(given.node, scope)
         method = BY_NAME.get(given.name)
@@ -531,16 +517,15 @@ class Calls(Interpreter):
         return found
 
     def of_globals(self, given: Arguments, scope: Scope) -> Value | None:
-        """Return the variables that ``globals()`` or ``locals()`` gives."""
         return None if given.is_method else self.names_in_scope(scope, given.name == "globals")
 
     def of_eval(self, given: Arguments, scope: Scope) -> Value | None:
-        """Return the result of code in a text, which may read all variables."""
+        """Return the result of ``eval`` or ``exec``, whose code may read all variables of the scope."""
         if given.is_method:
             return None
-        variables = frozenset().union(*scope.names.values())
+        variables = NOTHING.union(*scope.names.values())
         taint = taint_of([*given.all, variables])
-        for thing in frozenset().union(*given.positional[1:]):
+        for thing in NOTHING.union(*given.positional[1:]):
             self.mark(thing, taint)
         return self.of_all(given, scope, variables)
 
@@ -552,7 +537,6 @@ class Calls(Interpreter):
         return self.of_all(given, scope, made) | made
 
     def of_super(self, given: Arguments, scope: Scope) -> Value | None:
-        """Return the object that ``super()`` gives."""
         return None if given.all[0] else self.supers_of(scope.lookup("self") or NOTHING)
 
     def of_setattr(self, given: Arguments, scope: Scope) -> Value | None:
@@ -566,7 +550,7 @@ class Calls(Interpreter):
         return KNOWN
 
     def moved_elements(self, given: Arguments, scope: Scope) -> Value | None:
-        """Return what functions give that move elements of containers; None for others."""
+        """Return the result of a function that moves elements of containers; None for others."""
         name, node, method, carried = given.name, given.node, given.is_method, given.carried
         if leads_outside(given.functions, name):  # ``shutil.copy``
             return None
@@ -577,11 +561,11 @@ class Calls(Interpreter):
         if name in ADDS and method:
             self.add_to(given)
         if name in ELEMENT or name in ELEMENTS:
-            owners = given.owner if method else frozenset().union(*carried)
-            more = frozenset().union(*carried) if name != "values" else NOTHING
+            owners = given.owner if method else NOTHING.union(*carried)
+            more = NOTHING.union(*carried) if name != "values" else NOTHING
             return self.elements_in(owners) | more
         if name in DICTS:
-            return self.views_of(frozenset().union(given.owner if method else NOTHING, *carried))
+            return self.views_of(NOTHING.union(given.owner if method else NOTHING, *carried))
         if name in SAME and not (method and carried[0]):
             return self.same_as(given, carried, scope)
         if method:
@@ -595,7 +579,7 @@ class Calls(Interpreter):
         if name == "zip":
             return self.zipped(given, scope)
         if name in REORDERED:
-            return self.reordered(carried, node, scope)
+            return self.container(node, scope, self.elements_in(NOTHING.union(*carried)))
         if not given.positional:
             return None
         if name in ("map", "filter"):
@@ -605,7 +589,7 @@ class Calls(Interpreter):
         return self.grouped(given, scope) if name == "groupby" and not given.rest else None
 
     def zipped(self, given: Arguments, scope: Scope) -> Value:
-        """Return the tuples that ``zip`` gives, also of ``*rows``."""
+        """Return the iterable of ``zip``, also of ``zip(*rows)``."""
         parts = [self.elements_in(value) for value in given.positional]
         made = self.iterable_of_tuples(given.node, scope, parts)
         for thing in self.elements_in(made) if given.rest else NOTHING:
@@ -613,7 +597,11 @@ class Calls(Interpreter):
         return made
 
     def of_all(self, given: Arguments, scope: Scope, more: Value = NOTHING) -> Value:
-        """Return a result that is made of all arguments, of ``more`` and, of a method, of its object."""
+        """Return a result made of all arguments, of ``more`` and of the object whose method is called.
+
+        The general rule for functions that are not interpreted.  Its other parts are effects on the
+        arguments: writes, channels, generators, views.
+        """
         carried, method = [*given.carried, more], given.is_method
         owners = [given.owner] if method else []
         results = self.call_back(carried, given, scope)
@@ -623,7 +611,9 @@ class Calls(Interpreter):
         if into and method and given.name not in READS:
             for thing in given.owner:
                 self.mark(thing, into)
-        if into:  # ``history.append``, handed on with what it is to append
+        if (
+            into
+        ):  # a bound method such as ``history.append`` that is passed with its later arguments
             for thing in given.functions.union(*carried):
                 for owner in thing.fields.get("<of>", NOTHING):
                     self.mark(owner, into)
@@ -640,14 +630,14 @@ class Calls(Interpreter):
         made = self.object_made(given.node, scope, taint | outside[0])
         for thing in made if outside[1] is not None else NOTHING:
             thing.channel = (outside[1] or made) | (thing.channel or NOTHING)
-        if self.only_seen and taint:  # what is not run here may raise what it holds
+        if self.only_seen and taint:  # a function that is not interpreted may raise its arguments
             self.raised |= made
         if given.name.startswith(MAKES_PARTS):
             for thing in given.owner if method else NOTHING.union(*given.positional[:1]):
                 self.add_field(thing, "<part>", made)
-        spot = Spot(scope.file, spot_of(given.node))
+        spot = spot_at(given.node, scope)
         if given.name in VIEWS and spot not in self.leaving:
-            for thing in given.owner if method else frozenset().union(*carried):
+            for thing in given.owner if method else NOTHING.union(*carried):
                 self.add_field(thing, "<view>", made)
         if given.name == "nditer":
             return made | self.iterable_of_tuples(
@@ -658,9 +648,9 @@ class Calls(Interpreter):
     def read_outside(
         self, given: Arguments, carried: list[Value], owners: list[Value], into: int
     ) -> tuple[int, Channel | None]:
-        """Return the taint of the files, devices and processes that a call may read, and their names.
+        """Return the taint of the channels that a call may read, and their names.
 
-        The names are None for a function that reads and writes no such thing.
+        The names are None for a function that neither reads nor writes channels.
         """
         opened = [thing.channel for owner in owners for thing in owner if thing.channel is not None]
         outside = leads_outside(given.functions, given.name) or bool(opened)
@@ -678,7 +668,7 @@ class Calls(Interpreter):
         return taint, names
 
     def of_heap(self, given: Arguments) -> Value:
-        """Put an element into a heap or sorted list, and return what may come out."""
+        """Add an element to a heap or sorted list, and return the possible results of the call."""
         heap, *values = given.positional
         for thing in heap:
             for value in values[:1]:
@@ -686,9 +676,9 @@ class Calls(Interpreter):
         return KNOWN if given.name in ("heappush", *INSERTS) else self.elements_in(heap)
 
     def of_database(self, given: Arguments, scope: Scope) -> Value | None:
-        """Write to and read from the tables that a statement names; None where its text does not tell.
+        """Interpret an SQL statement on the tables that it names; None if its text is not understood.
 
-        A cursor has the tables of its database.
+        A cursor shares the tables of its database.
         """
         made = self.object_made(given.node, scope)
         owners = [(thing, self.databases.get(thing, thing)) for thing in given.owner]
@@ -701,7 +691,7 @@ class Calls(Interpreter):
                 self.add_field(database, UNTOLD, KNOWN)
             return None
         written, read = (frozenset(f"<table {name}>" for name in names) for names in tables)
-        # A name that no statement wrote may be a view; what was not understood may be a trigger.
+        # A name that no statement wrote may be a view; a statement that was not understood, a trigger.
         known = all(UNTOLD not in d.fields and read <= d.fields.keys() | written for _, d in owners)
         if not known:
             return None
@@ -715,7 +705,7 @@ class Calls(Interpreter):
         return made
 
     def progress(self, given: Arguments, scope: Scope) -> Value | None:
-        """Return a progress bar: it gives the elements of what it is about, whatever it shows."""
+        """Return a progress bar of tqdm: it yields the elements of its argument, whatever it shows."""
         if not given.positional or not any(map(is_progress, given.functions)):
             return None
         made = self.object_made(given.node, scope, kind="progress")
@@ -726,7 +716,7 @@ class Calls(Interpreter):
         return made
 
     def replaced_copy(self, given: Arguments, scope: Scope) -> Value:
-        """Return a copy of an object, with other attributes."""
+        """Return a copy of an object with the attributes of the keywords."""
         made = self.object_made(given.node, scope, kind="replaced")
         for thing in made:
             for before in given.owner.union(*given.positional[:1]):
@@ -737,7 +727,7 @@ class Calls(Interpreter):
         return made
 
     def put_out(self, given: Arguments, scope: Scope) -> None:
-        """Hand what is printed, warned of or logged to who listens: a stream, a list, a handler."""
+        """Add the taint of printed, warned or logged values to the listeners: streams and handlers."""
         taint = taint_of(given.all)
         if not taint:
             return
@@ -752,13 +742,13 @@ class Calls(Interpreter):
             for handler in self.handlers(given.owner):
                 listening |= self.existing_object(getattr(handler, "stream", None))
                 for emit in self.existing_object(handler.emit):
-                    spot = Spot(scope.file, spot_of(given.node))
+                    spot = spot_at(given.node, scope)
                     self.call_of(emit, all_to_each(given), spot, scope)
         for thing in listening:
             self.mark(thing, taint)
 
     def emit(self, given: Arguments, taint: int, scope: Scope) -> None:
-        """Hand what is logged to handlers that the function itself adds."""
+        """Call ``emit`` of the handlers that the analysed code adds to a logger."""
         added = [thing.fields.get("<handlers>", NOTHING) for thing in given.owner]
         record = self.object_made(given.node, scope, taint, "record")
         for handler in NOTHING.union(*added):
@@ -766,7 +756,7 @@ class Calls(Interpreter):
             self.call_method(handler, "emit", [record], given.node, scope)
 
     def listener(self, given: Arguments, scope: Scope) -> Value | None:
-        """Return what listens to outputs, where a call gives that: a stream, a logger, a list."""
+        """Return a listener that the call creates or returns: a stream, logger or list; else None."""
         name, node = given.name, given.node
         if name in STREAMS and given.positional:
             self.store(self.existing_object(sys), STREAMS[name], given.positional[0], node, scope)
@@ -784,7 +774,7 @@ class Calls(Interpreter):
         return None
 
     def handlers(self, owners: Value) -> list[logging.Handler]:
-        """Return the handlers of loggers, and of those above them; of the module, the root's."""
+        """Return the handlers of loggers and of their parents; for ``logging`` itself the root's."""
         known = [x for x in [*self.actuals, logging] if self.things.get(id(x)) in owners]
         loggers = [logging.root if x is logging else x for x in known]
         found: list[logging.Handler] = []
@@ -795,8 +785,8 @@ class Calls(Interpreter):
         return [*dict.fromkeys(found)]
 
     def call_back(self, carried: list[Value], given: Arguments, scope: Scope) -> Value:
-        """Run the functions that a function which is not run is given, and return their results."""
-        spot = Spot(scope.file, spot_of(given.node))
+        """Interpret the functions among the arguments, as callbacks, and return their results."""
+        spot = spot_at(given.node, scope)
         found = NOTHING
         for thing in {thing for value in carried for thing in value}:
             if thing.closure is not None and not isinstance(thing.closure[0], ast.ClassDef):
@@ -804,27 +794,26 @@ class Calls(Interpreter):
         return found
 
     def write_out(self, given: Arguments, taint: int) -> None:
-        """Add taint to the arguments that a function writes to: its ``out``, or its first one."""
+        """Add taint to the arguments that a function writes to: ``out``, the first one, or all."""
         targets = given.keywords.get("out", NOTHING)
         if given.name in WRITES and given.positional:
             targets |= given.positional[0]
         if given.name in WRITES_ALL:
-            targets |= frozenset().union(*given.all)
+            targets |= NOTHING.union(*given.all)
         for thing in targets:
             self.mark(thing, taint)
 
     def wrote_by_call(self, given: Arguments, taint: int) -> None:
-        """Add the taint of a value that left into a call to the object whose method is called."""
+        """Add the taint of a value that left in a call to the call's owner and written arguments."""
         if given.owner and not is_module(given.owner) and given.name not in READS:
             for thing in given.owner:
                 self.mark(thing, taint)
         self.write_out(given, taint)
 
     def wrote_for_effect(self, given: Arguments, taint: int, scope: Scope) -> None:
-        """Add taint to the arguments of compiled code that is called for its effect.
+        """Add taint to all arguments of a compiled function that is called as a statement.
 
-        In an installed package, or where it calls functions back: what a user hands to ``print`` stays
-        as it is.
+        Only if it is a builtin, has callbacks, or is called in an installed package.
         """
         if leads_outside(given.functions, given.name):  # ``shutil.copy(a, b)``
             self.write_outside(names_of(given.all), taint)
@@ -835,7 +824,7 @@ class Calls(Interpreter):
             for t in given.functions
         )
         if compiled and (calls_back or builtin or is_installed(scope.file)):
-            for thing in frozenset().union(*given.all):
+            for thing in NOTHING.union(*given.all):
                 self.mark(thing, taint)
 
     def add_to(self, given: Arguments) -> None:
@@ -856,51 +845,43 @@ class Calls(Interpreter):
     def iterable_of_tuples(
         self, node: ast.AST, scope: Scope, parts: list[Value], kind: str = "pairs"
     ) -> Value:
-        """Return an iterable of tuples."""
-        made = self.object_made(node, scope, kind=kind)
+        """Return an iterable of tuples with these parts."""
         element = self.object_made(node, scope, kind=f"{kind} element")
         for thing in element:
             for i, part in enumerate(parts):
                 self.add_field(thing, i, part)
-        for thing in made:
-            self.add_field(thing, ANY, element)
-        return made
+        return self.container(node, scope, element, kind)
 
     def grouped(self, given: Arguments, scope: Scope) -> Value:
-        """Return what ``groupby`` gives: keys, with the elements that have them."""
+        """Return the iterable of ``groupby``: pairs of a key and elements."""
         elements = self.elements_in(given.positional[0])
         keys = NOTHING
         for function in given.keywords.get("key", NOTHING).union(*given.positional[1:2]):
             inner = given._replace(name="", owner=NOTHING, positional=[elements], keywords={})
-            spot = Spot(scope.file, spot_of(given.node))
+            spot = spot_at(given.node, scope)
             found = self.call_of(function, inner, spot, scope)
             keys |= elements if found is None else found
         return self.iterable_of_tuples(given.node, scope, [keys or elements, given.positional[0]])
 
     def mapped_elements(self, given: Arguments, scope: Scope) -> Value:
-        """Return the results of the function of ``map``, or the elements that ``filter`` is given."""
+        """Return the iterable of ``map`` or ``filter``."""
         function, *sources = given.positional
         elements = [self.elements_in(value) for value in sources]
         if given.name == "filter":
-            found: Value = frozenset().union(*elements)
+            found: Value = NOTHING.union(*elements)
         else:
             inner = given._replace(
                 name="", owner=NOTHING, functions=function, positional=elements, keywords={}
             )
-            spot = Spot(scope.file, spot_of(given.node))
-            results = [self.call_of(thing, inner, spot, scope) for thing in function]
-            known = [value for value in results if value is not None]
-            found = frozenset().union(*known) if known else self.unknown_function(inner, scope)
-        made = self.object_made(given.node, scope)
-        for thing in made:
-            self.add_field(thing, ANY, found)
-        return made
+            result = self.call_each(function, inner, spot_at(given.node, scope), scope)
+            found = self.unknown_function(inner, scope) if result is None else result
+        return self.container(given.node, scope, found)
 
     def is_step(self, given: Arguments) -> bool:
-        """Return True if a function known by name does what its name says.
+        """Return True if the name of a function in STEPS can be trusted in this call.
 
-        A method does if its object is the value that left, or nothing that left is in it; a function
-        does if it holds nothing that left, as one that ``functools.partial`` made may.
+        For a method: if its object is itself a value that left, or holds none.  For a function: if it
+        holds no value that left, as a ``functools.partial`` may.
         """
         node = given.node
         count = len(node.args) + len(node.keywords)
@@ -912,45 +893,31 @@ class Calls(Interpreter):
             return all(t.taint or not taint_of((frozenset((t,)),)) for t in given.owner)
         return not taint_of((given.functions,))
 
-    def reordered(self, carried: list[Value], node: ast.AST, scope: Scope) -> Value:
-        """Return the same elements in another order."""
-        made = self.object_made(node, scope)
-        for thing in made:
-            self.add_field(thing, ANY, self.elements_in(frozenset().union(*carried)))
-        return made
-
     def same_as(self, given: Arguments, carried: list[Value], scope: Scope) -> Value:
-        """Return a copy with the same parts."""
+        """Return the arguments themselves, or a copy that may also hold the keywords as items."""
         made = self.object_made(given.node, scope)
         for thing in made:
             for name, value in given.keywords.items():
                 if name != "key":
                     self.add_field(thing, f"={name}", value)
-        return (
-            made | frozenset().union(*carried) | (given.owner if given.name == "copy" else NOTHING)
-        )
+        return made | NOTHING.union(*carried) | (given.owner if given.name == "copy" else NOTHING)
 
     def of_getattr(self, given: Arguments, scope: Scope) -> Value | None:
-        """Return the result of ``getattr``."""
         if not given.positional:
             return None
         key = given.node.args[1] if len(given.node.args) > 1 else None
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
             return self.attribute(given.positional[0], key.value, given.node, scope)
-        found: set[Thing] = set()
-        for thing in given.positional[0]:
-            for value in thing.fields.values():
-                found |= value
-        return frozenset(found)
+        return NOTHING.union(*map(all_fields, given.positional[0]))
 
 
-BY_NAME = {  # builtin functions, by the methods that know them
+BY_NAME = {  # builtin functions, and the method that returns their result
     "globals": "of_globals", "locals": "of_globals", "eval": "of_eval", "exec": "of_eval",
     "replace": "of_replace", "_replace": "of_replace", "super": "of_super", "getattr": "of_getattr",
     "setattr": "of_setattr", "__setattr__": "of_setattr",
 }  # fmt: skip
-ORDERED = words("sorted sort min max nlargest nsmallest groupby")
-UNTOLD = "<untold>"  # the field of a database whose tables are not told apart
+ORDERED = words("max min nlargest nsmallest sorted")
+UNTOLD = "<untold>"  # the field of a database of which a statement was not understood
 INSERTS = words("insort insort_left insort_right")
 HEAPS = INSERTS | words("heappush heappop heappushpop heapreplace")
 MAKES_PARTS = (
@@ -958,28 +925,21 @@ MAKES_PARTS = (
     "create_",
     "new_",
     "Sub",
-)  # functions that give a part of what they are given
+)  # beginnings of names of functions that return a part
 WRITES_ITSELF = words("write writexml dump save savefig")  # methods that write their object
 ENTERED = ("__enter__", "__aenter__", "__exit__", "__aexit__", "__iter__", "__next__")
 RECURSION = 4  # calls of a function within itself
-NDITER = 8  # operands of an nditer that are told apart
-BUILT_IN = frozenset(
-    (
-        "builtins",
-        "collections",
-        "functools",
-        "itertools",
-        "operator",
-        "array",
-        "_thread",
-        "_functools",
-    )
-)
+NDITER = 8  # operands of an nditer that are distinguished
+BUILT_IN = words("builtins collections functools itertools operator array _thread _functools")
 
 
-def spot_of(node: ast.AST) -> tuple[Any, Any, Any, Any]:
-    assert isinstance(node, ast.expr | ast.stmt)
-    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+def implicit_call(
+    node: ast.AST, name: str = "", owner: Value = NOTHING, functions: Value = NOTHING,
+    given: Iterable[Value] = (), rest: Value = NOTHING,
+) -> Arguments:  # fmt: skip
+    """Return the arguments of a call that the code does not write as one, such as an operator's."""
+    call = ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [], []), node)
+    return Arguments(call, name, owner, functions, [*given], {}, rest)
 
 
 def is_module(value: Value) -> bool:
@@ -1016,17 +976,17 @@ def is_tuple(thing: Thing) -> bool:
 
 
 def unbound(member: Any) -> Any:
-    """Return the function of a static or class method."""
+    """Return the function of a static or class method; other members unchanged."""
     return getattr(member, "__func__", member)
 
 
 def all_fields(thing: Thing) -> Value:
-    """Return all that an object has under some name."""
-    return frozenset().union(*thing.fields.values())
+    """Return the values of all attributes and items of an object."""
+    return NOTHING.union(*thing.fields.values())
 
 
 def is_plain_class(thing: Thing) -> bool:
-    """Return True if the instances of a class of the user's have what its own code gives them."""
+    """Return True if only the user's own code assigns attributes of a class's instances."""
     if isinstance(thing.actual, type):
         outer = [of for of in thing.actual.__mro__ if is_installed(file_of(of))]
         return all(of.__module__ in (*BUILT_IN, "abc", "typing", "enum") for of in outer)
@@ -1037,12 +997,11 @@ def is_plain_class(thing: Thing) -> bool:
 
 
 def is_progress(thing: Thing) -> bool:
-    """Return True if a function or class makes a progress bar of tqdm's."""
     return (getattr(thing.actual, "__module__", None) or "").partition(".")[0] == "tqdm"
 
 
 def held_by(functions: Value) -> Value:
-    """Return the callable objects that hold what left, which they may give to the function they call."""
+    """Return callable objects that hold values that left, and may pass them on: ``partial``."""
     made = (thing for thing in functions if thing.closure is None)
     return frozenset(thing for thing in made if taint_of([frozenset((thing,))]))
 
@@ -1054,10 +1013,6 @@ def is_key(tree: ast.AST, given: Arguments) -> bool:
 
 
 def all_to_each(given: Arguments) -> Arguments:
-    """Return a call in which each parameter may be any of the arguments."""
+    """Return a call in which each parameter may be any of the arguments, or a part of them."""
     values = frozenset(t for v in (*given.all, given.owner) for t in v if t.closure is None)
-    parts: set[Thing] = set(values)
-    for thing in values:
-        for value in thing.fields.values():
-            parts |= value
-    return given._replace(positional=[], keywords={}, rest=frozenset(parts))
+    return given._replace(positional=[], keywords={}, rest=values.union(*map(all_fields, values)))

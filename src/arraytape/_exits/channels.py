@@ -1,4 +1,4 @@
-"""Files, the environment and processes, through which a value that left the tape may come back."""
+"""Channels: files, devices and processes through which a value that left the tape may come back."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import sys
 from collections.abc import Iterable
 
 from .known_names import NUMPY_FILES, PURE
-from .objects import Channel, Thing, Value
+from .objects import NOTHING, Channel, Thing, Value
 
 PATHS = ("pathlib", "posixpath", "ntpath")
-MODE = re.compile(r"[rwaxbtU+]{1,3}")  # of ``open``
+MODE = re.compile(r"[rwaxbtU+]{1,3}")  # the mode of ``open``, which is no name of a file
 
 
 class Channels:
     """The values that were written to files, devices and processes.
 
-    taints : by the names that an operation had for them, the exits whose values it wrote.
+    taints : the exits whose values were written, by the names that the write had for its channel.
     """
 
     def __init__(self) -> None:
@@ -38,21 +38,24 @@ class Channels:
 
 
 def is_same_channel(written: Channel, read: Channel) -> bool:
-    """Return True if names may mean the same: they share a text, or an object where one has no texts."""
+    """Return True if two sets of names may mean one channel.
+
+    They share a text; if one of them has no texts, they share an object.
+    """
     some, others = texts_of(written), texts_of(read)
     return not some.isdisjoint(others) if some and others else not written.isdisjoint(read)
 
 
 def texts_of(names: Channel) -> frozenset[str]:
-    """Return the texts among names, but for those that say how to open a file."""
+    """Return the texts among names, without modes of ``open``."""
     return frozenset(name for name in names if type(name) is str and not MODE.fullmatch(name))
 
 
 def names_of(values: Iterable[Value]) -> Channel:
-    """Return the names that objects are for files: texts and paths; the objects where there are none."""
+    """Return the names of channels among objects: texts and paths, or the objects if there are none."""
     names: set[object] = set()
     others: set[object] = set()
-    for thing in frozenset().union(*values):
+    for thing in NOTHING.union(*values):
         if thing.channel is not None:
             names |= thing.channel
         elif thing.text is not None:
@@ -63,13 +66,13 @@ def names_of(values: Iterable[Value]) -> Channel:
 
 
 def leads_outside(functions: Value, name: str) -> bool:
-    """Return True if a function that is not the user's may read or write files, devices or processes."""
+    """Return True if a library's function may read or write files, devices or processes."""
     for thing in functions:
         actual = thing.actual
         if actual is None or thing.closure is not None:
             continue
         module = getattr(actual, "__module__", None) or "builtins"
-        package = module.partition(".")[0]
+        package = module.partition(".")[0].lstrip("_")  # ``_heapq`` is the C part of ``heapq``
         if package == "numpy" and name.startswith(NUMPY_FILES):
             return True
         if package not in PURE or module.startswith("scipy.io"):
@@ -78,18 +81,18 @@ def leads_outside(functions: Value, name: str) -> bool:
 
 
 def makes_path(functions: Value) -> bool:
-    """Return True if functions only put together the names of files."""
+    """Return True if functions only compose paths of files."""
     modules = [getattr(thing.actual, "__module__", None) for thing in functions]
     return bool(modules) and all(module in PATHS for module in modules)
 
 
 def globals_of(functions: Value) -> list[object]:
-    """Return the objects that the modules of functions have, such as ``os.environ``."""
+    """Return the global objects of the modules of functions, such as ``os.environ``."""
     names = {getattr(thing.actual, "__module__", None) or "" for thing in functions if thing.actual}
     modules = [sys.modules[name] for name in names if name in sys.modules]
     return [value for module in modules for value in vars(module).values()]
 
 
 def is_data(thing: Thing) -> bool:
-    """Return True for an object that the program had already, and that is no function or module."""
+    """Return True for an object that existed before the analysis and is no function or module."""
     return thing.actual is None and thing.of is not None and not thing.is_fixed

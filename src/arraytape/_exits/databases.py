@@ -1,4 +1,4 @@
-"""Statements of databases in the analysis of flow: which tables they write and read."""
+"""SQL statements in the analysis of flow: the tables that they write and read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ WRITTEN = re.compile(
     rf"\b(?:INTO|UPDATE(?:\s+OR\s+\w+)?|TABLE(?:\s+IF\s+NOT\s+EXISTS)?)\s+{NAME}", re.IGNORECASE
 )
 READ = re.compile(rf"\b(?:FROM|JOIN)\s+{NAME}", re.IGNORECASE)
-# A table of another schema, and several tables in one FROM.
+# Not understood: a table of another schema, and several tables in one FROM.
 UNTOLD = re.compile(
     r"\b(?:INTO|UPDATE|TABLE|FROM|JOIN)\s+\S+\.|\bFROM\b(?:(?!\bWHERE\b|\bORDER\b|\bGROUP\b).)*,",
     re.IGNORECASE | re.DOTALL,
@@ -21,7 +21,7 @@ COUNTS = re.compile(r"\s*SELECT\s+COUNT\s*\(\s*\*\s*\)\s+FROM\b", re.IGNORECASE)
 
 
 def tables_of(text: str | None) -> tuple[set[str], set[str]] | None:
-    """Return the tables that a statement writes and reads; None where its text does not tell."""
+    """Return the tables that a statement writes and reads; None if it is not understood."""
     if text is None or not KNOWN.match(text) or UNTOLD.search(text):
         return None
     written = {name.lower() for name in WRITTEN.findall(text)}

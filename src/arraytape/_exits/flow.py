@@ -1,4 +1,4 @@
-"""Verdicts on exits: does a value that left a tape flow to an operand that entered later?"""
+"""Verdicts on pairs of exits and entries: does the value that left flow to the constant that entered?"""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Told = list[list[bool | None]]  # by exit and entry
 
 
 class Flow(Calls):
-    """One analysis: which exits' values arrive at which entries.
+    """One analysis: the exits whose values arrive at each entry.
 
-    exactly, anyhow : by the number of an entry, the bits of the exits whose values arrive, on the very
-    path of the entry and on any.
+    exactly, anyhow : the bits of these exits by index of the entry, on the entry's own path of calls and
+    on any path.
     """
 
     def __init__(self, exits: Sequence[Stack], entries: Sequence[Entry]) -> None:
@@ -37,7 +37,7 @@ class Flow(Calls):
         self.anyhow: dict[int, int] = {}
 
     def is_reached(self, exit_: int, entry: int) -> bool | None:
-        """Return True if the value of an exit arrives at an entry; None where neither was reached."""
+        """Return True if the value of an exit arrives at an entry; None if one was not reached."""
         arrived = self.exactly.get(entry, self.anyhow.get(entry))
         if arrived is None or not self.left >> exit_ & 1:
             return None
@@ -46,7 +46,8 @@ class Flow(Calls):
     def arrive(self, spot: Spot, node: ast.AST, scope: Scope) -> None:
         for i, path, entry in self.waiting.get(spot, ()):
             operands = self.operands_of_node(node, entry, scope)
-            missed = 0 if all(operands) else self.left  # an operand of which the code does not tell
+            # An operand without objects was not understood: it may be made of any value that left.
+            missed = 0 if all(operands) else self.left
             self.note_arrival(i, path, scope, taint_of(operands) | missed)
 
     def wrote(self, spot: Spot, owners: Value, value: Value, scope: Scope) -> None:
@@ -57,13 +58,12 @@ class Flow(Calls):
             )
 
     def note_arrival(self, i: int, path: Path, scope: Scope, taint: int) -> None:
-        """Add taint to what arrives at an entry."""
         self.anyhow[i] = self.anyhow.get(i, 0) | taint
         if not path.exact or path.calls == scope.calls:
             self.exactly[i] = self.exactly.get(i, 0) | taint
 
     def operands_of_node(self, node: ast.AST, entry: Entry, scope: Scope) -> list[Value]:
-        """Return the operands of an operation that no recorder followed, as far as they are known."""
+        """Return those operands of an operation that no recorder followed."""
         sides = OPERANDS.get(type(node))
         if sides is not None and len(entry.inputs) == 2:
             chosen = [getattr(node, sides[i]) for i in entry.places if i < 2]
@@ -71,11 +71,11 @@ class Flow(Calls):
         if isinstance(node, ast.Call):
             return self.operands_of_call(node, entry, scope)
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-            return []  # ``wrote`` has what is written
+            return []  # ``wrote`` handles stores
         return self.evaluate_each(subexpressions(node), scope)
 
     def operands_of_call(self, node: ast.Call, entry: Entry, scope: Scope) -> list[Value]:
-        """Return the arguments of a call that no recorder followed; all unless it is the op's own."""
+        """Return those arguments of a call that no recorder followed; all if it does not name the op."""
         given = self.call_arguments(node, scope)
         values = [given.owner, *given.positional] if given.is_method else given.positional
         own = given.name == entry.op.rpartition(".")[2] and not given.rest and entry.places
@@ -91,7 +91,7 @@ class Flow(Calls):
 
 
 def verdicts(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told:
-    """Return for each exit and entry whether the value flows from one to the other, or None."""
+    """Return for each exit a row over the entries: True, False, or None where the flow is unknown."""
     rows: Told = [[None] * len(entries) for _ in exits]
     roots: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
     for i, stack in enumerate(exits):
@@ -111,17 +111,17 @@ def verdicts(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told:
 
 
 def root_of(stack: Stack) -> tuple[int, int]:
-    """Return the frame in which a stack begins, and its code."""
+    """Return the ids of the outermost frame of a stack and of its code."""
     return stack[-1].frame, id(stack[-1].code)
 
 
-# Analyses by what was asked, since a loop asks the same each time, with the code of the stacks, which is
-# known by its address.  The stacks themselves would keep the globals of functions that were sent here.
+# A cache of verdicts, since a loop asks the same each time.  Keys hold the ``id`` of code objects, so
+# each value keeps those alive; the stacks would also keep the globals of functions that were sent here.
 KNOWN: dict[object, tuple[Told | None, object]] = {}
 
 
 def analysed(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
-    """Return the verdicts for the function in which stacks begin; None if the analysis gives up."""
+    """Return the verdicts for stacks with one outermost frame; None if the analysis fails."""
     key = (
         tuple([stack_key(stack) for stack in exits]),
         tuple([(stack_key(entry.stack), *entry[1:]) for entry in entries]),
@@ -136,15 +136,15 @@ def analysed(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
 
 
 def flow_of(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
-    """Run the analysis, and return its verdicts; None for code that it cannot cope with."""
-    for only_seen in (False, True):
+    """Run the analysis, and return its verdicts; None for code that it cannot handle."""
+    for only_seen in (False, True):  # the second run is shorter: it interprets only calls that ran
         try:
             flow = Flow(exits, entries)
             flow.only_seen = only_seen
             flow.run_analysis(exits[0][-1])
         except TooLong:
             continue
-        except Exception:  # a gradient must not fail for its sake
+        except Exception:  # an error in the analysis must not become one of the gradient
             return None
         return [[flow.is_reached(i, j) for j in range(len(entries))] for i in range(len(exits))]
     return None

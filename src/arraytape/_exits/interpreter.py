@@ -1,10 +1,10 @@
-"""The flow of what left a tape through a user's functions: an abstract interpretation of their trees.
+"""Abstract interpretation of the user's functions: it follows values that left a tape.
 
-It runs the function in which a tape's block is, and within it the calls that were seen to lead to an
-exit or an entry, those of the user's own functions that can be resolved, and nothing else.  Assignments
-to names are strong, those to attributes and elements weak; branches are all taken; what only steers
-(tests, comparisons, indices, functions with the slope 0) carries nothing.  What a function that is not
-run gives is made of all that it was given.
+The interpretation starts at the function with the tape's block.  It enters calls that were seen to lead
+to an exit or an entry, and calls of the user's own functions that can be resolved.  Assignments to
+names are strong, those to attributes and elements weak.  All branches are taken.  Values that only
+select carry no taint: tests, comparisons, indices, functions with the derivative 0.  The result of any
+other function is made of all its arguments.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from .scopes import ModuleScope, Scope
 from .sources import FOLDED, FUNCTIONS, Span, node_at, span_of, tree_of_code
 
 STEPS = 60_000  # expressions and statements until the analysis gives up
-VISITS = 8  # looks at objects that take as long as a step
-DEPTH = 40  # calls within calls
-TURNS = 6  # of a loop, until nothing changes
-FRAMES = ("f_locals", "f_globals")  # which have variables of other functions
+VISITS = 8  # visits of objects in ``taint_of`` that take as long as a step
+DEPTH = 40  # nested calls
+TURNS = 6  # of a loop, if no turn before leaves all values unchanged
+FRAMES = ("f_locals", "f_globals")  # attributes of frames, with variables of other functions
 
 
 # The flags of the code of generators, coroutines and asynchronous generators.
@@ -44,10 +44,14 @@ class Spot(NamedTuple):
     span: Span
 
 
+def spot_at(node: ast.AST, scope: Scope) -> Spot:
+    return Spot(scope.file, span_of(node))
+
+
 class Path(NamedTuple):
     """The calls that led to an expression, and its source location.
 
-    exact : False where a generator runs it, which may be resumed from anywhere.
+    exact : False in a generator, which may be resumed from anywhere.
     """
 
     calls: tuple[Spot, ...]
@@ -55,22 +59,22 @@ class Path(NamedTuple):
     exact: bool
 
 
-SENT = "<sent>"  # the key of what a generator is sent
+SENT = "<sent>"  # the field of a generator for the values that it is sent
 
 
 class Unknown(Exception):
-    """The flow cannot be told: there is no source."""
+    """An error: the flow is unknown, because source code is missing."""
 
 
 class TooLong(Unknown):
-    """The flow cannot be told: there is too much of it."""
+    """An error: the flow is unknown, because the analysis took too many steps."""
 
 
 def path_of(stack: Stack) -> Path:
     """Return the path of a stack, outermost call first, without those of comprehensions."""
     spots: list[Spot] = []
     exact = True
-    for place in reversed(with_source(stack)):
+    for place in reversed(without_generated(stack)):
         node = node_at(place)
         if node is None or place.names is NO_NAMES:
             raise Unknown
@@ -85,18 +89,14 @@ def path_of(stack: Stack) -> Path:
     return Path(tuple(calls), spot, exact)
 
 
-def with_source(stack: Stack) -> Stack:
+def without_generated(stack: Stack) -> list[Place]:
     """Return a stack without the constructors that dataclasses and named tuples generate."""
-    return tuple([place for place in stack if not is_generated(place.code)])
-
-
-def is_generated(code: CodeType) -> bool:
-    """Return True if code is a constructor without source."""
-    return code.co_name in ("__init__", "__new__") and code.co_filename.startswith("<")
+    made = [(place, place.code.co_name in ("__init__", "__new__")) for place in stack]
+    return [place for place, new in made if not (new and place.code.co_filename.startswith("<"))]
 
 
 class Methods(dict[type[ast.AST], str]):
-    """The names of the methods for statements and expressions, by their class."""
+    """A cache of names of methods by class of node: ``do_If`` for a statement, else ``of_Call``."""
 
     def __missing__(self, kind: type[ast.AST]) -> str:
         self[kind] = f"{'do' if issubclass(kind, ast.stmt) else 'of'}_{kind.__name__}"
@@ -109,10 +109,9 @@ METHODS = Methods()
 class Interpreter(abc.ABC):
     """The abstract interpretation of one function.
 
-    leaving : by spot, the paths on which values left there, with their bits.  callees : by the spot of a
-    call, the places within the functions that were seen to run in it.  lines : by file, where what these
-    are about begins.  paths : the calls that lead to a scope, one tuple for equal ones.  left : the
-    bits of the exits that were reached.
+    leaving : the paths and bits of the exits at a spot.  callees : the functions that were seen to run
+    in the call at a spot, with a place in each.  lines : the first lines of all these spots, by file.
+    paths : interned tuples of calls.  left : the bits of the exits that were reached.
     """
 
     def __init__(self, exits: Iterable[tuple[int, Stack]], stacks: Iterable[Stack]) -> None:
@@ -127,21 +126,23 @@ class Interpreter(abc.ABC):
             self.remember_callees(stack)
         self.things: dict[Any, Thing] = {}
         self.paths: dict[tuple[Spot, ...], tuple[Spot, ...]] = {}
-        self.actuals: list[Any] = []  # kept alive: things are known by their addresses
+        self.actuals: list[Any] = []  # kept alive, because keys of ``things`` hold their ``id``
         self.modules: dict[int, ModuleScope] = {}
         self.scopes: dict[ast.AST, Scope] = {}  # by function: the scope in which it was defined
         self.left = self.steps = self.grown = 0
-        self.raised: Value = NOTHING  # what any handler may get
+        self.raised: Value = NOTHING  # exceptions and other objects that any handler may receive
         self.visited = VISITED[0]
         self.running: list[ast.AST] = []
-        self.is_first = False  # whether containers may be empty that the code fills further down
-        self.only_seen = False  # whether only calls that were seen to run are run
-        self.for_effect: ast.expr | None = None  # the call that is a statement, before it runs
+        self.is_first = (
+            False  # True in the first turn, when code further down may still fill containers
+        )
+        self.only_seen = False  # True if only calls that were seen to run are interpreted
+        self.for_effect: ast.expr | None = None  # the expression of the last expression statement
         self.channels = Channels()
 
     def remember_callees(self, stack: Stack) -> None:
-        """Remember which functions ran in which calls of a stack."""
-        for inner, outer in pairwise(with_source(stack)):
+        """Note which functions ran in which calls of a stack."""
+        for inner, outer in pairwise(without_generated(stack)):
             node = node_at(outer)
             if node is not None and inner.code.co_name not in FOLDED:
                 spot = Spot(outer.code.co_filename, span_of(node))
@@ -149,26 +150,33 @@ class Interpreter(abc.ABC):
                 self.look_out_for(spot)
 
     def look_out_for(self, spot: Spot) -> None:
-        """Note that something is known of a source location, which it is of few lines."""
+        """Note the line of a spot, so that ``evaluate`` makes Spots on such lines only."""
         self.lines.setdefault(spot.file, set()).add(spot.span[0])
 
     # --- objects ----------------------------------------------------------------------------------
     def thing(self, *key: Any) -> Thing:
-        """Return the object that is known under a key; make it at the first time."""
+        """Return the object of a key; create it at the first time."""
         found = self.things.get(key)
         if found is None:
             found = self.things[key] = Thing()
         return found
 
     def object_made(self, node: ast.AST, scope: Scope, taint: int = 0, kind: str = "") -> Value:
-        """Return the object that an expression makes on this path."""
+        """Return the object that an expression creates on this path of calls."""
         found = self.thing(node, id(scope.calls), kind)
         if taint:
             self.mark(found, taint)
         return frozenset((found,))
 
+    def container(self, node: ast.AST, scope: Scope, elements: Value, kind: str = "") -> Value:
+        """Return the container that an expression creates, with these elements."""
+        made = self.object_made(node, scope, kind=kind)
+        for thing in made:
+            self.add_field(thing, ANY, elements)
+        return made
+
     def mark(self, thing: Thing, taint: int) -> None:
-        """Add taint to an object, and to the files that it leads to."""
+        """Add taint to an object, and to its channel."""
         if taint & ~thing.taint and not thing.is_fixed:
             thing.taint |= taint
             self.grown += 1
@@ -176,7 +184,7 @@ class Interpreter(abc.ABC):
                 self.write_outside(thing.channel, taint)
 
     def write_outside(self, names: Channel, taint: int) -> None:
-        """Add taint to what files, devices and processes of these names hold."""
+        """Add taint to the channels of these names."""
         if names and self.channels.write(names, taint):
             self.grown += 1
             for name in names if not texts_of(names) else ():  # ``BytesIO``, not a folder
@@ -184,7 +192,7 @@ class Interpreter(abc.ABC):
                     self.mark(name, taint)
 
     def add_field(self, thing: Thing, key: Any, value: Value) -> None:
-        """Add a value to those that an object may have under a key."""
+        """Add a value to the possible values of an object's field."""
         if thing.names is not None:
             thing.names.bind_weakly(key[1:] if type(key) is str and key != ANY else ANY, value)
             return
@@ -196,12 +204,12 @@ class Interpreter(abc.ABC):
             self.grown += 1
 
     def elements_in(self, value: Value, keys: bool = True) -> Value:
-        """Return what iteration may give; without ``keys`` what subscripts may give."""
+        """Return the objects that iteration may yield; without ``keys`` those of subscripts."""
         found: set[Thing] = set()
         for thing in value:
             is_empty = True
             if thing.names is not None:
-                found |= frozenset().union(*thing.names.names.values())
+                found |= NOTHING.union(*thing.names.names.values())
             for key, part in thing.fields.items():
                 hidden = (".", "<") if not thing.is_view else ("<",)
                 if keys if key == KEYS else not (type(key) is str and key.startswith(hidden)):
@@ -213,11 +221,11 @@ class Interpreter(abc.ABC):
         return frozenset(found)
 
     def unknown(self, node: ast.AST, scope: Scope) -> Value:
-        """Return what a read gives that finds nothing: a missed write put there what left."""
+        """Return the result of a read that finds nothing: a write was missed, perhaps of any exit."""
         return self.object_made(node, scope, self.left, "unknown")
 
     def views_of(self, value: Value) -> Value:
-        """Return what ``vars`` gives of objects: their attributes as items."""
+        """Return the result of ``vars``: the attributes of objects as items."""
         found = set()
         for thing in value:
             view = self.thing("vars", thing)
@@ -230,7 +238,7 @@ class Interpreter(abc.ABC):
         return frozenset(found)
 
     def names_in_scope(self, scope: Scope, outermost: bool = False) -> Value:
-        """Return what ``locals()`` gives, or ``globals()``."""
+        """Return the result of ``locals()``, or with ``outermost`` of ``globals()``."""
         while outermost and scope.parent is not None:
             scope = scope.parent
         found = self.thing("names", id(scope))
@@ -239,9 +247,9 @@ class Interpreter(abc.ABC):
         return frozenset((found,))
 
     def existing_object(self, actual: Any) -> Value:
-        """Return an object that the program has already: a module, class, function or data."""
+        """Return the thing for an object of the running program: a module, class, function or data."""
         wrapped: Any = getattr(actual, "__wrapped__", None)
-        if isinstance(wrapped, ModuleType):  # which does what the module does
+        if isinstance(wrapped, ModuleType):  # a wrapper of a module behaves like the module
             actual = wrapped
         thing = self.things.get(id(actual))
         if thing is None:
@@ -265,7 +273,7 @@ class Interpreter(abc.ABC):
         return frozenset((thing,))
 
     def be_function(self, thing: Thing, function: Any) -> None:
-        """Give a function that exists its tree, and the scope of its free variables."""
+        """Set the tree of a function, and the scope of its free variables."""
         thing.actual, code = function, function.__code__
         tree = None if is_installed(code.co_filename) else tree_of_code(code)
         if tree is None:
@@ -274,9 +282,9 @@ class Interpreter(abc.ABC):
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
             try:
                 scope.names[name] = self.existing_object(cell.cell_contents)
-            except ValueError:  # not bound yet
+            except ValueError:  # the cell is empty
                 continue
-        thing.closure = (tree, self.scopes.get(tree, scope), None)
+        thing.closure = (tree, self.scopes.get(tree, scope))
 
     def module(self, names: dict[str, Any], file: str = "") -> ModuleScope:
         """Return the scope of a module's globals."""
@@ -288,7 +296,7 @@ class Interpreter(abc.ABC):
 
     # --- running ----------------------------------------------------------------------------------
     def run_analysis(self, place: Place) -> None:
-        """Run the function of a place from its beginning, on unknown arguments."""
+        """Interpret the function of a place, on unknown arguments, until nothing changes."""
         tree = tree_of_code(place.code)
         if tree is None:
             raise Unknown
@@ -299,7 +307,7 @@ class Interpreter(abc.ABC):
                 return
 
     def run_once(self, tree: ast.AST, place: Place) -> None:
-        """Run a function: what one call leaves in objects, the next finds there."""
+        """Interpret the function once; objects keep what earlier runs stored in them."""
         if isinstance(tree, ast.Module):
             scope: Scope = self.module(place.names, place.code.co_filename)
             self.run_block(tree.body, scope)
@@ -311,23 +319,23 @@ class Interpreter(abc.ABC):
                 if isinstance(argument, ast.arg):
                     scope.names[argument.arg] = self.object_made(argument, scope)
         self.bind_free_names(scope, place.code)
-        self.know_self(tree, scope, place)
+        self.know_self(scope, place)
         self.body(tree, scope)
 
     def bind_free_names(self, scope: Scope, code: CodeType) -> None:
-        """Bind what a function takes from one around it that the analysis has not seen."""
+        """Bind the free variables of a function whose enclosing function was not interpreted."""
         for name in code.co_freevars:
             scope.names.setdefault(name, frozenset((self.thing("free", code, name),)))
 
-    def know_self(self, tree: ast.AST, scope: Scope, place: Place) -> None:
-        """Give ``self`` its class, where a module has the class."""
+    def know_self(self, scope: Scope, place: Place) -> None:
+        """Set the class of ``self``, if it is a global of the module."""
         of = place.names.get(place.code.co_qualname.partition(".")[0])
         if isinstance(of, type):
             for thing in scope.names.get("self", NOTHING):
                 thing.of = thing.of or of
 
     def body(self, tree: ast.AST, scope: Scope) -> Value:
-        """Run the body of a function; what it gives."""
+        """Interpret the body of a function or comprehension, and return its result."""
         if isinstance(tree, ast.Lambda):
             return self.evaluate(tree.body, scope)
         if isinstance(tree, FUNCTIONS):
@@ -343,13 +351,13 @@ class Interpreter(abc.ABC):
         return scope.returns
 
     def count_step(self) -> None:
-        """Count a statement; raise TooLong where there are too many, or too large objects."""
+        """Count a statement; raise TooLong after too many steps or visits of objects."""
         self.steps += 1
         if self.steps + (VISITED[0] - self.visited) // VISITS > STEPS:
             raise TooLong
 
     def leaves_here(self, spot: Spot, scope: Scope) -> int:
-        """Return the exits at a source location on the path that led here."""
+        """Return the bits of the exits at a spot on the current path, and mark them as reached."""
         found = 0
         for path, bit in self.leaving.get(spot, ()):
             if not path.exact or path.calls == scope.calls:
@@ -371,7 +379,7 @@ class Interpreter(abc.ABC):
             if statement.lineno in self.lines.get(scope.file, ()) and not isinstance(
                 statement, ast.Expr
             ):
-                spot = Spot(scope.file, span_of(statement))
+                spot = spot_at(statement, scope)
                 if taint := self.leaves_here(spot, scope):
                     self.taint_statement(statement, taint, scope)
                 self.arrive(spot, statement, scope)
@@ -391,7 +399,7 @@ class Interpreter(abc.ABC):
             scope.returns |= made
 
     def do_other(self, node: ast.AST, scope: Scope) -> None:
-        """Evaluate what is in it: assert, del, pass."""
+        """Evaluate the expressions of a statement without effect on names: assert, del, pass."""
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 self.evaluate(child, scope)
@@ -427,10 +435,10 @@ class Interpreter(abc.ABC):
     do_AsyncFunctionDef = do_FunctionDef
 
     def new_function(self, node: ast.AST, scope: Scope) -> Value:
-        """Return a function that is defined here."""
+        """Return the function that a ``def`` or ``lambda`` defines."""
         made = self.object_made(node, scope)
         for thing in made:
-            thing.closure = (node, scope, None)
+            thing.closure = (node, scope)
         self.scopes[node] = scope
         return made
 
@@ -439,7 +447,7 @@ class Interpreter(abc.ABC):
         inner = Scope(scope.file, scope, scope.calls)
         self.run_block(node.body, inner)
         for thing in made:
-            thing.closure = (node, scope, None)
+            thing.closure = (node, scope)
             for name, value in inner.names.items():
                 self.add_field(thing, f".{name}", value)
             for base in node.bases:
@@ -464,7 +472,7 @@ class Interpreter(abc.ABC):
         )
 
     def loop(self, turn: Callable[[], None], scope: Scope) -> None:
-        """Run a loop until a turn changes nothing."""
+        """Interpret the turns of a loop until one changes nothing."""
         jumps, scope.jumps = scope.jumps, []
         for _ in range(TURNS):
             before, grown = dict(scope.names), self.grown
@@ -475,7 +483,7 @@ class Interpreter(abc.ABC):
         scope.jumps = jumps
 
     def run_loop_else(self, node: ast.For | ast.AsyncFor | ast.While, scope: Scope) -> None:
-        """Run the ``else`` of a loop, which a ``break`` leaves out."""
+        """Interpret the ``else`` of a loop, which a ``break`` skips."""
         if node.orelse:
             scope.branch(lambda: None, lambda: self.run_block(node.orelse, scope))
 
@@ -554,11 +562,11 @@ class Interpreter(abc.ABC):
     def do_Assign(self, node: ast.Assign, scope: Scope) -> None:
         value = self.evaluate(node.value, scope)
         for target in node.targets:
-            self.bind(target, value, scope, node.value)
+            self.bind(target, value, scope)
 
     def do_AnnAssign(self, node: ast.AnnAssign, scope: Scope) -> None:
         if node.value is not None:
-            self.bind(node.target, self.evaluate(node.value, scope), scope, node.value)
+            self.bind(node.target, self.evaluate(node.value, scope), scope)
 
     def do_AugAssign(self, node: ast.AugAssign, scope: Scope) -> None:
         before = self.evaluate(node.target, scope)
@@ -570,9 +578,7 @@ class Interpreter(abc.ABC):
             self.add_field(thing, ANY, frozenset(t for t in value if t.fields))
         self.bind(node.target, before | made, scope)
 
-    def bind(
-        self, target: ast.AST, value: Value, scope: Scope, source: ast.AST | None = None
-    ) -> None:
+    def bind(self, target: ast.AST, value: Value, scope: Scope) -> None:
         """Assign a value to a target: a name, attribute, item, or several."""
         if isinstance(target, ast.Name):
             scope.assign(target.id, value)
@@ -586,14 +592,14 @@ class Interpreter(abc.ABC):
                 )
         elif isinstance(target, ast.Attribute):
             owners = self.evaluate(target.value, scope)
-            if Spot(scope.file, span_of(target)) in self.callees:
+            if spot_at(target, scope) in self.callees:
                 self.run_by_store(target, owners, value, scope)
             self.store(owners, target.attr, value, target, scope)
         elif isinstance(target, ast.Subscript):
             self.bind_item(target, value, scope)
 
     def store(self, owners: Value, name: str, value: Value, node: ast.AST, scope: Scope) -> None:
-        """Assign to an attribute, ``ANY`` for one whose name is not known."""
+        """Assign to an attribute; ``ANY`` if its name is unknown."""
         for thing in owners:
             if isinstance(thing.actual, ModuleType):
                 self.module(vars(thing.actual)).bind_weakly(name, value)
@@ -604,10 +610,10 @@ class Interpreter(abc.ABC):
             self.add_field(thing, f".{name}" if name != ANY else ANY, value)
 
     def bind_item(self, target: ast.Subscript, value: Value, scope: Scope) -> None:
-        """Assign to an element: of an array, which holds numbers, or of a container."""
+        """Assign to an element of an array or container."""
         owners = self.evaluate(target.value, scope)
         keys = self.evaluate(target.slice, scope)
-        spot = Spot(scope.file, span_of(target))
+        spot = spot_at(target, scope)
         taint = self.leaves_here(spot, scope)
         self.wrote(spot, owners, value, scope)
         key = constant_key(target.slice)
@@ -625,9 +631,9 @@ class Interpreter(abc.ABC):
 
     # --- expressions ------------------------------------------------------------------------------
     def evaluate(self, node: ast.AST, scope: Scope) -> Value:
-        """Evaluate an expression: return the objects that it may give."""
+        """Return the objects that an expression may evaluate to."""
         self.steps += 1
-        if self.steps > STEPS:  # ``step`` looks at the objects, too
+        if self.steps > STEPS:  # ``count_step`` also counts visits of objects
             raise TooLong
         found: Value = getattr(self, METHODS[type(node)], self.of_other)(node, scope)
         lines = self.lines.get(scope.file)
@@ -635,8 +641,8 @@ class Interpreter(abc.ABC):
             return found
         if isinstance(node, ast.Name | ast.Constant):
             return found
-        spot = Spot(scope.file, span_of(node))
-        if not isinstance(node, ast.Call):  # ``of_Call`` does both
+        spot = spot_at(node, scope)
+        if not isinstance(node, ast.Call):  # ``of_Call`` handles exits and callees itself
             if spot in self.leaving:
                 found |= self.object_made(node, scope, self.leaves_here(spot, scope), "left")
             if spot in self.callees and isinstance(node, ast.expr):
@@ -648,14 +654,14 @@ class Interpreter(abc.ABC):
         return [self.evaluate(node, scope) for node in nodes if node is not None]
 
     def of_other(self, node: ast.AST, scope: Scope) -> Value:
-        """Return what is made of all its parts: operators, formatted text."""
+        """Return an object made of all parts of an expression, such as an f-string."""
         parts = self.evaluate_each(subexpressions(node), scope)
         made = self.object_made(node, scope, taint_of(parts))
         self.name_channel(made, parts)
         return made
 
     def name_channel(self, made: Value, parts: list[Value]) -> None:
-        """Give what is made of paths and texts their names: it may be a path."""
+        """Set the channel of an object made of paths and texts, since it may be a path."""
         if any(thing.channel or thing.text for part in parts for thing in part):
             for thing in made:
                 thing.channel = names_of(parts) | (thing.channel or NOTHING)
@@ -691,7 +697,7 @@ class Interpreter(abc.ABC):
         return self.object_made(node, scope)
 
     def of_BoolOp(self, node: ast.BoolOp, scope: Scope) -> Value:
-        return frozenset().union(*self.evaluate_each(node.values, scope))
+        return NOTHING.union(*self.evaluate_each(node.values, scope))
 
     def of_UnaryOp(self, node: ast.UnaryOp, scope: Scope) -> Value:
         value = self.evaluate(node.operand, scope)
@@ -778,7 +784,7 @@ class Interpreter(abc.ABC):
         return self.attribute(owners, node.attr, node, scope)
 
     def attribute(self, owners: Value, name: str, node: ast.AST, scope: Scope) -> Value:
-        """Return the values that an attribute of objects may have."""
+        """Return the possible values of an attribute of objects."""
         if name == "__dict__":
             return self.views_of(owners)
         if name == "__class__":
@@ -819,7 +825,7 @@ class Interpreter(abc.ABC):
     def call_method(
         self, thing: Thing, name: str, given: list[Value], node: ast.AST, scope: Scope
     ) -> Value | None:
-        """Return what a method of a class of the user's gives; None where there is none."""
+        """Return the result of a method of a user's class; None if there is no such method."""
 
     def classes_of(self, owners: Value) -> Value:
         """Return the classes of objects, as far as they are known."""
@@ -832,7 +838,7 @@ class Interpreter(abc.ABC):
 
     @staticmethod
     def is_users(thing: Thing) -> bool:
-        """Return True if an object is an instance of a class of the user's, or such a class."""
+        """Return True if an object is an instance of a user's class, or such a class."""
         if "<class>" in thing.fields or (
             thing.closure is not None and isinstance(thing.closure[0], ast.ClassDef)
         ):
@@ -846,7 +852,7 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def run_by_operator(self, node: ast.expr, scope: Scope) -> Value:
-        """Return the results of methods whose frames ran in an expression that is no call."""
+        """Return the results of methods that were seen to run in an expression that is no call."""
 
     @abc.abstractmethod
     def run_by_store(
@@ -856,11 +862,11 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def decorated(self, decorator: ast.expr, function: Value, scope: Scope) -> Value:
-        """Return the function that a decorator makes."""
+        """Return the result of a decorator."""
 
     @abc.abstractmethod
     def of_Call(self, node: ast.Call, scope: Scope) -> Value:
-        """Evaluate a call: return the objects that it may give."""
+        """Return the objects that a call may return."""
 
     def of_Subscript(self, node: ast.Subscript, scope: Scope) -> Value:
         value = self.evaluate(node.value, scope)
@@ -868,18 +874,8 @@ class Interpreter(abc.ABC):
         if isinstance(node.slice, ast.Slice):  # a view of an array, a list with other positions
             made = self.object_made(node, scope)
             for thing in made:
-                self.add_field(
-                    thing,
-                    ANY,
-                    frozenset().union(
-                        *[
-                            t.fields[k]
-                            for t in value
-                            for k in t.fields
-                            if k == ANY or type(k) is int
-                        ]
-                    ),
-                )
+                parts = [t.fields[k] for t in value for k in t.fields if k == ANY or type(k) is int]
+                self.add_field(thing, ANY, NOTHING.union(*parts))
             return value | (made if any(thing.fields for thing in made) else NOTHING)
         found: Value = NOTHING
         for thing in value:
@@ -900,7 +896,7 @@ class Interpreter(abc.ABC):
         return found | self.object_made(node, scope, taint)
 
     def item_of(self, value: Value, key: Any) -> Value:
-        """Return the values that an element of objects may have."""
+        """Return the possible values of an element of objects."""
         if key is ANY or (type(key) is int and key < 0):
             return self.elements_in(value, keys=False)
         found: set[Thing] = set()
@@ -918,14 +914,14 @@ class Interpreter(abc.ABC):
 
 
 def subexpressions(node: ast.AST) -> list[ast.expr]:
-    """Return the expressions of which one is made, in its own scope: of a comprehension, over what."""
+    """Return the subexpressions in an expression's own scope; of a comprehension the first iterable."""
     if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
         return [part.iter for part in node.generators[:1]]
     return [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
 
 
 def file_of(of: type) -> str:
-    """Return the file in which a class was defined; a name of Python's own where there is no file."""
+    """Return the file that defines a class; "<frozen" for classes of Python's own without a file."""
     module = inspect.getmodule(of)
     if of.__module__ in sys.builtin_module_names:
         return "<frozen"
@@ -933,7 +929,7 @@ def file_of(of: type) -> str:
 
 
 def literal_text(node: ast.AST, scope: Scope) -> str | None:
-    """Return a constant text, or that of the module's ``__name__``; None for others."""
+    """Return the text of a string literal or of the module's ``__name__``; None for other nodes."""
     if isinstance(node, ast.Name) and node.id == "__name__":
         while scope.parent is not None:
             scope = scope.parent
@@ -944,7 +940,7 @@ def literal_text(node: ast.AST, scope: Scope) -> str | None:
 
 
 def constant_key(node: ast.AST) -> Any:
-    """Return the key of a subscript that is a literal; ANY for others."""
+    """Return the field for a literal key: "=" before a text, or the number; ANY for other nodes."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         key = constant_key(node.operand)
         return -key if isinstance(key, int) else ANY
@@ -954,7 +950,7 @@ def constant_key(node: ast.AST) -> Any:
 
 
 def imported(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> Any:
-    """Return the module, or its member, that a statement in a function imports."""
+    """Return the module or member that an import statement binds; None if it is not imported yet."""
     if isinstance(node, ast.Import):
         return sys.modules.get(alias.name if alias.asname else alias.name.partition(".")[0])
     module = sys.modules.get(node.module or "")

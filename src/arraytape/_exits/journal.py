@@ -1,7 +1,9 @@
-"""The journal of a recorder: where constants enter its ops after a value has left.
+"""The journal of a recorder: the constants that enter its ops after an exit.
 
-Nothing is paid for before the first exit.  After it each record is looked at once, and the stack is kept
-where an input is not followed and is no integer.
+An exit is an untracked conversion, such as ``float(x)``: a value leaves the tape.  An entry is a
+constant that enters a recorded op after an exit, and may be made of the value that left.  Before the
+first exit a journal costs nothing.  After it each record is checked once, and the stack is kept if an
+input is not followed and is no integer.
 """
 
 from __future__ import annotations
@@ -17,15 +19,15 @@ from .._array.exits import LEFT, STOPPED, LeftRecord
 from .._record.plan import PLANS, Plan, Record, Structural, inputs_of
 from .._util.places import Stack, stack_here
 
-SAMPLE = 64  # elements of an array that left, or that entered, that are looked at
-REMEMBERED = 64  # exits whose numbers are remembered
-OPERATORS = "<arraytape"  # how the file name of a compiled op begins
+SAMPLE = 64  # elements of an array that left or entered that are compared
+REMEMBERED = 64  # exits whose numbers are kept
+OPERATORS = "<arraytape"  # the beginning of the file name of a compiled op
 
 
 class Entry(NamedTuple):
     """The entry of a constant into a recorded op.
 
-    places : which of its inputs no recorder follows.  inputs : the names of all, in order.
+    places : the indices of the inputs that no recorder follows.  inputs : the names of all inputs.
     """
 
     stack: Stack
@@ -35,17 +37,17 @@ class Entry(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """A value that left: its data, and some of its numbers that are hardly there by chance."""
+    """A value that left: its data, and numbers in it that another value hardly has by chance."""
 
     numbers: frozenset[Any]
     data: Any  # a weak reference
 
 
 class Journal:
-    """The exits' numbers, and the entries by the place of their record.
+    """The exits' numbers and the entries of one recorder.
 
-    frames : the addresses of the frames in which the recorder's blocks are.  entries : the place of a
-    record, where a constant entered it, and whether that is a number that left.
+    frames : the ``id`` of each frame with a block of the recorder.  entries : the index of a record, the
+    entry, and True if the constant is a number that left.
     """
 
     def __init__(self, known: Container[int], frames: Container[int]) -> None:
@@ -54,7 +56,7 @@ class Journal:
         self.entries: list[tuple[int, Entry, bool]] = []
 
     def left(self, record: Sequence[Any]) -> None:
-        """Remember a value that left."""
+        """Keep the numbers of a value that left."""
         data = LeftRecord(*record).data()
         if data is not None and len(self.seen) < REMEMBERED:
             numbers = frozenset(numbers_of(data))
@@ -62,9 +64,9 @@ class Journal:
                 self.seen.append(Seen(numbers, ref(data)))
 
     def note(self, record: Record, index: int, depth: int) -> None:
-        """Look at a record: does a constant enter?
+        """Add an entry if a constant enters in a record.
 
-        depth : how many frames there are from here to the op's function.
+        depth : the number of frames from here to the op's function.
         """
         plan = PLANS[record[0]]
         if plan is LEFT:
@@ -82,11 +84,11 @@ class Journal:
         self.entries.append((index, Entry(stack, plan.name, places, names), came_back))
 
     def entered_inside(self, entries: Sequence[tuple[int, Entry, bool]], index: int) -> None:
-        """Note that constants entered inside the user's function of the record at ``index``."""
+        """Add the entries of the user's function that the record at ``index`` calls."""
         self.entries += [(index, entry, came_back) for _, entry, came_back in entries]
 
     def left_before(self, data: Any) -> bool:
-        """Return True if an operand has a number that left, and is not the very data that left."""
+        """Return True if an operand holds a number that left, and is no view of the data that left."""
         numbers = {*numbers_of(data)} if id(data) not in STOPPED else set()
         return any(
             not numbers.isdisjoint(seen.numbers) and not may_share_memory(data, seen.data())
@@ -103,7 +105,7 @@ def has_numbers(plan: Plan, record: Record) -> bool:
 
 
 def operands_of(plan: Plan | Structural, places: Sequence[int], depth: int) -> list[Any]:
-    """Return the data of the operands of an op that is being recorded, if at hand."""
+    """Return the operands of the compiled op that runs ``depth`` frames above; [] if it is no op."""
     frame = sys._getframe(depth)
     if not isinstance(plan, Plan) or not frame.f_code.co_filename.startswith(OPERATORS):
         return []
@@ -116,13 +118,16 @@ def operands_of(plan: Plan | Structural, places: Sequence[int], depth: int) -> l
 
 
 def is_integral(data: Any) -> bool:
-    """Return True if an operand is made of integers or truth values."""
+    """Return True if an operand has an integer or boolean dtype."""
     dtype = getattr(data, "dtype", None)
     return isinstance(data, int) if dtype is None else getattr(dtype, "kind", "f") in "biu"
 
 
 def numbers_of(data: Any) -> Iterator[Any]:
-    """Return the first numbers of data that are hardly there by chance: with more than four decimals."""
+    """Yield those of the first numbers of data that have more than four decimals.
+
+    Rounder numbers may be equal by chance.
+    """
     if isinstance(data, float | complex):
         values = [data]
     elif isinstance(data, np.ndarray) and data.dtype.kind in "fc":
@@ -136,6 +141,5 @@ def numbers_of(data: Any) -> Iterator[Any]:
 
 
 def may_share_memory(data: Any, other: Any) -> bool:
-    """Return True if two arrays may share memory."""
     both = isinstance(data, np.ndarray) and isinstance(other, np.ndarray)
     return both and np.may_share_memory(data, other)

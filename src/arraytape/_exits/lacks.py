@@ -1,4 +1,4 @@
-"""Findings about exits: the parts that a derivative lacks, and the warning or error for them."""
+"""Findings: the warnings and errors for derivatives that lack a part because of exits."""
 
 from __future__ import annotations
 
@@ -22,18 +22,17 @@ from .suspicions import (
 
 
 class Finding(NamedTuple):
-    """A message about exits, and whether it is an error or a warning."""
+    """A message about exits; ``is_error`` is False for a warning."""
 
     text: str
     is_error: bool
 
 
 class Doubt(NamedTuple):
-    """Exits of one request of a function form, which can run its function again.
+    """The findings of one request of a function form, which can run its function again to check them.
 
-    findings : what the analysis of the code says.  written : what it says of writes to copies.
-    what : what was asked for ("gradient").  exits : those of values that depend on the sources.
-    places : what tells them and the entries from others.
+    findings : on missing parts.  written : on writes to copies.  what : the request ("gradient").
+    exits : those of values that depend on the sources.  places : keys of these exits and of the entries.
     """
 
     findings: tuple[Finding, ...]
@@ -44,7 +43,7 @@ class Doubt(NamedTuple):
 
 
 def report_findings(found: Sequence[Finding]) -> None:
-    """Raise or warn, at the user's line."""
+    """Raise or warn for each finding, at the user's line."""
     for text, is_error in found:
         if is_error:
             raise LostGradientError(f"{text} [at {user_line()}]")
@@ -52,9 +51,9 @@ def report_findings(found: Sequence[Finding]) -> None:
 
 
 class Lacks:
-    """The parts that a derivative lacks: found before the pass, reported after it.
+    """The exits that may cost a derivative a part: found before the backward pass, reported after it.
 
-    ``between`` has the exits of values that depend on the sources.
+    between : the exits of values that depend on the sources.
     """
 
     def __init__(
@@ -69,11 +68,11 @@ class Lacks:
         self.between = exits_between(self.records, self.sources, targets)
 
     def sources_that_left(self) -> set[int]:
-        """Return the sources on which the values that left depend, among other values."""
+        """Return the values that left, and all values on which they depend."""
         return sources_of(self.records, [left.value for _, left in self.between])
 
     def exits_without(self, absent: Container[int]) -> list[tuple[int, Exit]]:
-        """Return the exits with their record numbers, given the sources without a derivative."""
+        """Return pairs of record number and exit.  absent : the sources without a derivative."""
         gone = {tid for tid in self.sources if tid in absent}
         without, others = (
             ids_made_of(self.records, gone),
@@ -85,7 +84,7 @@ class Lacks:
         ]
 
     def suspected(self, left: list[tuple[int, Exit]]) -> list[Exit]:
-        """Return those of these exits of whose values the targets may be made."""
+        """Return those of these exits whose values the targets may depend on."""
         return suspicions(self.records, self.journal, left, self.targets)
 
     def tell(
@@ -98,11 +97,11 @@ class Lacks:
         unseen: bool,
         doubts: list[Doubt] | None = None,
     ) -> None:
-        """Warn or raise, as the recorder is told to.
+        """Warn or raise, according to the recorder's ``exits=``.
 
-        absent : the sources by which there is no derivative.  what : what is asked for.  never_zeros :
-        whether zeros in place of what left are an error.  unseen : whether the recorder knows nothing of
-        a target, which may then be made of anything.  doubts : where what would be said is kept instead,
+        absent : the sources without a derivative.  what : the request, for the message.  never_zeros :
+        True if zeros in place of a missing derivative are an error.  unseen : True if the recorder does
+        not know a target, which may then depend on anything.  doubts : collects the findings instead,
         for a caller that can run the function again.
         """
         if not self.between:
@@ -119,7 +118,7 @@ class Lacks:
             doubts.append(Doubt(tuple(found), tuple(written), what, tuple(exits), places))
 
     def places(self, exits: Sequence[Exit]) -> frozenset[object]:
-        """Return what tells the places of these exits and of the entries from others."""
+        """Return keys of the locations of these exits and of the journal's entries."""
         back = [(stack_key(entry.stack), entry.op) for _, entry, _ in self.journal.entries]
         return frozenset([*back, *[stack_key(exit_.stack) for exit_ in exits]])
 
@@ -135,7 +134,7 @@ def findings(
     left: Sequence[tuple[int, Exit]], suspected: Sequence[Exit], what: str, mode: str,
     never_zeros: bool, unseen: bool,
 ) -> list[Finding]:  # fmt: skip
-    """Return what there is to say of exits: see ``Lacks.tell``."""
+    """Return the findings on exits: see ``Lacks.tell``."""
     places: dict[object, Exit] = {}
     for _, exit_ in left:
         if exit_.absent:
@@ -145,13 +144,13 @@ def findings(
     if never_zeros and nothing:
         if unseen or come_back(nothing, suspected):
             return [Finding(lost(nothing, f"the {what} would be zeros"), True)]
-        nothing = []  # zeros, and rightly
+        nothing = []  # the zeros are correct
     rows = (nothing, f"{what} is None"), (partly, f"a part of the {what} may be missing")
     return [Finding(lost(exits, said), mode == "raise") for exits, said in rows if exits]
 
 
 def written_copies(exits: Sequence[Exit], mode: str) -> list[Finding]:
-    """Return what there is to say of copies of followed values that a user's statement writes to."""
+    """Return a finding if a user's statement writes to a copy of a followed value."""
     lines = [exit_text(e) for e in exits if "asarray" in e.how and is_written_copy(e.stack)]
     if not lines:
         return []
@@ -164,6 +163,6 @@ def written_copies(exits: Sequence[Exit], mode: str) -> list[Finding]:
 
 
 def come_back(exits: Sequence[Exit], suspected: Sequence[Exit]) -> bool:
-    """Return True if a target may be made of a value that left at one of these exits."""
+    """Return True if one of these exits is at the location of a suspected exit."""
     places = {stack_key(exit_.stack) for exit_ in suspected}
     return any(stack_key(exit_.stack) in places for exit_ in exits)

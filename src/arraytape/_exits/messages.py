@@ -1,9 +1,10 @@
-"""Messages about exits: where a value left, where it came in again, and what to do."""
+"""Messages about exits: the lines where a value left and came back, and what to do."""
 
 from __future__ import annotations
 
 import ast
 import itertools
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -14,11 +15,11 @@ from .._record.plan import Record
 from .._util.errors import see
 from .._util.places import Place, Stack, own_place
 from .sources import node_at
-from .suspicions import Exit
+from .suspicions import Exit, frames_in_library
 
 SHOWN = 4  # exits in one message
 CONSTANT = "or stop_gradient the value to say that this is meant"
-# By module, what has the gradients that its functions have not.
+# Advice by module, on what has a gradient in place of its functions.
 MODULES = {
     "statistics": "use the function of arraytape's own: mean, var, std, median",
     "math": "use arraytape's function of that name",
@@ -26,24 +27,25 @@ MODULES = {
     "copy": "copy with arraytape's asarray(x, copy=True)",
     "pickle": "copy with arraytape's asarray(x, copy=True)",
     "numpy": "call the function on the Array itself: NumPy's functions take Arrays",
+    "pandas": "pass the Array itself on: tables of pandas keep its values alone",
 }
 # Packages for whose functions interop has rules.
 INTEROP = ("scipy", "sklearn")
-# Packages that these hand arrays to, and in which a value leaves on their behalf.
+# Packages that those call with arrays, so that an exit in them counts as one of the caller's.
 ARRAYS = ("numpy", "array_api_compat", "array_api_extra")
 
 
 def library_call(stack: Stack) -> tuple[str, Place] | None:
-    """Return the library function that the user's code calls, and where; None where it calls none."""
-    inside = [*itertools.takewhile(lambda place: place.lies_in_library, stack)]
-    if not inside or len(inside) == len(stack):
+    """Return the library function that the user's code calls, and the place of the call, or None."""
+    inside = frames_in_library(stack)
+    if not inside:
         return None
     place = stack[len(inside)]
     return library_function(inside, place), place
 
 
 def library_function(inside: Sequence[Place], place: Place) -> str:
-    """Return module and name of the function that a call runs, without its decorators."""
+    """Return ``module.name`` of the function that a call runs, without its decorators."""
     text = called_text(place)
     function = object_named(text, place)
     if hasattr(function, "__module__") and hasattr(function, "__qualname__"):
@@ -56,7 +58,7 @@ def library_function(inside: Sequence[Place], place: Place) -> str:
 
 
 def object_named(text: str, place: Place) -> Any:
-    """Return the object of a dotted name in the globals of a place; None where they lack it."""
+    """Return the object of a dotted name in the globals of a place, or None."""
     first, *rest = text.split(".")
     value = place.names.get(first)
     for part in rest:
@@ -65,13 +67,13 @@ def object_named(text: str, place: Place) -> Any:
 
 
 def called_text(place: Place) -> str:
-    """Return the text of the function that is called at a place, as the code has it: ``math.sin``."""
+    """Return the source text of the called function at a place, such as ``math.sin``, or ""."""
     node = node_at(place)
     return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
 
 
 def module_of(place: Place, name: str) -> str:
-    """Return the module of a function, as far as the globals of a place have the function."""
+    """Return the module of the function of this name; by default the first part of the name."""
     return str(getattr(object_named(name, place), "__module__", None) or name.partition(".")[0])
 
 
@@ -82,7 +84,7 @@ def without_private_modules(name: str) -> str:
 
 
 def last_exit(records: Sequence[Record]) -> str | None:
-    """Say where a value last left, among these records, and what to do about it; None where none did."""
+    """Return the message about the last exit among these records; None if there is none."""
     for record in reversed(records):
         if record[0] == LEFT.number:
             left = LeftRecord(*record)
@@ -95,7 +97,7 @@ def last_exit(records: Sequence[Record]) -> str | None:
 
 
 def exit_text(exit_: Exit | LeftRecord) -> str:
-    """Write where an exit is: ``a.py:12 (float())``, ``a.py:12 (in scipy.f, at b.py:34 (float()))``."""
+    """Return ``a.py:12 (float())`` or ``a.py:12 (in scipy.f, at b.py:34 (float()))`` for an exit."""
     call = library_call(exit_.stack)
     if call is None:
         return f"{own_place(exit_.stack) or 'an unknown line'} ({exit_.how})"
@@ -103,11 +105,11 @@ def exit_text(exit_: Exit | LeftRecord) -> str:
 
 
 def remedy(exit_: Exit | LeftRecord) -> str:
-    """Say what to do about one exit."""
+    """Return advice on one exit, as a clause."""
     call = library_call(exit_.stack)
     place = own_place(exit_.stack)
     if call is not None and (package := call[0].partition(".")[0]) in INTEROP:
-        return by_interop(package, call[0], exit_)
+        return by_interop(package, *call, exit_)
     if call is not None:
         module = call[0]
     elif place is not None and (name := called_text(place)):
@@ -119,27 +121,38 @@ def remedy(exit_: Exit | LeftRecord) -> str:
 
 
 def sentence(text: str) -> str:
-    """Return a text with a capital at its beginning."""
     return text[:1].upper() + text[1:]
 
 
-def by_interop(package: str, function: str, exit_: Exit | LeftRecord) -> str:
-    """Say what to do about a call of a library that interop knows: enter it, where it has a rule."""
-    inside = [*itertools.takewhile(lambda place: place.lies_in_library, exit_.stack)]
+def callable_name(function: str, place: Place) -> str:
+    """Return the public name of a function; a method as the user's line has it: ``norm.logpdf``."""
+    text = called_text(place)
+    is_method = function.rpartition(".")[0] not in sys.modules
+    return text if is_method and 0 < len(text) < 60 else without_private_modules(function)
+
+
+def by_interop(package: str, function: str, place: Place, exit_: Exit | LeftRecord) -> str:
+    """Return advice on a call of a library that interop knows: to enter interop, if it has a rule."""
+    inside = frames_in_library(exit_.stack)
     modules = [str(place.names.get("__name__", "")) for place in inside]
-    name = without_private_modules(function)
+    name = callable_name(function, place)
     other = modules[0].partition(".")[0]
+    if other == "pandas" and package == "sklearn":
+        return (
+            f"let {name} return Arrays, by set_output(transform='default'): tables of pandas keep "
+            "values alone"
+        )
     if other not in (*INTEROP, *ARRAYS):
         return (
             f"keep {other}, to which {name} hands what {other} takes the values of, out of it, or "
             f"give {name} a gradient with host_function(f, vjp)"
         )
-    statements, context = [  # above this room
+    statements, context = [  # imported by name, because interop is a higher room
         import_module(f"{namespace().__name__}.interop.{part}")
         for part in ("_statements", "_context")
     ]
     names = [f"{m}.{place.code.co_qualname}" for m, place in zip(modules, inside, strict=True)]
-    known = statements.function_with_rule([function, *names], modules[0], exit_.how)
+    known = statements.function_with_rule([function, *names], modules, exit_.how)
     if known is not None and not context.is_active(package):
         within = f"call {name} inside `with arraytape.interop.{package}():`"
         if without_private_modules(known).rpartition(".")[2] == name.rpartition(".")[2]:
@@ -154,14 +167,14 @@ def by_interop(package: str, function: str, exit_: Exit | LeftRecord) -> str:
 
 
 def exit_places(exits: Sequence[Exit]) -> str:
-    """Write where values left, each line once."""
+    """Return the text of the lines at which values left, each line once."""
     lines = [*dict.fromkeys(map(exit_text, exits))]
     more = f" and {len(lines) - SHOWN} more places" if len(lines) > SHOWN else ""
     return ", ".join(lines[:SHOWN]) + more
 
 
 def ways_back(exits: Sequence[Exit]) -> str:
-    """Write where values that left came in again: the first lines."""
+    """Return the text of the first lines at which values that left came back."""
     lines: dict[str, None] = {}
     for stack in itertools.chain.from_iterable(exit_.back for exit_ in exits):
         place = own_place(stack)
@@ -173,7 +186,7 @@ def ways_back(exits: Sequence[Exit]) -> str:
 
 
 def lost(exits: Sequence[Exit], what: str) -> str:
-    """Write the message about exits: ``what`` says what is missing because of them."""
+    """Return the message about exits.  what : its beginning, on what is missing because of them."""
     back = ways_back(exits)
     again = f", and what came of it went in again at {back}" if back else ""
     advice = sentence("; ".join(dict.fromkeys(map(remedy, exits[:SHOWN]))))

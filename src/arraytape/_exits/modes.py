@@ -1,4 +1,4 @@
-"""Modes for exits: ``exits=`` of a tape, and the default of the process."""
+"""Modes for exits: the parameter ``exits=`` of a tape, and its default in this process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ DEFAULT = ["warn"]
 
 
 def mode_of(exits: str | None) -> str:
-    """Return a mode, None for the default; raise ValueError for another word."""
+    """Return the mode, with None for the default; raise ValueError for another word."""
     if exits is None:
         return DEFAULT[0]
     if not isinstance(exits, str) or exits not in MODES:
@@ -20,23 +20,23 @@ def mode_of(exits: str | None) -> str:
 
 
 def set_exits(exits: str) -> str:
-    """Say what every tape does, unless it says so itself, when a value left that its gradient needs.
+    """Set what tapes without ``exits=`` do when a value that the gradient needs has left the tape.
 
     Parameters
     ----------
     exits : str
-        "warn": a TapeWarning at the gradient, which is where it begins.  "raise": a LostGradientError
-        at the gradient.  "ignore": nothing.
+        "warn", the default of a new process: a TapeWarning at the gradient.  "raise": a
+        LostGradientError at the gradient.  "ignore": nothing.
 
     Returns
     -------
     str
-        What was set before.
+        The mode before.
 
     Raises
     ------
     ValueError
-        When it is another word.
+        When ``exits`` is another word.
 
     Examples
     --------

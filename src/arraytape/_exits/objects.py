@@ -1,6 +1,7 @@
-"""Objects of a program as the analysis of flow sees them: one for each expression that makes one.
+"""Objects of the interpreted program: one ``Thing`` for each expression that creates an object.
 
-Taint is a set of bits, one for each exit: what left there may be a part of the object.  It only grows.
+The taint of an object is a set of bits, one for each exit whose value may be part of the object.  Taint
+only grows.
 """
 
 from __future__ import annotations
@@ -8,28 +9,31 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-Value = frozenset["Thing"]  # the objects that an expression may give
+if TYPE_CHECKING:
+    from .scopes import Scope
+
+Value = frozenset["Thing"]  # the objects that an expression may evaluate to
 Channel = frozenset[Any]  # texts and objects
 NOTHING: Value = frozenset()
-VISITED = [0]  # objects that were looked at, by all analyses: how long one takes
-ANY = "*"  # the field of elements under a key that is not known
+VISITED = [0]  # objects that ``taint_of`` visited in all analyses, a measure of time
+ANY = "*"  # the field of elements under an unknown key
 KEYS = "<keys>"  # the field of a dict's keys
 
 
 class Thing:
-    """One object, or all those that one expression makes.
+    """One object of the running program, or all objects that one expression creates.
 
-    taint : which exits' values it may be made of.  fields : attributes ("." before the name), items.
-    actual : the module, class or function that it is.  of : the class of which it is an instance.
-    closure : of a function, its tree, scope and file.  me : of a bound method, its ``self``.
-    is_whole : whether all that it has was put there before the analysis' eyes, so that a read that
-    finds nothing shows a write that was missed.  is_display : whether it was written as ``[...]`` or
-    ``{...}``, and may be empty before the code fills it.  names : of what ``globals()`` gives, the
-    scope.  is_view : of what ``vars(x)`` gives, which shares the fields of x: its items are attributes.
-    is_fixed : whether nothing can be put there.  text : of a literal, its text.  channel : of what leads
-    to files, devices and processes, such as a path or an open file, the names that tell them apart.
+    taint : the exits whose values may be part of it.  fields : attributes (key "." and the name), items
+    (key "=" and a text, or a number), and others in "<...>".  actual : the module, class or function of
+    the running program.  of : the class of an instance.  closure : tree and scope of a function or
+    class.  me : the ``self`` of a bound method.  is_whole : True if the analysis has seen all writes, so
+    that a read that finds nothing shows a missed write.  is_display : True for ``[...]`` and ``{...}``,
+    which may be empty before the code fills them.  names : the scope, of the result of ``globals()``.
+    is_view : True for the result of ``vars(x)``, which shares the fields of x as items.  is_fixed : True
+    if nothing can be stored in it.  text : of a string literal.  channel : the names of the file, device
+    or process to which a path or open file leads.  bases : the classes that ``super()`` searches.
     """
 
     __slots__ = (
@@ -49,36 +53,37 @@ class Thing:
         "text",
     )
 
-    def __init__(self, actual: Any = None, of: type | None = None) -> None:
+    def __init__(self) -> None:
         self.taint = 0
         self.fields: dict[Any, Value] = {}
-        self.actual, self.of = actual, of
-        self.closure: tuple[ast.AST, Any, Any] | None = None
+        self.actual: Any = None
+        self.of: type | None = None
+        self.closure: tuple[ast.AST, Scope] | None = None
         self.me: Value = NOTHING
         self.is_whole = self.is_view = self.is_fixed = self.is_display = False
-        self.names: Any = None
+        self.names: Scope | None = None
         self.text: str | None = None
         self.channel: Channel | None = None
-        self.bases: Value = NOTHING  # of what ``super()`` gives: the classes in place of its own
+        self.bases: Value = NOTHING
 
 
 CONSTANT = Thing()  # a literal
 CONSTANT.is_fixed = True
-CONSTANT.fields = MappingProxyType({})  # type: ignore[assignment]  # all analyses share it
+CONSTANT.fields = MappingProxyType({})  # type: ignore[assignment]  # shared by all analyses
 KNOWN: Value = frozenset((CONSTANT,))
 
 
 def taint_of(values: Iterable[Value]) -> int:
-    """Return the taint of values with all that can be reached from them through fields.
+    """Return the taint of values and of all objects that can be reached from them through fields.
 
-    One loop over sets: it takes a third of an analysis.
+    One loop over sets without calls, because it takes a third of an analysis.
     """
     seen: set[Thing] = set().union(*values)
     reached, found = list(seen), 0
-    for thing in reached:  # which grows meanwhile
+    for thing in reached:  # the loop appends to the list that it walks
         found |= thing.taint
         if thing.closure is not None:
-            found |= taint_of_free_names(*thing.closure[:2])
+            found |= taint_of_free_names(*thing.closure)
         for value in thing.fields.values():
             if not value <= seen:
                 more = value - seen
@@ -92,7 +97,7 @@ def taint_of(values: Iterable[Value]) -> int:
     return found
 
 
-def taint_of_free_names(function: ast.AST, scope: Any) -> int:
+def taint_of_free_names(function: ast.AST, scope: Scope | None) -> int:
     """Return the taint of the variables that a function takes from the scope around it."""
     names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     found = 0

@@ -1,4 +1,4 @@
-"""Scopes of functions and modules: what a name may stand for at the statement at hand."""
+"""Scopes of functions and modules: the possible values of names at the current statement."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Names = dict[str, Value]
 class Scope:
     """The variables of one call of a function, or of a module.
 
-    names : what each stands for now.  alive : whether the statement at hand is reached.  jumps : the
-    variables at each ``break`` and ``continue`` of the loop at hand.  calls : the places of the calls
+    names : the possible values of each.  alive : True if the current statement is reached.  jumps : the
+    variables at each ``break`` and ``continue`` of the current loop.  calls : the spots of the calls
     that lead here, outermost first.  outer : names that are declared global or nonlocal.
     """
 
@@ -28,7 +28,7 @@ class Scope:
         self.outer: set[str] = set()
 
     def lookup(self, name: str) -> Value | None:
-        """Return the values of a name; None where no scope has the name."""
+        """Return the values of a name; None if no scope has the name."""
         scope: Scope | None = self
         while scope is not None:
             found = scope.own(name)
@@ -38,13 +38,13 @@ class Scope:
         return None
 
     def own(self, name: str) -> Value | None:
-        """Return the values of a name of this very scope."""
+        """Return the values of a name in this scope alone."""
         found = self.names.get(name)
         anywhere = self.names.get(ANY)
         return found if anywhere is None else (found or NOTHING) | anywhere
 
     def assign(self, name: str, value: Value) -> None:
-        """Bind a name here, or, weakly, where it is declared to be."""
+        """Bind a name here, or weakly in the outer scope if it is declared global or nonlocal."""
         if name not in self.outer:
             self.names[name] = value
             return
@@ -55,12 +55,12 @@ class Scope:
             scope.names[name] = (scope.own(name) or NOTHING) | value
 
     def bind_weakly(self, name: str, value: Value) -> None:
-        """Bind a name beside what it stands for; ``ANY`` for one that is not known."""
+        """Add to the values of a name; ``ANY`` for an unknown name."""
         self.names[name] = (self.own(name) or NOTHING) | value
 
     # --- branches ---------------------------------------------------------------------------------
     def branch(self, *ways: Callable[[], None]) -> None:
-        """Take each way from the state at hand, and go on from all that end alive."""
+        """Run each branch from the current state, and join the states of those that end alive."""
         before, ends = self.names, []
         for way in ways:
             self.names, self.alive = dict(before), True
@@ -71,13 +71,13 @@ class Scope:
         self.names = join_names(*ends) if ends else before
 
     def end_of_turn(self) -> None:
-        """End one turn of a loop: join the branches that jumped."""
+        """Join the states at ``break``, ``continue`` and the end of a loop's turn."""
         self.names = join_names(*self.jumps, *([self.names] if self.alive else []))
         self.jumps, self.alive = [], True
 
 
 class ModuleScope(Scope):
-    """The globals of a module: what the program has not bound yet is what the module has."""
+    """The globals of a module: names that the analysis has not bound have the module's own values."""
 
     def __init__(
         self, file: str, actual: Mapping[str, Any], resolve: Callable[[Any], Value]
@@ -92,7 +92,7 @@ class ModuleScope(Scope):
 
 
 def join_names(*ways: Names) -> Names:
-    """Return the values of names after one of several branches."""
+    """Return the possible values of names after any of several branches."""
     if not ways:
         return {}
     found = dict(ways[0])

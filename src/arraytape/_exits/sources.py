@@ -1,4 +1,4 @@
-"""Syntax trees of code that ran: of a function, and of the expression at one of its instructions."""
+"""Syntax trees of code that ran: of a function, and of the expression at an instruction."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Span = tuple[int | None, int | None, int | None, int | None]  # line, end line, 
 
 @functools.lru_cache(256)
 def tree_of(file: str) -> ast.Module | None:
-    """Parse a whole file; None without source."""
+    """Parse a whole file; return None without source."""
     lines = linecache.getlines(file)
     try:
         return ast.parse("".join(lines)) if lines else None
@@ -33,7 +33,7 @@ def tree_of(file: str) -> ast.Module | None:
 
 @functools.lru_cache(1024)
 def block_of(file: str, first: int) -> ast.Module | None:
-    """Parse one function of an installed file, which is large, with the lines of the file."""
+    """Parse the function at a line, with the file's line numbers: less work than a whole large file."""
     lines = linecache.getlines(file)
     try:
         block = inspect.getblock(lines[first - 1 :])
@@ -47,7 +47,7 @@ def block_of(file: str, first: int) -> ast.Module | None:
 
 @functools.lru_cache(4096)
 def tree_of_code(code: CodeType) -> Function | Folded | None:
-    """Return the tree of the function, or comprehension, of a code object; None without source."""
+    """Return the tree of the function or comprehension of a code object; None without source."""
     file, name = code.co_filename, code.co_name
     if name == "<module>":
         return tree_of(file)
@@ -75,7 +75,7 @@ def tree_of_code(code: CodeType) -> Function | Folded | None:
 
 
 def forget_trees() -> None:
-    """Parse files again when they are asked for next, because lines in linecache were replaced."""
+    """Clear the caches, because lines in ``linecache`` were replaced."""
     for parsed in tree_of, block_of, tree_of_code:
         parsed.cache_clear()
 
@@ -93,7 +93,7 @@ def enclosing(file: str, line: int) -> int:
 
 
 def first_line(node: ast.AST) -> int:
-    """Return the line at which the code object of a function begins: that of its first decorator."""
+    """Return ``co_firstlineno`` of a function's code: the line of its first decorator or ``def``."""
     decorators = getattr(node, "decorator_list", None)
     first: Any = decorators[0] if decorators else node
     return int(first.lineno)
@@ -107,20 +107,19 @@ def covers(node: ast.AST, span: Span) -> bool:
 
 
 def span_of(node: ast.AST) -> Span:
-    """Return the lines and columns of a node."""
     assert isinstance(node, ast.expr | ast.stmt)
     return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
 
 
 @functools.lru_cache(4096)
 def by_span(function: ast.AST) -> dict[Span, ast.AST]:
-    """Return the expressions and statements of a function by their spans: the innermost of each."""
+    """Return the expressions and statements of a function by span; of equal spans the innermost."""
     nodes = ast.walk(function)  # outer nodes first
     return {span_of(node): node for node in nodes if isinstance(node, ast.expr | ast.stmt)}
 
 
 def node_at(place: Place) -> ast.AST | None:
-    """Return the expression, or the statement, of an instruction; None without source."""
+    """Return the expression of an instruction, or else its statement; None without source."""
     function = tree_of_code(place.code)
     if function is None:
         return None

@@ -1,7 +1,8 @@
-"""Suspicions: the exits whose values may have come back as constants and cost a gradient a part.
+"""Suspected exits: those whose values may have come back as constants, so that a gradient lacks a part.
 
-An exit is suspected when a constant enters an op later, on the way to the target, and is a number that
-left, or when the code lets what left flow to it, or when the code does not tell.
+An exit is suspected if a constant enters an op later, on the way to the target, in one of three cases.
+The constant is a number that left, or the value that left flows to it in the code, or the flow is
+unknown.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from .known_names import WRITES
 from .sources import node_at, statement_at, tree_of_code
 
 IN_PLACE = frozenset(("fill", "partition", "put", "setfield", "sort"))  # methods of ndarray
-STEPS = frozenset(("int()", "round()"))  # their slope is 0: nothing is lost
+STEPS = frozenset(("int()", "round()"))  # conversions with derivative 0, which lose nothing
 
 
 class Exit(NamedTuple):
-    """An exit: where values left, and where they may have come in again.
+    """An exit: the stack where values left, and those where they may have come back.
 
-    how : ``float()``.  absent, present : whether they depend on sources without a gradient, and on
-    others.  back : the entries, None where they are not known.
+    how : such as ``float()``.  absent, present : True if the values depend on sources without a
+    gradient, and on sources with a gradient.  back : the stacks of the entries.
     """
 
     stack: Stack
@@ -42,7 +43,7 @@ def exits_between(
 ) -> list[tuple[int, LeftRecord]]:
     """Return the exits of values that depend on the sources, with their record numbers.
 
-    What leaves after the targets are done cannot come back in them.
+    Exits after the last record of a target are left out, since they cannot affect a target.
     """
     done = {*targets}
     ends = [i for i, record in enumerate(records) if not done.isdisjoint(results_of(record))]
@@ -55,7 +56,7 @@ def exits_between(
 
 
 def sources_of(records: Sequence[Record], tids: Iterable[int]) -> set[int]:
-    """Return these values and all that they are made of."""
+    """Return these value ids and those of all values that they were computed from."""
     found = {*tids}
     for record in reversed(records):
         if not found.isdisjoint(results_of(record)):
@@ -63,13 +64,19 @@ def sources_of(records: Sequence[Record], tids: Iterable[int]) -> set[int]:
     return found
 
 
-def writes_out(stack: Stack) -> bool:
-    """Return True if a value left in a call of a library's function that writes to a given ``output``.
+def frames_in_library(stack: Stack) -> Stack:
+    """Return the innermost frames that are a library's; none if there is no user's frame around them."""
+    inside = tuple(itertools.takewhile(lambda place: place.lies_in_library, stack))
+    return inside if len(inside) < len(stack) else ()
 
-    It may, where there is no source.
+
+def writes_out(stack: Stack) -> bool:
+    """Return True if a value left in a library's function that got an array by ``output=``.
+
+    True also without source, where the call may have ``output=``.
     """
-    inside = [*itertools.takewhile(lambda place: place.lies_in_library, stack)]
-    if not inside or len(inside) == len(stack):
+    inside = frames_in_library(stack)
+    if not inside:
         return False
     call = node_at(stack[len(inside)])
     names = [keyword.arg for keyword in call.keywords] if isinstance(call, ast.Call) else []
@@ -77,11 +84,13 @@ def writes_out(stack: Stack) -> bool:
 
 
 def is_written_copy(stack: Stack) -> bool:
-    """Return True if a statement of the user's writes to the very copy that left: the write is lost.
+    """Return True if a user's statement writes to the copy that left, so that the write is lost.
 
     ``np.asarray(y)[0] = 1``, ``data["y"].values[0] = 1``, ``np.asarray(y).fill(0)``.
     """
-    is_passed_on = False  # by a library
+    is_passed_on = (
+        False  # True after a frame of a library, which returned the copy to the user's code
+    )
     for place in stack:
         if place.lies_in_library:
             is_passed_on = True
@@ -101,7 +110,7 @@ def is_written_copy(stack: Stack) -> bool:
 
 
 def written_in(statement: ast.stmt | None) -> list[ast.expr]:
-    """Return the arrays to which a statement writes, as the expressions that give them."""
+    """Return the expressions for the arrays to which a statement writes."""
     written: list[ast.expr] = []
     if isinstance(statement, ast.Assign):
         written = [t.value for t in statement.targets if isinstance(t, ast.Subscript)]
@@ -118,7 +127,7 @@ def written_in(statement: ast.stmt | None) -> list[ast.expr]:
 
 
 def chain_of(node: ast.expr) -> Iterator[ast.expr]:
-    """Yield an expression, and what it is a part or an attribute of."""
+    """Yield an expression and those whose item or attribute it is: ``a.b[0]``, ``a.b``, ``a``."""
     while True:
         yield node
         if not isinstance(node, ast.Attribute | ast.Subscript):
@@ -127,7 +136,7 @@ def chain_of(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def records_on_the_way(records: Sequence[Record], targets: Sequence[int], first: int) -> set[int]:
-    """Return the numbers, from ``first`` on, of the records that the targets are made with."""
+    """Return the numbers of the records after ``first`` that the targets depend on."""
     wanted, found = {*targets}, set()
     for i in range(len(records) - 1, first, -1):
         if not wanted.isdisjoint(results_of(records[i])):
@@ -142,7 +151,7 @@ def suspicions(
     exits: Sequence[tuple[int, Exit]],
     targets: Sequence[int],
 ) -> list[Exit]:
-    """Return those of the exits whose values may be missing in the gradients of the targets."""
+    """Return those of the exits whose values the targets may depend on, with their entries."""
     left = [(i, exit_) for i, exit_ in exits if exit_.how not in STEPS]
     if not left:
         return []

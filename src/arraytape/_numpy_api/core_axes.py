@@ -1,7 +1,7 @@
 """Generalized ufuncs (``vecdot``, ``matmul``, ...) with ``axis=``, ``axes=`` and ``keepdims=``.
 
-Our ops have the core axes at the end.  So those of each input are moved there, and those of the result
-to the requested place.
+Our ops take the core axes last.  So the core axes of each input are moved to the end, the op runs, and
+the core axes of the result are moved to the requested positions.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ OPTIONS = frozenset(("axes", "axis", "keepdims"))
 def with_core_axes(
     ufunc: np.ufunc, function: Callable[..., Any], options: dict[str, Any], *inputs: Any
 ) -> Any:
-    """Call ``function``, the op of a generalized ufunc, with its core axes where ``options`` place them.
+    """Call ``function``, the op of a generalized ufunc, with the core axes that ``options`` name.
 
-    Raise TypeError or ValueError where NumPy does: ``axis`` for several core axes, ``axes`` of another
-    length, ``keepdims`` where the result has core axes.
+    Raise TypeError or ValueError in the cases in which NumPy does: ``axis`` for several core axes,
+    ``axes`` of the wrong length, ``keepdims`` for a result with core axes.
     """
+    # The number of core axes of each input and result: "(m,n),(n)->(m)" gives 2, 1, 1.
     cores = [
         len(part.split(",")) if part else 0
         for part in re.findall(r"\(([^)]*)\)", str(ufunc.signature))
@@ -70,5 +71,4 @@ def with_core_axes(
 
 
 def last_axes(axes: Sequence[int]) -> tuple[int, ...]:
-    """Return the indices of the last ``len(axes)`` axes, counted from the end."""
     return tuple(range(-len(axes), 0))

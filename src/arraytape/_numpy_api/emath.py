@@ -1,4 +1,4 @@
-"""NumPy's functions that leave the real numbers where they must (``np.emath``), on Arrays."""
+"""``np.emath`` on Arrays: functions whose results are complex outside of the real domain."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..ops.searching_functions import where
 from ..ops.utility_functions import any
 from .numpy_arguments import ArrayLike, array_of, arrays_like_first
 
-SINGLE = frozenset(np.dtype(code) for code in "fbhBHF")  # what NumPy makes complex64
+SINGLE = frozenset(np.dtype(code) for code in "fbhBHF")  # dtypes that NumPy casts to complex64
 
 
 def as_complex(x: Array) -> Array:
     return astype(x, np.complex64 if x.dtype in SINGLE else np.complex128, copy=False)
 
 
-def below_zero(x: Array) -> Array:
+def complex_if_negative(x: Array) -> Array:
     """Return x, as complex numbers if an element is real and negative."""
     if x.dtype.kind == "c":
         found = any((elementwise.imag(x) == 0) & (elementwise.real(x) < 0))
@@ -30,7 +30,7 @@ def below_zero(x: Array) -> Array:
     return as_complex(x) if bool(found) else x
 
 
-def beyond_one(x: Array) -> Array:
+def complex_if_beyond_one(x: Array) -> Array:
     """Return x, as complex numbers if an element is real and its absolute value exceeds 1."""
     outside = abs(x) > 1
     if x.dtype.kind == "c":
@@ -38,7 +38,7 @@ def beyond_one(x: Array) -> Array:
     return as_complex(x) if bool(any(outside)) else x
 
 
-def floating(x: Array) -> Array:
+def in_floating_dtype(x: Array) -> Array:
     """Cast integers and booleans to the floating-point dtype in which NumPy computes with them."""
     if x.dtype.kind in "fc":
         return x
@@ -48,21 +48,22 @@ def floating(x: Array) -> Array:
 def extended(
     function: Callable[[Array], Array], outside: Callable[[Array], Array]
 ) -> Callable[[Any], Array]:
-    """Return ``function`` preceded by ``outside``, which makes x complex outside the real domain."""
-    return lambda x: function(floating(outside(array_of(x))))
+    """Return ``function`` of x after ``outside``, which makes x complex if an element needs it."""
+    return lambda x: function(in_floating_dtype(outside(array_of(x))))
 
 
 def mirrored(function: Callable[[Array], Array]) -> Callable[[Any], Array]:
-    """Return ``arccos`` or ``arcsin`` that computes real x > 1 on the other side of the branch cut.
+    """Return ``arccos`` or ``arcsin`` that computes real x > 1 at conj(x), below the branch cut.
 
-    On that side the derivative is right too: the zero imaginary part of ``1 - z * z`` has its sign.
+    On that side the derivative is right, too: the imaginary part of ``1 - z * z`` is a zero of the sign
+    that the square root needs.
     """
 
     def compute_on_branch_cut(x: ArrayLike) -> Array:
         x = array_of(x)
-        z = beyond_one(x)
+        z = complex_if_beyond_one(x)
         if z.dtype.kind != "c" or x.dtype.kind == "c":
-            return function(floating(z))
+            return function(in_floating_dtype(z))
         beyond = x > 1
         y = function(where(beyond, elementwise.conj(z), z))
         return where(beyond, elementwise.conj(y), y)
@@ -70,7 +71,7 @@ def mirrored(function: Callable[[Array], Array]) -> Callable[[Any], Array]:
     return compute_on_branch_cut
 
 
-log = extended(elementwise.log, below_zero)
+log = extended(elementwise.log, complex_if_negative)
 
 
 def logn(n: ArrayLike, x: ArrayLike) -> Array:
@@ -83,17 +84,17 @@ def power(x: ArrayLike, p: ArrayLike) -> Array:
     x, p = arrays_like_first(x, p)
     if p.dtype.kind in "iu" and bool(any(p < 0)):
         p = astype(p, np.float64)
-    return elementwise.pow(below_zero(x), p)
+    return elementwise.pow(complex_if_negative(x), p)
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.emath.arccos: mirrored(elementwise.acos),
     np.emath.arcsin: mirrored(elementwise.asin),
-    np.emath.arctanh: extended(elementwise.atanh, beyond_one),
+    np.emath.arctanh: extended(elementwise.atanh, complex_if_beyond_one),
     np.emath.log: log,
-    np.emath.log10: extended(elementwise.log10, below_zero),
-    np.emath.log2: extended(elementwise.log2, below_zero),
+    np.emath.log10: extended(elementwise.log10, complex_if_negative),
+    np.emath.log2: extended(elementwise.log2, complex_if_negative),
     np.emath.logn: logn,
     np.emath.power: power,
-    np.emath.sqrt: extended(elementwise.sqrt, below_zero),
+    np.emath.sqrt: extended(elementwise.sqrt, complex_if_negative),
 }

@@ -1,10 +1,10 @@
 """Results with NumPy's own values, bit for bit, and the derivatives of compositions of our ops.
 
 A composition of ops may differ from NumPy's function in rounding errors, in dtypes that depend on the
-type of a number, and at infinities and NaN.  So NumPy computes the value of NumPy's data, with its
-warnings and errors, and the composition is recorded for the derivative.  Integers have no derivative:
-no composition runs.  A replay calls NumPy's function, too.  Data of other storages get the values of the
-composition.
+type of a number, and at infinities and NaN.  So NumPy's function runs on the raw data and gives the
+value, the warnings and the errors; the composition is recorded for the derivative.  Integers have no
+derivative, so no composition runs for them.  A replay calls NumPy's function, too.  Data of other
+storages get the values of the composition, unless the storage can call NumPy's function.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..ops import elementwise_functions as elementwise
 from ..ops.data_type_functions import astype
 from ..ops.manipulation_functions import broadcast_to
 from ..ops.statistical_functions import sum as total
-from .numpy_arguments import OPTIONS, arrays_like_first
+from .numpy_arguments import OPTIONS, arrays_like_first, raw_argument
 
 # Functions whose arithmetic differs from that of our ops.  None of them writes to its arguments or
 # returns a view.
@@ -54,16 +54,7 @@ def is_of_integers(x: Any) -> bool:
 
 
 # True while a composition runs whose warnings NumPy has issued already.
-SAID: contextvars.ContextVar[bool] = contextvars.ContextVar("SAID", default=False)
-
-
-def data_of(value: Any) -> Any:
-    """Return an argument with Arrays, also those in lists and tuples, replaced by their raw data."""
-    if isinstance(value, Array):
-        return current(value)[1]
-    if type(value) in (list, tuple):
-        return type(value)([data_of(part) for part in value])
-    return value
+WARNED: contextvars.ContextVar[bool] = contextvars.ContextVar("WARNED", default=False)
 
 
 DEEPEST = 64  # levels of lists: a list may hold itself
@@ -86,7 +77,7 @@ def exactly(
     given = arrays_among([*args, *kwargs.values()])
     if not given:
         return ours()
-    data = [data_of(x) for x in args], {name: data_of(x) for name, x in kwargs.items()}
+    data = raw_argument(args), raw_argument(kwargs)
     elsewhere = [x for x in [current(x)[1] for x in given] if type(x) is not np.ndarray]
     try:
         if elsewhere:
@@ -94,42 +85,41 @@ def exactly(
             value = max(storages, key=lambda storage: storage.mixed).numpys_value(function, *data)
         else:
             value = at_users_line(function, ValueError())(*data[0], **data[1])
-    except Warning:  # which the user made an error
+    except Warning:  # a filter of the user's turns warnings into errors
         raise
     except Exception as error:
         try:
             ours()
-        except built_in(error):  # its message says more
-            raise
+        except built_in(error):
+            raise  # an op's message names the shapes and the user's line; NumPy's does not
         except Exception:
             pass
-        raise explain(
-            f"np.{function.__name__}", error, **number_arguments(args), **kwargs
-        ) from error
+        named = {f"argument {i}": x for i, x in enumerate(args, start=1)}
+        raise explain(f"np.{function.__name__}", error, **named, **kwargs) from error
     if elsewhere and value is None:
         return ours()
     if all(is_of_integers(x) for x in given):
         return numpys_result_as_arrays(value, given[0])
     try:
-        with Setting(SAID, True), HERE if elsewhere else Quiet():
+        with Setting(WARNED, True), HERE if elsewhere else Quiet():
             found = ours()
-    except (IndexError, ValueError):
+    except (IndexError, ValueError):  # a composition may fail without elements, such as at x[0]
         if any(x.size for x in given):
             raise
-        with Setting(SAID, True):
-            found = of_nothing(given[0], value)
+        with Setting(WARNED, True):
+            found = result_for_empty(given[0], value)
     return join_numpys_values(found, value, function)
 
 
 def built_in(error: Exception) -> type[BaseException]:
-    """Return the nearest class of Python's own to which an error belongs."""
+    """Return the nearest built-in class of an error, such as ValueError for numpy.linalg.LinAlgError."""
     return next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins")
 
 
-def of_nothing(x: Array, value: Any) -> Any:
-    """Return a result of NumPy's for an empty x that depends on x, as the sum over x does.
+def result_for_empty(x: Array, value: Any) -> Any:
+    """Return a result for an empty x: a broadcast of the sum over x, so that the result depends on x.
 
-    It stands for a composition that fails without elements.
+    ``value`` is NumPy's result, which has the shape.
     """
     if isinstance(value, tuple | list):
         return numpys_result_as_arrays(value, x)
@@ -142,7 +132,7 @@ def with_numpys_values(
     """Return the composition ``ours`` with the values of NumPy's function, of the same arguments."""
 
     def call_with_numpys_values(*args: Any) -> Any:
-        if not arrays_among(args):  # only ``out=`` is one
+        if not arrays_among(args):  # the only Array was given as ``out=``
             args = tuple(arrays_like_first(*args))
         return exactly(function, lambda: ours(*args), args, {})
 
@@ -154,10 +144,6 @@ def named_as(name: str, function: Callable[..., Any], *first: Any) -> Callable[.
     found = functools.partial(function, *first)
     found.__name__ = name  # type: ignore[attr-defined]
     return found
-
-
-def number_arguments(args: tuple[Any, ...]) -> dict[str, Any]:
-    return {f"argument {i}": x for i, x in enumerate(args, start=1)}
 
 
 def numpys_result_as_arrays(value: Any, home: Array) -> Any:

@@ -72,11 +72,12 @@ class FlatIterator:
         found = self.flat_view()[key]
         return found if not found.ndim else in_order(found, "C")
 
-    def __setitem__(self, key: Any, value: ArrayLike) -> None:
+    def __setitem__(self, key: Index, value: ArrayLike) -> None:
         """Write elements; repeat the values where there are too few, as NumPy does."""
         check_writeable(self.base, current(self.base)[1])
         key = host_values(key) if isinstance(key, Array) else key
-        places = np.arange(self.base.size)[key]
+        numbers: Any = np.arange(self.base.size)  # NumPy itself interprets the key
+        places = numbers[key]
         value = reshape(arrays_like_first(self.base, value)[1], (-1,))
         if not value.size or not places.size:
             return
@@ -90,7 +91,7 @@ class FlatIterator:
         elif places.size:
             setitem(self.base, ..., value[-1] if value.ndim else value)
 
-    # NumPy's functions and operators compute with a copy of the elements.
+    # NumPy's functions and operators run on a recorded copy of the elements.
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, /, *inputs: Any, **options: Any) -> Any:
         return getattr(ufunc, method)(*[elements_of(x) for x in inputs], **options)
 

@@ -1,8 +1,9 @@
 """NumPy's own programs on Arrays: most of its functions are a few lines of Python over others.
 
-Such a program runs here as it is installed: with all of its keywords, and to the last bit.  The
-functions that it calls dispatch to the Arrays again, and are recorded.  Functions that make arrays, such
-as ``asarray`` and ``empty``, do not dispatch: a program gets copied globals in which they make Arrays.
+Such a program, the Python code of a function of NumPy's, runs here as it is installed: with all of its
+keywords, and with NumPy's values bit for bit.  The functions that it calls dispatch to the Arrays again,
+and are recorded.  Functions that make arrays, such as ``asarray`` and ``empty``, do not dispatch.  So a
+program is copied with other globals, in which these functions make Arrays.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import functools
 import numbers
 import types
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,15 @@ from ..ops.manipulation_functions import reshape
 from ..ops.searching_functions import where
 from ..ops.writing import setitem
 from . import exact, one_by_one, sums
-from .numpy_arguments import ArrayLike, Axis, DType, assemble_argument, assembled
+from .numpy_arguments import (
+    ArrayLike,
+    Axis,
+    DType,
+    NoValue,
+    ShapeLike,
+    assemble_argument,
+    assembled,
+)
 
 NUMBERS = "biufc"  # kinds of dtypes
 NEWTON_STEPS = 3  # of roots: derivatives up to the seventh are right
@@ -40,7 +49,7 @@ DEVICE: contextvars.ContextVar[Any] = contextvars.ContextVar("DEVICE", default=N
 
 # --- replacements for functions that make arrays --------------------------------------------------
 def asarray_in_program(
-    a: Any, dtype: DType = None, *layout: Any, copy: bool | None = None, **options: Any
+    a: ArrayLike, dtype: DType = None, *layout: Any, copy: bool | None = None, **options: Any
 ) -> Any:
     """Replace ``numpy.asarray``: an Array stays, and data that an Array can hold becomes an Array."""
     a = assembled(a)
@@ -56,7 +65,7 @@ def asarray_in_program(
 
 
 def array_in_program(
-    a: Any, dtype: DType = None, *, copy: bool | None = True, ndmin: int = 0, **layout: Any
+    a: ArrayLike, dtype: DType = None, *, copy: bool | None = True, ndmin: int = 0, **layout: Any
 ) -> Any:
     made = asarray_in_program(a, dtype, copy=copy)
     return reshape(made, (1,) * (ndmin - made.ndim) + made.shape) if ndmin > made.ndim else made
@@ -73,7 +82,9 @@ def empty(*args: Any, **options: Any) -> Any:
     return made if made.dtype.kind in "iu" else asarray_in_program(made)
 
 
-def full_in_program(shape: Any, fill_value: ArrayLike, dtype: DType = None, **layout: Any) -> Any:
+def full_in_program(
+    shape: ShapeLike, fill_value: ArrayLike, dtype: DType = None, **layout: Any
+) -> Any:
     """Replace ``numpy.full``; the result depends on the value."""
     value = asarray_in_program(fill_value)
     made = asarray_in_program(np.zeros(shape, value.dtype if dtype is None else dtype))
@@ -162,9 +173,12 @@ def grown(
     return made, area
 
 
-def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+def piecewise(
+    x: Any, condlist: Any, funclist: Sequence[Callable[..., Any] | ArrayLike], *args: Any,
+    **kw: Any,
+) -> Any:  # fmt: skip
     """Return ``numpy.piecewise``, which also takes one condition without a list."""
-    # NumPy's program recognises that by the first element: a scalar of NumPy's, but here an Array.
+    # NumPy's program recognises one condition by the type of condlist[0], which here is an Array.
     several = isinstance(condlist, list | tuple) or np.ndim(condlist) > 0
     single = not several or (
         len(condlist) > 0
@@ -184,8 +198,9 @@ def nanstd(a: ArrayLike, *args: Any, **options: Any) -> Any:
 def roots_refined_by_newton(p: ArrayLike) -> Any:
     """Return ``numpy.roots``, with derivatives also with respect to coefficients of 0 at either end.
 
-    NumPy leaves those coefficients out.  Newton's steps make the roots depend on them; each step doubles
-    the order to which derivatives are right.  The derivative of a multiple root 0 is NaN.
+    NumPy removes these coefficients, so the roots would not depend on them.  Newton steps from the fixed
+    roots restore the dependence; each step doubles the order up to which derivatives are right.  The
+    derivative of a multiple root 0 is NaN.
     """
     found = of_numpy(np.roots)(p)
     if not isinstance(p, Array) or not found.size or not bool((p[0] == 0) | (p[-1] == 0)):
@@ -202,7 +217,7 @@ def roots_refined_by_newton(p: ArrayLike) -> Any:
 
 
 def extremum_but_nan(
-    function: Any, extremum: Callable[..., Any], neutral: float
+    function: Callable[..., Any], extremum: Callable[..., Any], neutral: float
 ) -> Callable[..., Any]:
     """Return ``numpy.nanmax`` or ``nanmin``; ``neutral`` replaces NaN and is no extremum.
 
@@ -213,26 +228,30 @@ def extremum_but_nan(
 
     @functools.wraps(function)
     def compute_extremum_but_nan(
-        a: Any, axis: Axis = None, out: Any = None, keepdims: Any = missing, initial: Any = missing,
-        where: Any = missing,
+        a: Any, axis: Axis = None, out: None = None, keepdims: bool | NoValue = missing,
+        initial: Any = missing, where: ArrayLike | NoValue = missing,
     ) -> Any:  # fmt: skip
-        options = {"axis": axis, "keepdims": keepdims, "where": where}
-        options = {name: value for name, value in options.items() if value is not missing}
+        given = {"axis": axis, "keepdims": keepdims, "where": where}
+        options: dict[str, Any] = {name: x for name, x in given.items() if x is not missing}
         dtype = a.dtype if hasattr(a, "dtype") else np.asarray(a).dtype
         if initial is missing or dtype.kind not in "fc":
             return program(a, **options, initial=initial)
-        nothing: Any = np.isnan(a)
-        lacks: Any = np.isnan(initial)
-        some = isinstance(lacks, Array) or bool(lacks)
-        start: Any = np.where(lacks, neutral, initial) if some else initial
-        y = extremum(np.where(nothing, neutral, a), initial=start, **options)
-        return np.where(np.all(nothing, **options) & lacks, np.nan, y) if some else y
+        missing_elements: Any = np.isnan(a)
+        no_initial: Any = np.isnan(initial)
+        may_be_nan = isinstance(no_initial, Array) or bool(no_initial)
+        start: Any = np.where(no_initial, neutral, initial) if may_be_nan else initial
+        y = extremum(np.where(missing_elements, neutral, a), initial=start, **options)
+        if not may_be_nan:
+            return y
+        return np.where(np.all(missing_elements, **options) & no_initial, np.nan, y)
 
     return compute_extremum_but_nan
 
 
-def by_lines_where_nan_is(function: Any, plain: Any) -> Callable[..., Any]:
-    """Return ``function``, which takes one line after the other, or ``plain`` where there is no NaN."""
+def by_lines_where_nan_is(
+    function: Callable[..., Any], plain: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Return ``function``, a quantile that loops over lines, or the faster ``plain`` if a has no NaN."""
     of_lines, of_all = of_numpy(function), of_numpy(plain)
 
     @functools.wraps(function)
@@ -245,7 +264,7 @@ def by_lines_where_nan_is(function: Any, plain: Any) -> Callable[..., Any]:
         if not whole or np.ndim(q) > 1 or storage_of(data).has_nan(data):
             return of_lines(a, q, *args, **options)
         y = of_all(a, q, *args, **options)
-        # The quantiles of one line lie side by side.
+        # NumPy writes line by line, so in memory the quantiles of one line are neighbours.
         return with_axes_in_memory(y, (*range(1, y.ndim), 0)) if np.ndim(q) else y
 
     return compute_quantile_by_lines
@@ -298,7 +317,7 @@ def corrcoef(
     return with_value_of(clipped, found)
 
 
-def with_value_of(value: Any, formula: Any) -> Any:
+def with_value_of(value: Array, formula: Array) -> Any:
     """Return ``value`` with the derivatives of ``formula``, which equals it but for rounding."""
     fixed: Any = stop_gradient(formula)
     value = stop_gradient(value)
@@ -342,7 +361,7 @@ class Warnings:
         self, message: str, category: type[Warning] | None = None, stacklevel: int = 1, **more: Any
     ) -> None:
         """Warn at the user's line that called NumPy's function."""
-        if not exact.SAID.get():
+        if not exact.WARNED.get():
             warnings.warn(message, category, stacklevel=errors.stacklevel(), **more)
 
     def __getattr__(self, name: str) -> Any:
@@ -380,7 +399,7 @@ class DispatchingFunction:
     Lists of Arrays among the arguments become Arrays first; results that are NumPy's become Arrays.
     """
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
 
     def __call__(self, *args: Any, **options: Any) -> Any:
@@ -437,9 +456,10 @@ def replace_numpys_global(value: Any) -> Any:
     return value
 
 
-def of_numpy(function: Any) -> Callable[..., Any]:
+def of_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return NumPy's implementation of one of its functions, on Arrays."""
-    call: Callable[..., Any] = functools.wraps(function)(program_of(function._implementation))
+    implementation: types.FunctionType = function._implementation  # type: ignore[attr-defined]
+    call: Callable[..., Any] = functools.wraps(function)(program_of(implementation))
     return call
 
 
@@ -489,14 +509,12 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     for function in (
         np.apply_over_axes, np.cov, np.einsum_path, np.fill_diagonal, np.fix, np.geomspace,
         np.gradient, np.histogram, np.histogram2d, np.histogram_bin_edges, np.histogramdd,
-        np.interp, np.intersect1d, np.ix_, np.linalg.matrix_power,
-        np.linalg.matrix_rank, np.linalg.multi_dot, np.linalg.tensorinv,
-        np.linspace, np.logspace, np.nanmean,
-        np.nanmedian, np.nanvar, np.pad,
-        np.percentile, np.poly, np.polyadd, np.polyder, np.polydiv, np.polyfit,
-        np.polyint, np.polysub, np.polyval, np.quantile, np.real_if_close, np.resize,
-        np.setdiff1d, np.setxor1d, np.sort_complex, np.trapezoid, np.trim_zeros,
-        np.union1d, np.unwrap, np.vander,
+        np.interp, np.intersect1d, np.ix_, np.linalg.matrix_power, np.linalg.matrix_rank,
+        np.linalg.multi_dot, np.linalg.tensorinv, np.linspace, np.logspace, np.nanmean,
+        np.nanmedian, np.nanvar, np.pad, np.percentile, np.poly, np.polyadd, np.polyder, np.polydiv,
+        np.polyfit, np.polyint, np.polysub, np.polyval, np.quantile, np.real_if_close, np.resize,
+        np.setdiff1d, np.setxor1d, np.sort_complex, np.trapezoid, np.trim_zeros, np.union1d,
+        np.unwrap, np.vander,
     )
 } | {
     np.corrcoef: corrcoef,

@@ -36,6 +36,7 @@ from .numpy_arguments import (
     Axis,
     Casting,
     DType,
+    NoValue,
     array_of,
     arrays_like_first,
     as_operands,
@@ -50,8 +51,8 @@ Order: TypeAlias = Literal["fro", "nuc"] | float | None  # of a norm
 
 
 def einsum(
-    *operands: Any, optimize: Any = False, dtype: DType = None, casting: Casting = "safe",
-    order: str = "K", out: Array | None = None,
+    *operands: Any, optimize: bool | str | Sequence[Any] = False, dtype: DType = None,
+    casting: Casting = "safe", order: str = "K", out: Array | None = None,
 ) -> Array:  # fmt: skip
     """Return ``numpy.einsum``; subscripts may also be lists of numbers, one behind each operand."""
     if isinstance(operands[0], str):
@@ -208,14 +209,6 @@ def numpy_svd(
 of_hermitian = of_numpy(np.linalg.svd)
 
 
-def numpy_eigh(a: ArrayLike, UPLO: str = "L") -> Any:
-    return linalg.eigh(from_triangle("eigh", a, UPLO))
-
-
-def numpy_eigvalsh(a: ArrayLike, UPLO: str = "L") -> Array:
-    return linalg.eigvalsh(from_triangle("eigvalsh", a, UPLO))
-
-
 def numpy_cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
     """Return ``numpy.linalg.cholesky``; with ``upper`` the upper triangle of a is read."""
     if not upper:
@@ -260,12 +253,13 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -
 
 
 def numpy_pinv(
-    a: ArrayLike, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue
-) -> Array:
+    a: ArrayLike, rcond: ArrayLike | None = None, hermitian: bool = False, *,
+    rtol: ArrayLike | NoValue | None = np._NoValue,
+) -> Array:  # fmt: skip
     """Return ``numpy.linalg.pinv``; ``hermitian`` has no effect."""
     if rcond is not None and rtol is not np._NoValue:
         raise ValueError(f"np.linalg.pinv: rtol= or rcond=, not both [at {user_line()}]")
-    tolerance = (1e-15 if rtol is np._NoValue else rtol) if rcond is None else rcond
+    tolerance: Any = (1e-15 if rtol is np._NoValue else rtol) if rcond is None else rcond
     return linalg.pinv(array_of(a), rtol=tolerance)
 
 
@@ -400,10 +394,6 @@ def tolerance_for_rank(values: np.ndarray[Any, Any], rank: int) -> float:
     return float((values[rank - 1] + below) / (2.0 * values[0]))
 
 
-def sinc(x: ArrayLike) -> Array:
-    return elementwise.sinc_derivative(array_of(x), order=0)
-
-
 def over_axes(name: str, usual: tuple[int, int] | None = None) -> Callable[..., Array]:
     """Return a transform over several axes, such as ``numpy.fft.fftn``; ``usual``: the default axes."""
     function = getattr(fft, name)
@@ -467,14 +457,14 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.linalg.norm: norm,
     np.linalg.eig: numpy_eig,
     np.linalg.eigvals: numpy_eigvals,
-    np.linalg.eigh: numpy_eigh,
-    np.linalg.eigvalsh: numpy_eigvalsh,
+    np.linalg.eigh: lambda a, UPLO="L": linalg.eigh(from_triangle("eigh", a, UPLO)),
+    np.linalg.eigvalsh: lambda a, UPLO="L": linalg.eigvalsh(from_triangle("eigvalsh", a, UPLO)),
     np.linalg.lstsq: numpy_lstsq,
     np.linalg.pinv: numpy_pinv,
     np.linalg.qr: numpy_qr,
     np.linalg.svd: numpy_svd,
     np.linalg.tensorsolve: tensorsolve,
     np.outer: numpy_outer,
-    np.sinc: sinc,
+    np.sinc: lambda x: elementwise.sinc_derivative(array_of(x), order=0),
     np.vdot: vdot,
 }

@@ -368,7 +368,7 @@ def take(x: Array, indices: Any, axis: int | None = None, *, mode: str = "raise"
         return indexing.take(x, indices, axis=axis)
     x, at = on_axis("take", x if x.ndim else reshape(x, (1,)), axis)
     if not x.size:
-        return pieces.of_nothing(x, indices, at, mode)
+        return pieces.take_from_empty(x, indices, at, mode)
     indices = selection.within(selection.as_places(indices), x.shape[at], mode)
     found = x[(*(slice(None),) * at, indices)]
     return in_order(found, "C") if found.ndim else found
@@ -500,8 +500,9 @@ def argpartition(x: Array, kth: ArrayLike, axis: int | None = -1, **options: Any
 
 
 def searchsorted(
-    x: Array, v: Any, side: Literal["left", "right"] = "left", sorter: Any = None
-) -> Array:
+    x: Array, v: Array | float, side: Literal["left", "right"] = "left",
+    sorter: Array | None = None,
+) -> Array:  # fmt: skip
     """Find the indices at which inserted elements keep x sorted: ``searchsorted`` as a method.
 
     Parameters

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, overload
 
 import numpy as np
 
@@ -21,14 +21,18 @@ from ..ops.data_type_functions import astype, reinterpreted
 from ..ops.elementwise_functions import positive, real
 from ..ops.manipulation_functions import normalize_axis_index, reshape, stack
 from ..ops.writing import setitem
+from .one_by_one import map_nested_arrays
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    from numpy._globals import _NoValueType
 
 ArrayLike: TypeAlias = "Array | npt.ArrayLike"
 Axis = int | tuple[int, ...] | None
 Casting: TypeAlias = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
 DType: TypeAlias = "npt.DTypeLike | None"
+NoValue: TypeAlias = "_NoValueType"  # the type of a default that no argument can be
+ShapeLike: TypeAlias = "SupportsIndex | Sequence[SupportsIndex] | np.ndarray[Any, Any] | Array"
 # Functions whose argument is a sequence of arrays, each of which may be a list of Arrays.
 OF_SEQUENCES = {
     np.choose, np.column_stack, np.concatenate, np.dstack, np.hstack, np.linalg.multi_dot, np.select,
@@ -94,7 +98,7 @@ def arrays_like_first(*values: Any) -> list[Any]:
     values = tuple([assembled(value) for value in values])
     home = next((value for value in values if isinstance(value, Array)), None)
 
-    def array_beside_home(value: Any) -> Array:
+    def array_beside_home(value: npt.ArrayLike) -> Array:
         if home is None:
             return asarray(np.asarray(value))
         weak = type(value) in (float, complex)
@@ -209,7 +213,7 @@ def check_fits(out: Array, result: Array, casting: Casting) -> None:
         )
 
 
-def normalize_shape(name: str, shape: Any) -> tuple[int, ...]:
+def normalize_shape(name: str, shape: ShapeLike | None) -> tuple[int, ...]:
     """Return a tuple of ints for a shape as NumPy takes it: one or several integers, no booleans."""
     if type(shape) is int:
         return (shape,)
@@ -240,7 +244,7 @@ def cast_checked(name: str, x: Array, dtype: DType, casting: Casting) -> Array:
     return astype(x, dtype, copy=False)
 
 
-def host_values(x: Any) -> np.ndarray[Any, Any]:
+def host_values(x: ArrayLike) -> np.ndarray[Any, Any]:
     """Return the current values of an Array, or of anything else, as a NumPy array."""
     x = assembled(x)
     if not isinstance(x, Array):
@@ -253,16 +257,16 @@ def wrapped(value: Any) -> Any:
     return tuple([wrap(part) for part in value]) if isinstance(value, tuple | list) else wrap(value)
 
 
+def raw_argument(value: Any) -> Any:
+    """Return an argument, or a nesting of some, with the raw data of Arrays in their places."""
+    return map_nested_arrays(value, lambda x: current(x)[1])
+
+
 def without_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a NumPy function whose results are integers or booleans, which NumPy computes.
 
     Under ``vmap`` NumPy is called for one example after the other.
     """
-
-    def raw_argument(value: Any) -> Any:
-        if isinstance(value, tuple | list):  # such as the keys of np.lexsort
-            return type(value)([raw_argument(part) for part in value])
-        return current(value)[1] if isinstance(value, Array) else value
 
     def host_argument(value: Any) -> Any:
         if isinstance(value, tuple | list):
@@ -276,7 +280,7 @@ def without_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
         values = [*args, *options.values()]
         values += [part for x in values if isinstance(x, tuple | list) for part in x]
         home = next(x for x in values if isinstance(x, Array))
-        given, named = raw_argument(args), {n: raw_argument(x) for n, x in options.items()}
+        given, named = raw_argument(args), raw_argument(options)
         if axis_ids_of((*given, *named.values())):
             return wrapped(each_one(of_one, given, named))
         answer = of_one(*given, **named)

@@ -1,4 +1,4 @@
-"""Functions whose branches or shapes depend on values, under ``vmap``: one call for each example."""
+"""Calls of functions whose branches or shapes depend on values, under ``vmap``: one for each example."""
 
 from __future__ import annotations
 

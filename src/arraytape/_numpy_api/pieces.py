@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable, Hashable
-from typing import Any, Literal
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from .numpy_arguments import (
     ArrayLike,
     Axis,
     DType,
+    ShapeLike,
     array_of,
     arrays_like_first,
     as_operands,
@@ -43,6 +44,8 @@ from .numpy_arguments import (
     normalize_shape,
     on_axis,
 )
+
+Blocks: TypeAlias = "list[Blocks] | ArrayLike"  # nested lists, as ``numpy.block`` takes them
 
 
 def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[Array]:
@@ -93,7 +96,7 @@ def split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list
 def split_along(name: str, least: int, axis: int) -> Callable[..., list[Array]]:
     """Return ``numpy.hsplit`` or the like, for arrays with ``least`` axes or more."""
 
-    def split_on_axis(ary: Any, indices_or_sections: ArrayLike) -> list[Array]:
+    def split_on_axis(ary: Array, indices_or_sections: ArrayLike) -> list[Array]:
         if ary.ndim < least:
             raise ValueError(
                 f"np.{name} needs {least} axes or more, got {describe(ary)} [at {user_line()}]"
@@ -117,14 +120,14 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     return flip(m, axis=(first, second)) if k % 4 else m[...]
 
 
-def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
+def rollaxis(a: Array, axis: int, start: int = 0) -> Array:
     axis = normalize_axis_index("rollaxis", a, axis)
     start = normalize_axis_index("rollaxis", a, start, extra=int(start >= 0))
     return moveaxis(a, axis, start - 1 if axis < start else start)
 
 
 def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
-    # NumPy takes a Python float in double precision here.
+    # np.append converts each argument on its own, so a Python number is in double precision.
     arr, values = arrays_like_first(
         arr, np.asarray(values) if isinstance(values, int | float) else values
     )
@@ -133,7 +136,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
 
 
 def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> Array:
-    """Return ``numpy.insert``: NumPy inserts indices, by which the elements are then taken."""
+    """Return ``numpy.insert``: NumPy inserts into an array of indices, which then selects elements."""
     arr, values = arrays_like_first(arr, values)
     arr, at = on_axis("insert", arr, axis)
     obj = host_values(obj) if isinstance(obj, Array) else obj
@@ -163,11 +166,11 @@ def numpy_compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None) 
     a = array_of(a)
     a, at = on_axis("compress", a if a.ndim else reshape(a, (1,)), axis)
     places = np.flatnonzero(host_values(condition))
-    return take(a, asarray_like(a, places), axis=at) if a.size else of_nothing(a, places, at)
+    return take(a, asarray_like(a, places), axis=at) if a.size else take_from_empty(a, places, at)
 
 
-def of_nothing(a: Array, places: ArrayLike, axis: int, mode: Any = "raise") -> Array:
-    """Take from an empty Array: NumPy checks the indices and gives the shape."""
+def take_from_empty(a: Array, places: ArrayLike, axis: int, mode: Any = "raise") -> Array:
+    """Take elements of an empty Array: NumPy checks the indices and gives the shape."""
     places = host_values(places)
     places = places if places.size else places.astype(int)
     try:  # mode="wrap" on an axis of length 0 is an endless loop in NumPy 2.4
@@ -177,7 +180,7 @@ def of_nothing(a: Array, places: ArrayLike, axis: int, mode: Any = "raise") -> A
     return in_order(reshape(a, found.shape), "C")
 
 
-def numpy_block(arrays: Any) -> Array:
+def numpy_block(arrays: Blocks) -> Array:
     parts = [*leaves(arrays)]
     home = as_operands(*parts)
     depth = levels(arrays)
@@ -187,7 +190,7 @@ def numpy_block(arrays: Any) -> Array:
     if not depth:
         return in_order(copied(next(each)), "C")
 
-    def join_blocks(nested: Any, axis: int) -> Array:
+    def join_blocks(nested: Blocks, axis: int) -> Array:
         if not isinstance(nested, list):
             return next(each)
         return concat([join_blocks(inner, axis + 1) for inner in nested], axis=axis)
@@ -195,7 +198,7 @@ def numpy_block(arrays: Any) -> Array:
     return join_blocks(arrays, n - depth)
 
 
-def leaves(nested: Any) -> Any:
+def leaves(nested: Blocks) -> Iterator[ArrayLike]:
     if not isinstance(nested, list):
         yield nested
         return
@@ -203,7 +206,7 @@ def leaves(nested: Any) -> Any:
         yield from leaves(inner)
 
 
-def levels(nested: Any) -> int:
+def levels(nested: Blocks) -> int:
     return 1 + levels(nested[0]) if isinstance(nested, list) else 0
 
 
@@ -250,12 +253,8 @@ def sliding_window_view(
     return read_only(x) if x.ndim > ndim else read_only(x[...])
 
 
-def diagflat(v: ArrayLike, k: int = 0) -> Array:
-    return diag(reshape(array_of(v), (-1,)), k=k)
-
-
-def tiled(A: ArrayLike, reps: Any) -> Array:
-    A, times = array_of(A), tuple(np.atleast_1d(reps).tolist())
+def tiled(A: ArrayLike, reps: ArrayLike) -> Array:
+    A, times = array_of(A), tuple(np.atleast_1d(host_values(reps)).tolist())
     if any(n != 1 for n in times):
         return tile(A, times)
     return copied(reshape(A, (1,) * (len(times) - A.ndim) + A.shape))
@@ -264,6 +263,10 @@ def tiled(A: ArrayLike, reps: Any) -> Array:
 def is_fortran(x: Array) -> bool:
     """Return True if x is contiguous in Fortran's order and not in C's."""
     return order_of(x) == "F"
+
+
+def with_reversed_axes(x: Array) -> Array:
+    return permute_dims(x, tuple(reversed(range(x.ndim))))
 
 
 def check_order(order: str | None) -> None:
@@ -324,7 +327,7 @@ def ravel(a: ArrayLike, order: str = "C") -> Array:
     if order == "A":
         order = "F" if is_fortran(a) else "C"
     if order == "F":
-        a = permute_dims(a, tuple(reversed(range(a.ndim))))
+        a = with_reversed_axes(a)
     elif order == "K":
         a = in_memory_order(a)
     elif order != "C":
@@ -334,8 +337,12 @@ def ravel(a: ArrayLike, order: str = "C") -> Array:
     return reshape(a, (-1,), copy=None if not a.size or "C" in order_of(a) else True)
 
 
-def with_order(x: Array, shape: tuple[int, ...], order: str, copy: bool | None) -> Array:
-    """Reshape in C's or Fortran's order; the result is a view where NumPy's is one."""
+def numpy_reshape(
+    a: ArrayLike, /, shape: ShapeLike | None = None, order: str = "C", *,
+    newshape: ShapeLike | None = None, copy: bool | None = None,
+) -> Array:  # fmt: skip
+    x = array_of(a)
+    shape = normalize_shape("np.reshape", newshape if shape is None else shape)
     if order == "A":
         order = "F" if is_fortran(x) else "C"
     if order == "C":
@@ -344,19 +351,8 @@ def with_order(x: Array, shape: tuple[int, ...], order: str, copy: bool | None) 
         raise ValueError(
             f"reshape: no order {short_repr(order)}, only 'C', 'F' and 'A' [at {user_line()}]"
         )
-    turned = permute_dims(x, tuple(reversed(range(x.ndim))))
-    found = reshape(turned, tuple(reversed(shape)), copy=copy)
-    return permute_dims(found, tuple(reversed(range(found.ndim))))
-
-
-def numpy_reshape(
-    a: ArrayLike, /, shape: ArrayLike | None = None, order: str = "C", *,
-    newshape: ArrayLike | None = None, copy: bool | None = None,
-) -> Array:  # fmt: skip
-    shape = newshape if shape is None else shape
-    if order == "K":
-        raise ValueError(f"np.reshape: order 'K' is not permitted [at {user_line()}]")
-    return with_order(array_of(a), normalize_shape("np.reshape", shape), order, copy)
+    found = reshape(with_reversed_axes(x), shape[::-1], copy=copy)
+    return with_reversed_axes(found)
 
 
 def maker_of_alike(name: str) -> Callable[..., Array]:
@@ -365,7 +361,7 @@ def maker_of_alike(name: str) -> Callable[..., Array]:
 
     def make_array_like(
         a: ArrayLike, *fill: Any, dtype: DType = None, order: str = "K", subok: bool = True,
-        shape: ArrayLike | None = None, device: Hashable | None = None, **named: Any,
+        shape: ShapeLike | None = None, device: Hashable | None = None, **named: Any,
     ) -> Array:  # fmt: skip
         if name != "full" and fill:
             dtype, fill = fill[0], ()
@@ -378,13 +374,13 @@ def maker_of_alike(name: str) -> Callable[..., Array]:
         shape = normalize_shape(f"np.{name}_like", shape)
         made = other(shape, *fill, dtype=dtype or a.dtype, device=home)
         if order == "K" and len(shape) == a.ndim:
-            return as_in(made, a)
+            return axes_in_memory_like(made, a)
         return laid_out_in_order(made, order, a)
 
     return make_array_like
 
 
-def as_in(made: Array, a: Array) -> Array:
+def axes_in_memory_like(made: Array, a: Array) -> Array:
     """Return new data of another shape with its axes in memory in the order of those of ``a``."""
     strides = getattr(data_in_layout(a), "strides", None)
     if strides is None or order_of(a):
@@ -394,8 +390,8 @@ def as_in(made: Array, a: Array) -> Array:
 
 
 def numpy_array(
-    object: Any, dtype: DType = None, *, copy: bool | None = True, order: str = "K", ndmin: int = 0,
-    **options: Any,
+    object: ArrayLike, dtype: DType = None, *, copy: bool | None = True, order: str = "K",
+    ndmin: int = 0, **options: Any,
 ) -> Array:  # fmt: skip
 
     made = creation.asarray(object, dtype=dtype, copy=copy or None)
@@ -423,7 +419,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.block: numpy_block,
     np.compress: numpy_compress,
     np.delete: delete,
-    np.diagflat: diagflat,
+    np.diagflat: lambda v, k=0: diag(reshape(array_of(v), (-1,)), k=k),
     np.dsplit: split_along("dsplit", 3, 2),
     np.empty_like: maker_of_alike("empty"),
     np.expand_dims: expanded,

@@ -44,6 +44,7 @@ from . import (
 )
 from .numpy_arguments import (
     OPTIONS,
+    ArrayLike,
     Casting,
     DType,
     arrays_like_first,
@@ -337,7 +338,7 @@ def accumulated(
     return ufuncs.accumulate(ufunc, *inputs, **options) if known else MISSING
 
 
-def in_dtype_of_out(x: Any, options: dict[str, Any], out: Array) -> dict[str, Any]:
+def in_dtype_of_out(x: ArrayLike, options: dict[str, Any], out: Array) -> dict[str, Any]:
     """Add the dtype of ``out``, in which NumPy computes a sum or product, unless ``dtype`` is given."""
     if options.get("dtype") is not None or not isinstance(x, Array):
         return options

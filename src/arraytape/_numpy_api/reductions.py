@@ -98,7 +98,7 @@ def sized(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
     """
     homes = (statistics, utilities)
     function = next(found for home in homes if (found := getattr(home, name, None)) is not None)
-    # NumPy adds the elements that a mask selects in another order than ours.
+    # With a mask NumPy adds the elements in an order of its own, so NumPy computes the value.
     numpys = exact.named_as(name, ufunc.reduce)
 
     def call_reduction(
@@ -312,8 +312,8 @@ def align_weights(a: Array, weights: Array, axis: Axis) -> Array:
 
 
 # --- quantiles ---------------------------------------------------------------------------------
-def last(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
-    """Join the axes to reduce to one last axis; also return the result's shape with keepdims."""
+def join_reduced_axes(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
+    """Join the axes to reduce into one last axis; return also the result's shape with keepdims."""
     places = normalize_axes("quantile", a, axis)
     kept = tuple([1 if i in places else n for i, n in enumerate(a.shape)])
     a = moveaxis(a, tuple(places), tuple(range(a.ndim - len(places), a.ndim)))
@@ -322,7 +322,7 @@ def last(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
 
 
 def median(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> Array:
-    a, kept = last(floating(a, None), axis)
+    a, kept = join_reduced_axes(floating(a, None), axis)
     found = middle(a, axis=-1)
     return reshape(found, kept) if keepdims else found
 
@@ -338,9 +338,6 @@ def without_nan(function: Callable[..., Array], instead: float) -> Callable[...,
         return function(a, axis=axis, **options)
 
     return call_without_nan
-
-
-nansum, nanprod = without_nan(sum, 0.0), without_nan(prod, 1.0)
 
 
 # --- along an axis -----------------------------------------------------------------------------
@@ -370,7 +367,7 @@ def diff(
     append: ArrayLike | None = None,
 ) -> Array:  # fmt: skip
     """Return ``numpy.diff``; ``prepend`` and ``append`` may be numbers."""
-    # np.asarray: NumPy takes a Python float in double precision here.
+    # np.diff converts each argument on its own, so a Python number is in double precision.
     a, *ends = arrays_like_first(
         a, *[x if x is None or isinstance(x, Array) else np.asarray(x) for x in (prepend, append)]
     )
@@ -523,8 +520,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.min: amin,
     np.nancumprod: without_nan(cumprod, 1.0),
     np.nancumsum: without_nan(cumsum, 0.0),
-    np.nanprod: nanprod,
-    np.nansum: nansum,
+    np.nanprod: without_nan(prod, 1.0),
+    np.nansum: without_nan(sum, 0.0),
     np.partition: numpy_partition,
     np.prod: prod,
     np.ptp: ptp,

@@ -161,7 +161,7 @@ def within(indices: ArrayLike, n: int, mode: str) -> Any:
         raise ValueError(
             f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {short_repr(mode)})"
         )
-    if isinstance(indices, list) and not indices:  # as an array it would be one of floats
+    if isinstance(indices, list) and not indices:  # np.asarray([]) has the dtype float64
         return indices
     indices = array_of(indices)
     return indices % n if mode == "wrap" else elementwise.clip(indices, 0, n - 1)
@@ -205,7 +205,7 @@ def copyto(
     put_where(dst, where, arrays_like_first(dst, src)[1])
 
 
-def is_the_same(x: Any, y: Any) -> bool:
+def is_the_same(x: ArrayLike, y: ArrayLike) -> bool:
     if x is y or not isinstance(x, Array) or not isinstance(y, Array):
         return x is y
     a, b = current(x)[1], current(y)[1]
@@ -232,7 +232,7 @@ def are_one_place(place: tuple[Array, Path], other: tuple[Array, Path]) -> bool:
     return np.array_equal(*[walk_path(places, path, numpy_namespace) for _, path in (place, other)])
 
 
-def put_where(x: Array, mask: ArrayLike, value: Any) -> None:
+def put_where(x: Array, mask: ArrayLike, value: Array) -> None:
     """Assign values to x where a mask, or True, allows it."""
     setitem(x, ..., value if mask is True else where(mask_of("copyto", x, mask), value, x))
 

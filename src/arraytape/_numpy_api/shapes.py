@@ -14,6 +14,7 @@ from ..ops import statistical_functions as statistics
 from ..ops.creation_functions import tril, triu
 from ..ops.manipulation_functions import concat, in_shape, reshape
 from . import methods
+from .implementations import NUMBERS
 from .numpy_arguments import (
     ArrayLike,
     Casting,
@@ -24,8 +25,6 @@ from .numpy_arguments import (
     cast_checked,
     into,
 )
-
-NUMBERS = "biufc"  # kinds of dtypes
 
 
 def at_least(n: int) -> Callable[..., Any]:
@@ -48,10 +47,6 @@ def each_at_least(n: int, tup: Sequence[Any]) -> list[Array]:
     return [at_least(n)(x) for x in as_operands(*tup)]
 
 
-def numpy_transpose(a: Array, axes: Sequence[int] | None = None) -> Array:
-    return methods.transpose(a, *(() if axes is None else (axes,)))
-
-
 def numpy_broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     """Return ``numpy.broadcast_arrays``; arguments that hold no numbers become NumPy's arrays."""
     plain: list[Any] = [x if isinstance(x, Array) else np.asarray(x) for x in args]
@@ -66,10 +61,13 @@ def numpy_broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
 
 
 def join_arrays(
-    arrays: Sequence[Any], axis: int | None, dtype: DType = None, casting: Casting = "same_kind",
-    out: Array | None = None, *, join: Callable[..., Array] = concat,
+    arrays: Sequence[Any], axis: int | None = 0, out: Array | None = None, *, dtype: DType = None,
+    casting: Casting = "same_kind", join: Callable[..., Array] = concat,
 ) -> Array:  # fmt: skip
-    """Join arrays in ``dtype``, in that of ``out``, or in their common dtype."""
+    """Return ``numpy.concatenate``, or ``stack`` with another op as ``join``.
+
+    The arrays are cast to ``dtype``, to that of ``out``, or to their common dtype.
+    """
     parts = as_operands(*arrays)
     if dtype is not None and out is not None:
         raise TypeError(f"np.{join.__name__}: out= or dtype=, not both [at {user_line()}]")
@@ -82,18 +80,11 @@ def join_arrays(
     return whole if out is None else into(out, whole)
 
 
-def concatenate(
-    arrays: Sequence[Any], axis: int | None = 0, out: Array | None = None, *, dtype: DType = None,
-    casting: Casting = "same_kind",
-) -> Array:  # fmt: skip
-    return join_arrays(arrays, axis, dtype, casting, out)
-
-
 def numpy_stack(
     arrays: Sequence[Any], axis: int = 0, out: Array | None = None, *, dtype: DType = None,
     casting: Casting = "same_kind",
 ) -> Array:  # fmt: skip
-    return join_arrays(arrays, axis, dtype, casting, out, join=manipulation.stack)
+    return join_arrays(arrays, axis, out, dtype=dtype, casting=casting, join=manipulation.stack)
 
 
 def numpy_broadcast_to(array: ArrayLike, shape: Any, subok: bool = False) -> Array:
@@ -103,11 +94,12 @@ def numpy_broadcast_to(array: ArrayLike, shape: Any, subok: bool = False) -> Arr
 
 def hstack(tup: Sequence[Any], *, dtype: DType = None, casting: Casting = "same_kind") -> Array:
     parts = each_at_least(1, tup)
-    return join_arrays(parts, 0 if parts[0].ndim == 1 else 1, dtype, casting)
+    axis = 0 if parts[0].ndim == 1 else 1
+    return join_arrays(parts, axis, dtype=dtype, casting=casting)
 
 
 def vstack(tup: Sequence[Any], *, dtype: DType = None, casting: Casting = "same_kind") -> Array:
-    return join_arrays(each_at_least(2, tup), 0, dtype, casting)
+    return join_arrays(each_at_least(2, tup), dtype=dtype, casting=casting)
 
 
 def dstack(tup: Sequence[Any]) -> Array:
@@ -155,7 +147,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.atleast_3d: at_least(3),
     np.broadcast_arrays: numpy_broadcast_arrays,
     np.broadcast_to: numpy_broadcast_to,
-    np.concatenate: concatenate,
+    np.concatenate: join_arrays,
     np.column_stack: column_stack,
     np.cumulative_prod: cumulative(statistics.cumulative_prod),
     np.cumulative_sum: cumulative(statistics.cumulative_sum),
@@ -163,7 +155,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.dstack: dstack,
     np.hstack: hstack,
     np.stack: numpy_stack,
-    np.transpose: numpy_transpose,
+    np.transpose: lambda a, axes=None: methods.transpose(a, axes),
     np.tril: triangle(tril),
     np.triu: triangle(triu),
     np.vstack: vstack,

@@ -59,8 +59,9 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str | int = "valid") -> Array:
 
 
 def interp(
-    x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any = None, right: Any = None
-) -> Array:
+    x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Array | float | None = None,
+    right: Array | float | None = None,
+) -> Array:  # fmt: skip
     x, xp, fp = as_operands(x, xp, fp)
     x, xp = (cast_checked("np.interp", places, np.float64, "safe") for places in (x, xp))
     fp = cast_checked(
@@ -85,19 +86,11 @@ def angle(z: Array, deg: bool = False) -> Array:
     return turned * (180.0 / np.pi) if deg else turned
 
 
-def isreal(x: Any) -> Array:
-    return elementwise.imag(x) == 0.0
-
-
-def iscomplex(x: Any) -> Array:
-    return elementwise.imag(x) != 0.0
-
-
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.angle: angle,
     np.convolve: convolve,
     np.correlate: correlate,
-    np.iscomplex: iscomplex,
-    np.isreal: isreal,
+    np.iscomplex: lambda x: elementwise.imag(x) != 0.0,
+    np.isreal: lambda x: elementwise.imag(x) == 0.0,
     np.polymul: polymul,
 }

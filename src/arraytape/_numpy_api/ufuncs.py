@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,15 +23,16 @@ from ..ops.writing import setitem
 from . import exact
 from .numpy_arguments import ArrayLike, DType, array_of, arrays_like_first, mark_as_scalar
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .._util.array_types import Index
+
 LOG2 = math.log(2.0)
 
 
 def multiply_by(factor: float) -> Callable[[Any], Array]:
     return lambda x: x * factor
-
-
-def exp2(x: Array) -> Array:
-    return 2.0**x
 
 
 def ufunc_result(y: Any) -> Any:
@@ -123,7 +124,7 @@ MADE_OF_OPS: dict[np.ufunc, Callable[..., Any]] = {
     np.deg2rad: multiply_by(np.pi / 180.0),
     np.degrees: multiply_by(180.0 / np.pi),
     np.divmod: divmod,
-    np.exp2: exp2,
+    np.exp2: lambda x: 2.0**x,
     np.expm1: elementwise.expm1,
     np.fabs: elementwise.abs,
     np.float_power: float_power,
@@ -199,13 +200,15 @@ def ufunc_outer(ufunc: np.ufunc, x1: ArrayLike, x2: ArrayLike) -> Any:
 ADDED: dict[np.ufunc, float] = {np.add: 1.0, np.subtract: -1.0}
 
 
-def at_in_copy(ufunc: np.ufunc, x: np.ndarray[Any, Any], indices: Any, value: Any) -> Any:
+def at_in_copy(
+    ufunc: np.ufunc, x: np.ndarray[Any, Any], indices: Index, value: npt.ArrayLike
+) -> Any:
     y = x.copy(order="K")
     at_users_line(ufunc.at, ValueError())(y, indices, value)
     return y
 
 
-def ufunc_at(ufunc: np.ufunc, x: Array, indices: Any, value: ArrayLike) -> None:
+def ufunc_at(ufunc: np.ufunc, x: Array, indices: Index, value: ArrayLike) -> None:
     """Run ``np.add.at(x, indices, value)``, in which repeated indices add up."""
 
     def add_at_by_ops() -> Array:

@@ -1,12 +1,12 @@
 """Modes: objects that see, or answer, what this thread computes on Arrays while they are on its stack.
 
-``MODES`` has the modes of all threads.  While it is empty, a call of an op pays for one test; else the
-call asks the stack of its own thread, innermost mode first, before it reads any operand.
+``MODES`` has the modes of all threads.  While it is empty, a call of an op pays for one test.  Otherwise
+the call asks the modes of its own thread, innermost first, before it reads any operand.
 
-A mode either *observes* (``before``, ``meets``, ...: it stays on the stack, and sees what rules and
-other modes compute, too) or *answers* (``answer``: it is off the stack meanwhile, so it sees no call
-that its own call makes in turn).  The stack lives in a context variable with the id of its thread:
-what a copied context computes in another thread is seen by no mode.
+A mode that *observes* (``before``, ``meets``, ...) stays on the stack, and also sees what rules and
+other modes compute.  A mode that *answers* (``answer``) is off the stack meanwhile, so that it sees no
+call that its own call makes in turn.  The stack is the value of a context variable, with the id of its
+thread: what a copied context computes in another thread is seen by no mode.
 """
 
 from __future__ import annotations
@@ -17,20 +17,23 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from threading import get_ident
 from types import FunctionType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .._util.blocks import Context, Setting
 from .._util.locks import in_one_step, reentrant_lock
 from .op import Op
 from .stack import SeesCalls, recorders
 
-# By id, the modes that are on the stack of any thread; entry points test whether there are any.
+if TYPE_CHECKING:
+    from .._array.array import Array
+
+# By id(), the modes that are on the stack of any thread; entry points test whether there are any.
 MODES: dict[int, Mode] = {}
 # The builtins of compiled ops: Python's own, and MODES, which is None there while there are no modes.  A
 # test for None takes half the instructions of a test whether a dict is empty, and one write serves all.
 OP_BUILTINS: dict[str, Any] = {**vars(builtins), "MODES": None}
 TURNING = reentrant_lock()
-GO_ON: Any = object()  # in place of an answer: the op is to compute its result itself
+GO_ON: Any = object()  # in place of an answer: the op computes its result itself
 
 
 class OpFunctionLike(Protocol):
@@ -47,7 +50,8 @@ class OpFunctionLike(Protocol):
 class Mode:
     """An object that may stand on the stack of modes; by default it sees and changes nothing.
 
-    answers : whether ``answer`` is called in place of ``before``.  thread : on whose stack it is, or 0.
+    answers : True if ``answer`` is called in place of ``before``.  thread : the id of the thread on
+    whose stack the mode is, or 0.
     """
 
     answers = False
@@ -58,32 +62,32 @@ class Mode:
         return True
 
     def before(self, own: OpFunctionLike, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-        """See a call of an op, before any operand is read."""
+        """Take note of a call of an op, before any operand is read."""
 
     def answer(self, call: OpCall) -> Any:
-        """Return the result of a call; ``call.run()`` gives that of the modes beneath, or the op's."""
+        """Return the result of a call; that of the modes beneath, or the op, is ``call.run()``."""
         return call.run()
 
-    def meets(self, x: Any) -> None:
-        """See that a handle is about to be read or written by a view, an exit or a write."""
+    def meets(self, x: Array) -> None:
+        """Take note that a view, an exit or a write is about to read or write the Array x."""
 
-    def wrote(self, x: Any) -> None:
-        """See that the data of a handle was written to."""
+    def wrote(self, x: Array) -> None:
+        """Take note that the data of the Array x was written to."""
 
-    def exported(self, x: Any, value: Any) -> None:
-        """See that NumPy was handed data of a handle, where eager code shares memory."""
+    def exported(self, x: Array, value: Any) -> None:
+        """Take note that NumPy got the data of the Array x; outside of traces the two share memory."""
 
-    def watched(self, x: Any) -> None:
-        """See that a tape follows an Array from now on."""
+    def watched(self, x: Array) -> None:
+        """Take note that a tape follows the Array x from now on."""
 
     def misses(self) -> None:
-        """See that the mode's thread computes in another context, whose stack does not have the mode."""
+        """Take note that the mode's thread computes in a context whose stack does not have the mode."""
 
 
 class ProgramMode(Mode):
-    """A mode that answers the calls of one program: those that are made while a recorder has the mode.
+    """A mode that answers the calls that are made while a recorder on the stack has the mode.
 
-    So it sees none of the calls that a call makes in turn, nor those of a policy or of ``saved_data``.
+    Those are the calls of one program, without the calls of a policy or of ``saved_data``.
     """
 
     answers = True
@@ -101,7 +105,7 @@ class ProgramMode(Mode):
 class OpCall:
     """One call of an op: all its arguments, defaults included, as the caller gave them.
 
-    raw : the function that computes in place of the op's raw function, where a mode above said so.
+    raw : the function that an outer mode has put in the place of the op's raw function, or None.
     """
 
     __slots__ = ("args", "kwargs", "op", "own", "raw")
@@ -121,7 +125,7 @@ class OpCall:
         return [given[x] for x in self.op.inputs if x in given]
 
     def run(self, raw: Callable[..., Any] | None = None) -> Any:
-        """Return what the modes beneath answer, or the op, with ``raw`` as its raw function if given."""
+        """Return the result of the modes beneath, or the op, with ``raw`` as raw function if given."""
         raw = self.raw or raw
         if raw is None:
             return self.own.function(*self.args, **self.kwargs)
@@ -140,17 +144,17 @@ MODE_STACK: ContextVar[ModeStack] = ContextVar("arraytape modes", default=NO_MOD
 
 
 def mode_stack_here() -> ModeStack:
-    """Return the stack of the running thread and task, without modes whose blocks have ended."""
+    """Return the stack of the running thread and task, without modes whose block has ended."""
     thread, observers, answering = MODE_STACK.get()
     if thread != get_ident():
         return get_ident(), (), ()
-    # A task may have copied the context in which a block that has ended since was open.
+    # The context may be a copy of one in which a block was open that has ended since.
     observers = tuple([mode for mode in observers if mode.thread])
     return thread, observers, tuple([mode for mode in answering if mode.thread])
 
 
 def asked_stack() -> ModeStack:
-    """Return the stack here; tell observers of this thread that stand on another context's stack."""
+    """Return the stack here; call ``misses`` of observers of this thread that are not on it."""
     stack = thread, observers, _ = mode_stack_here()
     for mode in list(MODES.values()):
         if mode.thread == thread and not mode.answers and mode not in observers:
@@ -173,7 +177,7 @@ def modes_here() -> tuple[Mode, ...]:
 
 
 def ask_modes(own: OpFunctionLike, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Show the modes of this thread a call of an op; return what they answer, or GO_ON."""
+    """Pass a call of an op to the modes of this thread; return what they answer, or GO_ON."""
     thread, observers, answering = MODE_STACK.get()
     if len(observers) == len(MODES) == 1 and thread == get_ident() and observers[0].thread:
         observers[0].before(own, args, kwargs)  # the usual case in a trace, where each step counts
@@ -197,7 +201,7 @@ def answered(
     kwargs: dict[str, Any],
     raw: Callable[..., Any] | None,
 ) -> Any:
-    """Return what the innermost mode that takes a call answers, itself off the stack, or GO_ON."""
+    """Return the answer of the innermost mode that takes a call, or GO_ON."""
     for mode in reversed(answering):
         if mode.takes(own.op):
             rest = tuple([other for other in answering if other is not mode])
@@ -209,27 +213,27 @@ def answered(
     return GO_ON
 
 
-# --- events of what is no op --------------------------------------------------------------------------
+# --- events other than calls of ops -------------------------------------------------------------------
 def meet(*handles: Any) -> None:
-    """Tell the modes of this thread that handles are about to be read or written by what is no op."""
+    """Tell the modes of this thread that a view, an exit or a write will read or write handles."""
     for mode in modes_here():
         for x in handles:
             mode.meets(x)
 
 
-def tell_written(x: Any) -> None:
+def tell_written(x: Array) -> None:
     """Tell the modes of this thread that the data of a handle was written to."""
     for mode in modes_here():
         mode.wrote(x)
 
 
-def tell_exported(x: Any, value: Any) -> None:
+def tell_exported(x: Array, value: Any) -> None:
     """Tell the modes of this thread that NumPy was handed data of a handle."""
     for mode in modes_here():
         mode.exported(x, value)
 
 
-def tell_watched(x: Any) -> None:
+def tell_watched(x: Array) -> None:
     """Tell the modes of this thread that a tape follows an Array from now on."""
     for mode in modes_here():
         mode.watched(x)
@@ -238,7 +242,7 @@ def tell_watched(x: Any) -> None:
 # --- the stack ----------------------------------------------------------------------------------------
 @in_one_step(TURNING)
 def turn_test() -> None:
-    """Have the test of compiled ops say whether there are modes; threads do not switch in between."""
+    """Set the name that compiled ops test, so that it is None while there are no modes."""
     OP_BUILTINS["MODES"] = MODES or None
 
 

@@ -1,4 +1,4 @@
-"""An op: one statement in one of five words, from which follows what a tape keeps of its calls.
+"""An op: one statement, in one of five words, that says what a tape keeps of its calls.
 
     exp      = elementwise("exp", lambda t, y: t * y)
     multiply = elementwise("multiply", lambda t, x2: t * x2, lambda t, x1: x1 * t)
@@ -7,12 +7,13 @@
     @linear(transpose=lambda g, shape, axis, keepdims, xp: ...)
     def sum(x: Array, /, *, axis=None, dtype=None, keepdims=False) -> Array: "docstring"
 
-A rule asks by parameter name: ``t`` (tangent) or ``g`` (cotangent) first; then the op's inputs, its
-result ``y`` (or the fields of its results), its keyword parameters, what the op ``saves``, ``shape``
-and ``dtype`` of the input in question, and ``xp``, the namespace to compute in.  A tape keeps exactly
-what the rules ask for.  An op takes arrays where the annotation of a parameter has ``Array``.  The body
-of a decorated function is the storage's function of that name; only a ``composite`` has a body that
-runs, and calls other ops.
+A rule asks for values by parameter name.  The first is ``t`` (tangent) or ``g`` (cotangent).  Others are
+the op's inputs, its result ``y`` (or the names of several results), its keyword parameters and what the
+op ``saves``; ``shape`` and ``dtype`` are those of the input of the rule, and ``xp`` is the namespace to
+compute in.  A tape keeps exactly what the rules ask for.
+
+A parameter takes an array if its annotation has ``Array``.  The body of a decorated function is never
+run: the storage's function of that name is.  Only the body of a ``composite`` runs, and calls other ops.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ Origin = Literal["standard", "extra", "inner"]  # see Op.origin
 
 KINDS = ("elementwise", "linear", "primitive", "composite", "nondifferentiable")
 PACKAGE = __name__.partition(".")[0]
-CHAPTERS = (  # which declare the ops: far above this room, and imported when they are first asked for
+CHAPTERS = (  # the modules in ``ops`` that declare the ops: imported when a name is first missing
     "creation_functions", "data_type_functions", "elementwise_functions", "extras", "fft",
     "indexing_functions", "linalg", "linear_algebra_functions", "manipulation_functions",
     "searching_functions", "set_functions", "sorting_functions", "statistical_functions",
@@ -47,7 +48,7 @@ CHAPTERS = (  # which declare the ops: far above this room, and imported when th
 
 
 class Registry(UserDict[str, "Op"]):
-    """Ops by name.  A look-up of a missing name, and a walk over all names, import all chapters."""
+    """Ops by name; a look-up of a missing name, and a walk over all names, import all chapters."""
 
     def complete(self) -> None:
         for chapter in CHAPTERS:
@@ -82,12 +83,12 @@ MACHINERY = {
 
 
 class Sample(NamedTuple):
-    """Inputs for generated tests: shapes (or ready arrays) for the inputs, and parameters."""
+    """Arguments for generated tests: a shape (or an array) for each input, and parameters."""
 
     inputs: tuple[Any, ...]
     parameters: dict[str, Any]
     domain: tuple[float, float] | None = None
-    prepare: Function | None = None  # applied to the first input, such as to make it symmetric
+    prepare: Function | None = None  # applied to the first input, for example to make it symmetric
 
 
 def sample(
@@ -96,7 +97,7 @@ def sample(
     prepare: Function | None = None,
     **parameters: Any,
 ) -> Sample:
-    """Return a Sample of a shape, None or list of shapes for each array input, and parameters."""
+    """Return a Sample; each input is a shape, an array, None or a list of shapes."""
     return Sample(inputs, parameters, domain, prepare)
 
 
@@ -112,42 +113,43 @@ class Op(Facts):
     """One statement: the inputs and parameters of an op, the rules of its derivative, and its facts.
 
     rules, joint
-        ``rules[i]`` is the VJP of input i (of kind elementwise: the linear map of its tangent), None
-        where the input has no gradient, Unknown where none is known; ``joint`` is one VJP for all
+        ``rules[i]`` is the VJP of input i, for kind elementwise the linear map of its tangent.  None
+        stands for an input without gradient, Unknown for an unknown one.  ``joint`` is one VJP for all
         inputs.  An op with neither has no rule yet, and a gradient through it is a LookupError.
     saves
-        By name, functions that are called with the inputs while recording: their results are kept for
-        rules that ask for them.  One may have a side effect instead, such as to note that one input is
-        a factor of the other.
+        By name, functions that are called with the inputs while recording; their results are kept for
+        rules that ask for them.  A function may have a side effect instead, for example note that one
+        input is a factor of the other.
     selects
         True if the VJPs only select, move and add elements, so that a guarded pass may run them on
-        counts; or a function that tells so of a record, as for ``cusped``.
+        counts; or a function that decides this for a record, as for ``cusped``.
     moves
         True if the result may lie in another storage than the inputs.
     cusped
-        True if the slope may be finite where the curvature is not, as that of x ** 1.5 at 0; or a
-        function that tells so, called with one that returns a record's kept value by name, or None.
+        True if the slope may be finite where the curvature is not, as that of x ** 1.5 at 0.  Or a
+        function that decides this for a record: it is called with a function that returns a kept value
+        by name, None for what the record does not keep.
     linear_in
         The inputs in each of which the op is linear: forward mode runs the op on their tangents.
     checked
-        True if the rules are a user's: their results are fitted to the inputs, and they run on nothing
-        but cotangents.
+        True if the rules are a user's: their results are fitted to the inputs, and they are never run
+        on masks or generic values (see ``_tape.guard``).
     alone
-        The function to call in the op's place if one of its later inputs is None.
+        The function to call in the op's place if an input after the first one is None.
     own_dtype
         True if the result may have another dtype than operands of one dtype: complex results of real
         data.
     doc
         The docstring of an op of one line: a summary, and paragraphs on its derivative.
     takes, gives
-        The dtypes of the operands, and the shape and dtype of the result, in the words of the tables of
-        ``_define.docstrings``; "" where the docstring itself says it.
+        The dtypes of the operands, and the shape and dtype of the result, as keys of the tables of
+        ``_define.docstrings``; "" where the docstring itself has them.
     origin
-        Whose function it is: the standard's, a further public one ("extra"), or one behind other names
-        ("inner").
+        "standard" for a function of the array API standard, "extra" for another public function,
+        "inner" for a function that is part of public ones.
     facts
-        What ``Facts`` names.  By default elementwise ops of ours are continuous and propagate NaN, those
-        of several operands promote these, and linear ops are continuous.
+        Attributes of ``Facts``.  By default elementwise ops of ours are continuous and propagate NaN,
+        those of several operands promote these, and linear ops are continuous.
 
     Attributes
     ----------
@@ -192,7 +194,7 @@ class Op(Facts):
         self.saves = saves or {}
         self.samples, self.domain = tuple(samples), domain
         self.selects = kind == "linear" if selects is None else selects
-        self.diagonal = kind == "elementwise"  # the Jacobian is
+        self.diagonal = kind == "elementwise"  # its Jacobian is diagonal
         self.moves, self.cusped, self.checked, self.alone = moves, cusped, checked, alone
         self.own_dtype = own_dtype
         self.continuous = kind in ("elementwise", "linear") and not checked
@@ -214,17 +216,18 @@ class Op(Facts):
 
     @remembered
     def linear_places(self) -> tuple[tuple[int, ...], ...]:
-        """Derive from what the rules ask for in which operands the op is linear, together or alone.
+        """Return groups of places of operands in which the op is linear together.
 
-        An elementwise op is so in an operand whose slope asks neither for it nor for the result.
+        An elementwise op is linear in an operand if the operand's rule asks neither for the operand
+        nor for the result.
         """
         if self.linear_in or (self.kind == "linear" and not self.variadic):
             return tuple([(self.inputs.index(x),) for x in self.linear_in or self.inputs])
         if not (self.diagonal and self.continuous and self.rules):
             return ()
         asks = [{*self.asks.get(rule, ("y",))} if callable(rule) else {"y"} for rule in self.rules]
-        names, whole = self.inputs, {*self.outputs, *self.saves}
-        free = [i for i, x in enumerate(names) if not asks[i] & {x, *whole}]
+        names, results = self.inputs, {*self.outputs, *self.saves}
+        free = [i for i, x in enumerate(names) if not asks[i] & {x, *results}]
         groups = [
             tuple([j for j in free if i == j or not {names[i], names[j]} & (asks[i] | asks[j])])
             for i in free
@@ -241,7 +244,7 @@ class Op(Facts):
         self.partly_unknown = len(asks) < len({*given})
         self.rules, self.joint, self.asks = rules, joint, asks
         asked = {name for names in self.asks.values() for name in names}
-        # Without rules yet, the compiled function must serve whatever a later rule asks for.
+        # An op without rules may get one later, which may ask for a shape or dtype.
         self.asks_layout = (
             bool(asked & {"shape", "dtype"}) or not (rules or joint)
             or self.kind == "primitive" or self.checked
@@ -251,16 +254,16 @@ class Op(Facts):
 
     @property
     def plans(self) -> list[Plan]:
-        """Return the plans by subset of followed inputs: what to keep, and how to go back."""
+        """Return the plans by subset of followed inputs, for inputs of the result's shape and dtype."""
         return self._planned()[0]
 
     @property
     def wides(self) -> list[Plan]:
-        """Return the plans for inputs whose contributions have to be summed or cast to fit."""
+        """Return the plans by subset for inputs of other shapes or dtypes than the result."""
         return self._planned()[1]
 
     def _planned(self) -> tuple[list[Plan], list[Plan]]:
-        """Return the plans, made when they are first asked for: an import would make all of them."""
+        """Return the plans, made at the first request: an import would make those of all ops."""
         if not self._plans[0] and self.recorded:
             with PLANNING:
                 if not self._plans[0]:
@@ -268,9 +271,9 @@ class Op(Facts):
         return self._plans
 
     def _plan(self) -> None:
-        """Make the plans, in place: the compiled function refers to these lists.
+        """Make the plans, in the lists to which the compiled function refers.
 
-        ``plans`` comes last, since it says that both are there: an interruption leaves them to be made.
+        ``plans`` is filled last: it is empty, and the plans are made again, after an interruption.
         """
         subsets = range(1 << len(self.inputs))
         plans, wides = self._plans
@@ -304,7 +307,7 @@ class Op(Facts):
                 )
 
     def value_positions(self) -> dict[str, int]:
-        """Return the place of each value in the tuple from which the compiled function picks records.
+        """Return by name the places of values in the tuple from which compiled functions pick records.
 
         The plan's number and the result's id come first.
         """
@@ -317,9 +320,9 @@ class Op(Facts):
 
 
 def register(op: Op) -> Op:
-    """Enter an op in the registry; raise KeyError, with the first one's line, if its name is taken.
+    """Enter an op in the registry; raise KeyError, with the line of its owner, if the name is taken.
 
-    A statement of arraytape may run again: an interruption may have ended the import of its chapter.
+    A statement of arraytape may run again, if an interruption ended the import of its chapter.
     """
     found = REGISTRY.data.setdefault(op.name, op)  # ``data``, so that no chapter is imported
     if found is not op and op.declared == found.declared and op.declared.startswith(ROOMS):
@@ -330,7 +333,7 @@ def register(op: Op) -> Op:
 
 
 def names_asked_by(rule: Rule) -> tuple[str, ...]:
-    """Return the names that a rule asks for; a Signature object would be slow for plain functions."""
+    """Return the names that a rule asks for, from its code, since a Signature takes long to make."""
     if isinstance(rule, Reading):
         return "g", *rule.names
     code = getattr(rule, "__code__", None)

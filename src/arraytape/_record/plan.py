@@ -1,8 +1,8 @@
 """Plans and records: what a tape keeps of one call of an op, and how a pass goes through it.
 
-A record is a plain tuple ``(number of its plan, tid(s) of the result(s), tids of the inputs, what is
-kept)``: numbers and arrays, no references to objects, so that the cyclic garbage collector does not
-track it.  Its plan knows what is where: readers ask ``results_of``, ``inputs_of`` and ``plan.kept``.
+A record is a plain tuple ``(number of its plan, value ids of results, value ids of inputs, kept
+values)``: numbers and arrays, no references to objects, so that the cyclic garbage collector does not
+track it.  Its plan has the places of the items: use ``results_of``, ``inputs_of``, ``plan.kept_value``.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._util.locks import reentrant_lock
 
 if TYPE_CHECKING:
+    from .._array.array import Array
+    from .._tape.backward import BackwardPass
+    from .._tape.forward import ForwardPass
     from .._util.array_types import RawArray
     from .op import Op
 
@@ -51,13 +54,13 @@ class Later:
 
 
 class Reading:
-    """The rule of an op that reads a part of its input: it adds the cotangent at the key of that part.
+    """The rule of an op that reads a part ``x[key]`` of its input.
 
-    A pass adds the cotangent to the input's buffer (``BackwardPass.add_part``), since a loop that reads
-    each element would take quadratic time by sums of whole arrays.  A call adds it to zeros, as any
-    rule would.
+    A pass adds the cotangent to the input's buffer at the key (``BackwardPass.add_part``): with sums of
+    whole arrays a loop that reads each element would take quadratic time.  A call of the rule returns
+    zeros with the cotangent added at the key.
 
-    key : returns the key, from what it asks of the record by name.  Its docstring is that of the rule.
+    key : returns the key; its arguments are kept values by name.  Its docstring is that of the rule.
     """
 
     def __init__(self, key: Function) -> None:
@@ -78,7 +81,7 @@ class Reading:
 class Pull(NamedTuple):
     """A plan's call of one rule; all fields but the rule are places in a record.
 
-    at : the id of the input.  only : the one kept value that the rule takes, 0 if it takes others.
+    at : the id of the input.  only : the kept value that the rule takes if it takes just one, else 0.
     asks : the rule's arguments after the cotangent, 0 for the namespace.  fit : the shape and dtype of
     the input to which the contribution is summed and cast; None if neither is needed.
     """
@@ -91,11 +94,14 @@ class Pull(NamedTuple):
 
 
 class Slots:
-    """The places of kept values in a record, in the order in which they are first asked for."""
+    """The places of kept values in a record, from ``first`` on, in the order of the first requests.
+
+    places : by name; "shape x" is the shape of an x whose data is not kept.
+    """
 
     def __init__(self, first: int) -> None:
         self.first = first
-        self.places: dict[str, int] = {}  # by name; "shape x" is the shape of x alone
+        self.places: dict[str, int] = {}
 
     def slot_for(self, name: str, of: str) -> int:
         """Return the place of a value; ``shape`` and ``dtype`` are those of the value ``of``."""
@@ -104,20 +110,22 @@ class Slots:
         return self.keep_slot(f"{name} {of}" if name in LAYOUT else name)
 
     def keep_slot(self, name: str) -> int:
-        """Return the place of a value of just this name: a parameter may be called ``shape``, too."""
+        """Return the place of the value of exactly this name: a parameter may be called ``shape``."""
         return self.places.setdefault(name, self.first + len(self.places))
 
 
 class Plan:
-    """The kept values and the way back of an op's call, for one subset of followed inputs.
+    """The kept values of an op's call and the calls of its rules, for one subset of followed inputs.
 
     needs_fit : whether shapes or dtypes of inputs and result differ, so that contributions are summed
-    or cast.  ``followed`` says of each input whether it is followed.  ``pick(values)`` is the record.
-    ``positions`` has the places of kept values, by name.  ``hold`` has the places of those that are
-    data of Arrays, and so shared with their handles; ``lifts`` of those that are an input or a result,
-    and so have an id; ``saved`` of those that the op saves beside these.  ``unknown`` has the places of
-    the ids of followed inputs without a known derivative, and the reason.  ``reading`` is how to call
-    the rule of an op that reads a part of its input.
+    or cast.  followed : for each input, whether it is followed.  pick : makes the record from the
+    compiled function's tuple of all values.  positions : the places of kept values in a record, by name.
+
+    hold : places of handles and data in the tuple of all values, for data that the record shares with
+    Arrays.  lifts : for each kept input or result, the place of its data in a record, that of its id or
+    ids, and the number among these.  saved : the places of what the op saves.  unknown : by place of the
+    id, name and reason of followed inputs without a known derivative.  reading : the call of the rule of
+    an op that reads a part of its input.
     """
 
     __slots__ = (
@@ -141,7 +149,7 @@ class Plan:
         if op.joint and (needs_fit or op.checked):
             self.fits = tuple(tuple(slots.slot_for(what, x) for x in op.inputs) for what in LAYOUT)
         keep_for_forward_mode(op, needs_fit, slots)
-        # No user's rule, one result: the loop of ``backward`` takes the pulls as steps.
+        # A user's rule, a joint rule and one for several results take the general form of a pass.
         if not (op.joint or op.checked or len(op.outputs) > 1):
             STEPS[self.number] = [plan_step(pull) for pull in self.pulls]
         self.reading: Pull | None = None
@@ -158,7 +166,6 @@ class Plan:
         self.pick = itemgetter(*range(slots.first), *(values[name] for name in kept))
         self.hold = tuple((values[f"handle {x}"], values[x]) for x in data)
         self.saved = tuple([kept[name] for name in op.saves if name in kept])
-        # The place of the data, the place of its id or ids, and the number among these.
         self.lifts = tuple(
             (kept[x], 2 + op.inputs.index(x), 0) if x in op.inputs
             else (kept[x], 1, op.outputs.index(x))
@@ -176,7 +183,7 @@ class Plan:
         return {name: self.kept_value(record, name) for name in self.op.parameters}
 
     def result_layout(self, record: Record, y: str) -> tuple[Any, Any]:
-        """Return shape and dtype of a result; None for one that a record does not keep."""
+        """Return shape and dtype of a result; None for what the record does not keep."""
         if self.keeps_value(y):
             kept = self.kept_value(record, y)
             return kept.shape, kept.dtype
@@ -191,25 +198,32 @@ class Plan:
         return tuple([by_place.get(place, item) for place, item in enumerate(record)])
 
     def kept_data(self) -> Iterator[str]:
-        """Return the names of the values that records keep beside shapes and dtypes."""
+        """Return the names of the kept values other than shapes and dtypes."""
         return (name for name in self.positions if name.partition(" ")[0] not in LAYOUT)
 
     def input_layouts(self, record: Record) -> Iterator[tuple[Any, Any]]:
-        """Return shape and dtype of each input, for a joint rule whose contributions are to fit."""
+        """Return shape and dtype of each input of an op whose joint rule's contributions may not fit."""
         assert self.fits is not None
         shapes, dtypes = ([record[place] for place in places] for places in self.fits)
         if self.op.variadic:
             (shapes,), (dtypes,) = shapes, dtypes
         return zip(shapes, dtypes, strict=True)
 
-    def push_tangents(self, tangents: Any, record: Record) -> list[Any]:
-        """Return a tangent, or None, for each result of a record, in forward mode."""
-        found: list[Any] = tangents.tangents_of_op(self, record)
-        return found
+    # --- a record of this plan in a pass, as ``Structural`` has it ------------------------------------
+    def pull_cotangents(self, pass_: BackwardPass, record: Record) -> None:
+        """Pass cotangents back through a record of a plan without steps."""
+        if self.reading is not None:
+            pass_.add_part(self.reading, self, record)
+        else:
+            pass_.go_back(self, record)
+
+    def push_tangents(self, pass_: ForwardPass, record: Record) -> list[Array | None]:
+        """Return a tangent, or None, for each result of a record."""
+        return pass_.tangents_of_op(self, record)
 
 
 def pulls_of(op: Op, subset: int, needs_fit: bool, slots: Slots) -> list[Pull]:
-    """Return how to call the rules of the followed inputs, with places for what they ask for."""
+    """Return the calls of the rules of the followed inputs, and give what they ask for its places."""
     fitted = needs_fit or op.checked  # a user's rule may give another shape or dtype
     pulls = []
     for x, rule in rules_of(op, subset):
@@ -235,7 +249,7 @@ def keep_for_forward_mode(op: Op, needs_fit: bool, slots: Slots) -> None:
 
 
 def kept_names(op: Op) -> list[str]:
-    """Return the names that a record keeps if all inputs are followed and have one layout."""
+    """Return the names of kept values if all inputs are followed and have one shape and dtype."""
     if not op.recorded:
         return []
     slots = Slots(2 + len(op.inputs))
@@ -255,7 +269,7 @@ def rules_of(op: Op, subset: int) -> list[tuple[str, Rule]]:
 
 
 def unknown_of(op: Op, subset: int) -> dict[int, tuple[str, str]]:
-    """Return the followed inputs without a known derivative: the place of the id -> name, and reason."""
+    """Return name and reason of the followed inputs without a known derivative, by place of the id."""
     found = enumerate(zip(op.inputs, op.rules or (), strict=False))
     return {
         2 + i: (x, rule.why)
@@ -265,25 +279,29 @@ def unknown_of(op: Op, subset: int) -> dict[int, tuple[str, str]]:
 
 
 Picker = Callable[[Record], tuple[Any, ...]]
-Step = tuple[int, Rule, int, tuple[Picker, bool, tuple[int, int] | None] | None]
+Step = tuple[int, Rule, int, tuple[Picker, bool] | None, tuple[int, int] | None]
 
 
 def plan_step(pull: Pull) -> Step:
-    """Return a pull as (place of the id, rule, the one kept value or 0, None or the rest).
+    """Return a pull as a plain tuple: place of the input's id, rule, ``only``, general form, ``fit``.
 
-    The rest: what picks the kept values, whether the rule takes the namespace after them, and the
-    places of shape and dtype to fit, or None.
+    The general form is a function that picks all kept values of a record, and whether the rule takes
+    the namespace after them; None for ``identity_rule``, which is not called.
     """
     at, rule, only, asks, fit = pull
-    if fit is None and (only or rule is identity_rule):
-        # A line that is one product is called without a Python frame.
-        code = getattr(rule, "__code__", None)
-        product = code is not None and code.co_code in PRODUCTS
-        return at, operator.mul if product else rule, only, None
     kept = [place for place in asks if place]
     if 0 in asks[: len(kept)]:
         rule = namespace_last(rule, asks.index(0))
-    return at, rule, 0, (picker(kept), 0 in asks, fit)
+    elif is_product(rule):
+        rule = operator.mul  # which needs no Python frame
+    general = None if rule is identity_rule else (picker(kept), 0 in asks)
+    return at, rule, only, general, fit
+
+
+def is_product(rule: Rule) -> bool:
+    """Return True if a rule is one product of the cotangent and its one kept value."""
+    code = getattr(rule, "__code__", None)
+    return code is not None and code.co_code in PRODUCTS
 
 
 def picker(places: Sequence[int]) -> Picker:
@@ -295,17 +313,17 @@ def picker(places: Sequence[int]) -> Picker:
 
 
 def namespace_last(rule: Rule, at: int) -> Rule:
-    """Return a rule that takes the namespace, kept value number ``at`` of this one, after all others."""
+    """Return a rule that takes the namespace, argument number ``at`` of ``rule``, as the last one."""
     return lambda g, *kept: rule(g, *kept[:at], kept[-1], *kept[at:-1])
 
 
 class Structural:
-    """A plan that is no op's: how cotangents pass back and tangents forward through its records.
+    """The plan of records that are no op's, such as views and writes.
 
-    pull_cotangents : takes a backward pass and a record.  push_tangents : takes a forward pass and a
-    record, and returns a tangent, or None, for each result.  inputs : the places of the inputs' ids in
-    a record.  cusped : whether its records may have a cusp; each says so itself.  unfolds : whether its
-    records unfold into others, which carry a guarded pass's activity themselves.
+    pull_cotangents : takes a backward pass and a record, and passes cotangents back.  push_tangents :
+    takes a forward pass and a record, and returns a tangent, or None, for each result.  inputs : the
+    places of the inputs' ids in a record.  cusped : whether a record may have a cusp, as its last item
+    then says.  unfolds : whether a record stands for others, which pass activity back in its place.
     """
 
     __slots__ = (
@@ -329,19 +347,21 @@ class Structural:
 
 
 PLANS: list[Plan | Structural] = []  # by number
-STEPS: list[list[Step] | None] = []  # by number; None: take the general form
+STEPS: list[list[Step] | None] = []  # by number; None: the plan's ``pull_cotangents`` is called
 PLANNING = reentrant_lock()  # ops are planned at their first calls, perhaps in several threads
 
 
 def number_plan(plan: Plan | Structural) -> int:
     with PLANNING:
         PLANS.append(plan)
-        while len(STEPS) < len(PLANS):  # an interruption may have come between the two
+        while len(STEPS) < len(
+            PLANS
+        ):  # by more than one after an interruption between the two lines
             STEPS.append(None)
         return len(PLANS) - 1
 
 
-# --- questions that any reader of a tape may ask of a record ------------------------------------------
+# --- readers of any record ----------------------------------------------------------------------------
 def plan_of(record: Record) -> Plan | Structural:
     return PLANS[record[0]]
 
@@ -358,7 +378,7 @@ def inputs_of(record: Record) -> tuple[int, ...]:
 
 
 def ids_made_of(records: Iterable[Record], tids: Iterable[int]) -> set[int]:
-    """Return these ids and those of all values that records make of them."""
+    """Return these ids and those of all values that records compute from them."""
     found = set(tids)
     for record in records:
         if not found.isdisjoint(inputs_of(record)):

@@ -1,7 +1,7 @@
 """The recorder stack of this thread, ids for values, and the protocol of recorders.
 
-The stack lives in a context variable, so asyncio tasks do not see each other's tapes.  It carries the id
-of its thread: a context that was copied into another thread (``asyncio.to_thread``, free-threaded
+The stack is the value of a context variable, so asyncio tasks do not see each other's tapes.  It has the
+id of its thread: a context that was copied into another thread (``asyncio.to_thread``, free-threaded
 Python) records nothing there.
 """
 
@@ -11,62 +11,62 @@ import itertools
 import os
 from collections.abc import Callable, Collection, Sequence
 from contextvars import ContextVar
-from sys import getrefcount
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from weakref import ref
 
 from .._util.blocks import Context, Setting
 from .._util.errors import see, user_line
+from .._util.references import ALONE, references_to_item
 from .plan import Plan, Record, Structural
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from .._util.array_types import RawArray
+    from ..variable import Variable
 
 Stack = tuple[int, tuple["Recorder", ...]]
 EMPTY: Stack = (0, ())
 STACK: ContextVar[Stack] = ContextVar("arraytape recorders", default=EMPTY)
 
-active = STACK.get  # -> (thread id, recorders); the hot path compares the id itself
-# Open recorders by id, to report values to that are used in a thread without a recorder.
+active = STACK.get  # compiled ops compare the thread id themselves
+# Open recorders by id(): values that are used in a thread without a recorder are reported to them.
 OPEN: dict[int, ref[Recorder]] = {}
-# A new value id, or the time of an event among these; 0 is the id of no value.  Each is an int object of
-# its own, which Python's small ints are not: the references to it tell ``_tape.dead_records`` whether
-# anything may ask for the value.
+# Makes a new value id, or the time of an event on the same scale; 0 is the id of no value.  Each is an
+# int object of its own, unlike Python's small ints: ``_tape.dead_records`` counts references to it.
 new_tid = itertools.count(1 << 12).__next__
-# The tapes that record, or have ended and were not asked for a gradient yet, by id: see ``_array.cuts``.
+# The tapes that may yet be asked for a gradient, by id(): ops without a record leave a ``Cut`` for them.
 AWAITED: dict[int, ref[Recorder]] = {}
-# Those of them whose block is open, as long as they follow nothing: ops may take what is watched late.
+# Those of AWAITED that are open and follow nothing yet: an op may use an Array that is watched too late.
 UNSTARTED: dict[int, ref[Recorder]] = {}
 
 
 class Recorder(Protocol):
     """An object that may stand on the stack: a tape, an accumulator, a diagnostic.
 
-    Callers use nothing but these members; ``BaseRecorder`` has defaults.  A recorder is handed the
-    record of an op if it follows one of the op's inputs, and the caller then adds the ids of the op's
-    results to ``followed``.
+    Callers use nothing but these members; ``BaseRecorder`` has defaults.  A recorder gets the record of
+    an op if it follows one of the op's inputs.  The caller then adds the ids of the results to
+    ``followed``.
     """
 
     @property
     def followed(self) -> set[int]:
         """Return the ids of the values that the recorder follows.
 
-        The set is empty while the recorder is paused or closed: one left on a stack is handed nothing.
+        The set is empty while the recorder is paused or closed, so that it gets no record.
         """
 
     @property
     def record(self) -> Callable[[Record], Any]:
         """Take one record: plan number, result id(s), input ids, kept values.
 
-        That of a tape is its list's ``append``, so that recording needs no Python frame of its own.
+        For a tape this is the ``append`` of its list, which needs no Python frame.
         """
 
     @property
     def one_shot(self) -> bool:
-        """Return True if the recorder stops before it computes its one answer, unrecorded."""
+        """Return True if the recorder computes one answer, and records nothing of that."""
 
     @property
     def listed(self) -> bool:
@@ -74,17 +74,17 @@ class Recorder(Protocol):
 
     @property
     def frames(self) -> Collection[int]:
-        """Return the addresses of the frames whose blocks the recorder records."""
+        """Return the id() of each frame in which a block of the recorder is open."""
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """Take note of a record for which the plan or the data ask for more than the plain loop.
+        """Take note of a record that the plain loop of a backward pass cannot take.
 
-        Called after ``record`` for an op without a rule, a move between storages, data that turn
-        complex, an exit, or a call that says so.  ``record`` is whole for a ``Structural`` plan; of an
-        op's, read the plan alone.
+        Called after ``record`` for an op without a rule, a move between storages, a complex result of
+        real data, an exit, or a notable call of a function.  ``record`` is whole only if the plan is
+        ``Structural``.
         """
 
-    def accessed(self, variable: Any, /) -> None:
+    def accessed(self, variable: Variable, /) -> None:
         """Follow a Variable, if wanted: called before each read."""
 
     def used_elsewhere(self, tids: Sequence[int], /) -> None:
@@ -105,10 +105,7 @@ class OfThisProcess:
 
 
 class BaseRecorder(OfThisProcess):
-    """A recorder that follows nothing yet and ignores all calls but ``record``.
-
-    A subclass defines ``record``; without it a type checker finds that it is no Recorder.
-    """
+    """A recorder that follows nothing yet and ignores all calls; a subclass defines ``record``."""
 
     followed: set[int]
     one_shot: bool = False
@@ -119,37 +116,37 @@ class BaseRecorder(OfThisProcess):
         self.followed = set()
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """Ignore the call."""
+        pass
 
-    def accessed(self, variable: Any, /) -> None:
-        """Ignore the call."""
+    def accessed(self, variable: Variable, /) -> None:
+        pass
 
     def used_elsewhere(self, tids: Sequence[int], /) -> None:
-        """Ignore the call."""
+        pass
 
 
 class SeesAssignments:
     """A recorder that is notified before a Variable's value is replaced while it is on the stack."""
 
-    def assigned(self, variable: Any, value: RawArray | npt.ArrayLike, /) -> None:
-        """Take note before the value is replaced; value : the assigned one, or an operand of it."""
+    def assigned(self, variable: Variable, value: RawArray | npt.ArrayLike, /) -> None:
+        """Take note of an assignment; value : the new value, or an operand of an in-place operator."""
 
 
 class SeesCalls:
-    """A recorder that has modes, which see the calls of ops where it is on the stack."""
+    """A recorder that has modes, which see the calls of ops while it is on the stack."""
 
     program_modes: Sequence[Any] = ()
 
 
-def tell_assigned(variable: Any, value: RawArray | npt.ArrayLike) -> None:
-    """Notify the recorders that ask for it that a Variable's value is about to be replaced."""
+def tell_assigned(variable: Variable, value: RawArray | npt.ArrayLike) -> None:
+    """Tell recorders that a Variable's value is about to be replaced."""
     for recorder in recorders():
         if isinstance(recorder, SeesAssignments):
             recorder.assigned(variable, value)
 
 
 def tell(recorder: Recorder, record: Record) -> None:
-    """Hand a structural record with one result to a recorder, unless it was left meanwhile."""
+    """Give a structural record with one result to a recorder, unless its block has ended."""
     followed = recorder.followed
     if followed:
         recorder.record(record)
@@ -172,7 +169,7 @@ class entered(Context):
 
 
 def only_recorders(*stack: Recorder) -> Setting[Stack]:
-    """Return a block in which these alone are the recorders of this thread and task."""
+    """Return a block in which these are the only recorders of this thread and task."""
     return Setting(STACK, (get_ident(), stack))
 
 
@@ -190,32 +187,24 @@ def push_recorder(recorder: Recorder) -> None:
     STACK.set((get_ident(), (*stack, recorder)))
 
 
-def references_to_recorders(items: tuple[Any, ...]) -> list[int]:
-    """Return sys.getrefcount of each item; compare the counts with ALONE."""
-    return [getrefcount(one) for one in items]
-
-
-(ALONE,) = references_to_recorders((object(),))  # the count if only a tuple refers to it
-
-
 def reachable_recorders(stack: tuple[Recorder, ...]) -> list[Recorder]:
-    """Return the recorders to which something beside the stack refers, and which it can still remove.
+    """Return the recorders to which something beside the stack refers.
 
-    A KeyboardInterrupt that arrives on entry to ``__exit__`` ends a block without leaving it.
+    Nothing can take any other recorder off the stack: a KeyboardInterrupt on entry to its ``__exit__``
+    has ended the block.
     """
-    lost = [count <= ALONE for count in references_to_recorders(stack)]
+    lost = [references_to_item(stack, i) <= ALONE for i in range(len(stack))]
     if not any(lost):
         return [*stack]
-    found = [
+    return [
         other.paused if alone and isinstance(other, Paused) else other
         for other, alone in zip(stack, lost, strict=True)
         if not alone or isinstance(other, Paused)
     ]
-    return found
 
 
 def remove_recorder(recorder: Recorder) -> None:
-    """Take ``recorder`` off the stack, wherever it is; do nothing if it is not there."""
+    """Take ``recorder``, or its stand-in, off the stack; do nothing if it is not there."""
     stack = recorders()
     if len(stack) == 1 and stack[0] is recorder:
         STACK.set(EMPTY)
@@ -229,15 +218,15 @@ def remove_recorder(recorder: Recorder) -> None:
 
 
 class Bystander(BaseRecorder):
-    """A recorder that never follows a value, so that no op is recorded for its sake."""
+    """A recorder that never follows a value, so that it gets no records."""
 
     followed: set[int] = frozenset()  # type: ignore[assignment]
 
     def __init__(self) -> None:
-        """Do nothing: ``followed`` is the class's empty set."""
+        pass  # no set of its own, as ``BaseRecorder`` makes
 
     def record(self, record: Record) -> None:
-        """Ignore the call: no value is followed."""
+        pass
 
 
 class Paused(Bystander):

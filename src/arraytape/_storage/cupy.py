@@ -1,8 +1,8 @@
-"""CuPy's arrays as a storage: imported when a CUDA device is named, or CuPy's data met, first.
+"""The storage of CuPy's arrays; CuPy is imported when a CUDA device or CuPy's data is first used.
 
-Devices are called "cuda:0", "cuda:1"...; "cuda" and CuPy's own Device objects are understood too.
-What CuPy leaves open stays open here: an index out of range wraps around, and singular matrices give
-what cuSOLVER leaves behind unless ``cupyx.errstate(linalg="raise")`` asks for a LinAlgError.
+Devices are called "cuda:0", "cuda:1"...; "cuda" and CuPy's own Device objects are accepted too.
+CuPy's differences from NumPy remain: an index out of range wraps around.  A singular matrix gives
+undefined values, unless ``cupyx.errstate(linalg="raise")`` is set, which raises LinAlgError.
 """
 
 from __future__ import annotations
@@ -10,36 +10,39 @@ from __future__ import annotations
 import functools
 import math
 from collections import namedtuple
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._util.array_types import Index, RawArray
+from .._util.array_types import Index, RawArray, RawOperand
 from .._util.blocks import Quiet
 from .special import CuPySpecial, Special
-from .standard import Standard
+from .standard import Axis, Standard
 from .storage import HERE, ON_DEMAND, Storage
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 EigResult = namedtuple("EigResult", ["eigenvalues", "eigenvectors"])
 
 
-SINCE_14 = ("linalg.eig", "linalg.eigvals")  # what CuPy 13 has not
+SINCE_14 = ("linalg.eig", "linalg.eigvals")  # not in CuPy 13
 
 
 def is_real_operand(x: RawArray) -> bool:
-    """Return True if data, or a Python scalar, is real floating point."""
+    """Return True if data or a Python scalar is real floating point."""
     return x.dtype.kind == "f" if hasattr(x, "dtype") else isinstance(x, float)
 
 
 class CuPyNamespace(Standard):
-    """The raw namespace of CuPy's arrays: array-api-compat's, and what differs in CuPy 13 or 14.
+    """The raw namespace of CuPy's arrays: array-api-compat's, corrected where CuPy 13 or 14 differ.
 
-    CuPy makes new data on the current device, whatever ``device=`` says: see ``CuPyStorage.at``.
+    CuPy creates data on the current device, even for another ``device=``: see ``CuPyStorage.at``.
     """
 
-    def __init__(self, base: Any, cupy: Any) -> None:
+    def __init__(self, base: ModuleType, cupy: ModuleType) -> None:
         super().__init__(base)
         self.cupy = cupy
         self.linalg = CuPyLinalg(base.linalg, cupy)
@@ -49,27 +52,29 @@ class CuPyNamespace(Standard):
 
     def add_at(self, x: Any, key: Index, value: Any) -> Any:
         value = self.base.astype(value, x.dtype, copy=False)
-        if x.dtype.kind == "c":  # atomicAdd knows no complex numbers: the parts one by one
+        if x.dtype.kind == "c":  # atomicAdd has no complex type: add real and imaginary parts
             self.cupy.add.at(x.real, key, value.real)
             self.cupy.add.at(x.imag, key, value.imag)
-        elif x.dtype == np.int64:  # nor does CuPy 13 know these: the bits of a sum are the same
+        elif x.dtype == np.int64:  # not in CuPy 13; a sum in uint64 has the same bits
             self.cupy.add.at(x.view(np.uint64), key, value.view(np.uint64))
         else:
             self.cupy.add.at(x, key, value)
         return x
 
-    def clip(self, x: RawArray, /, min: Any = None, max: Any = None) -> Any:
-        # Not by masks, whose counts CuPy would fetch from the GPU.  NaN bounds give NaN.
+    def clip(
+        self, x: RawArray, /, min: RawOperand | None = None, max: RawOperand | None = None
+    ) -> Any:
+        # Not by boolean masks, for which CuPy waits for a count from the GPU.  NaN bounds give NaN.
         low, high = self.bound(min, x, upper=False), self.bound(max, x, upper=True)
         if low is None and high is None:
             return self.fresh(x)
         clipped = x if low is None else self.cupy.maximum(x, low)
         return clipped if high is None else self.cupy.minimum(clipped, high)
 
-    def real_view(self, x: Any, _: Any = None, /) -> Any:
+    def real_view(self, x: Any, _: None = None, /) -> Any:
         return x.real
 
-    def imag_view(self, x: Any, _: Any = None, /) -> Any:
+    def imag_view(self, x: Any, _: None = None, /) -> Any:
         return x.imag
 
     def diagonal_view(self, x: RawArray, offset: int, /) -> Any:
@@ -80,7 +85,7 @@ class CuPyNamespace(Standard):
         return self.cupy.lib.stride_tricks.sliding_window_view(x, length, axis)
 
     def bound(self, value: Any, x: RawArray, *, upper: bool) -> Any:
-        """Return a bound in x's dtype; None for an integer that x's dtype cannot pass anyway."""
+        """Return a bound in x's dtype; None for an integer bound that no value of x's dtype exceeds."""
         if value is None or hasattr(value, "dtype"):
             return None if value is None else self.base.astype(value, x.dtype, copy=False)
         if x.dtype.kind in "iu":
@@ -90,7 +95,7 @@ class CuPyNamespace(Standard):
         with Quiet(over="ignore"):  # beyond float32: infinite
             return x.dtype.type(value)
 
-    def count_nonzero(self, x: RawArray, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    def count_nonzero(self, x: RawArray, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
         return self.cupy.sum(x != 0, axis=axis, dtype=np.int64, keepdims=keepdims)
 
     def isin(self, x1: RawArray, x2: RawArray, /, *, invert: bool = False) -> Any:
@@ -107,17 +112,17 @@ class CuPyNamespace(Standard):
         return self.cupy.where(rest == 0, self.cupy.copysign(rest, x2), rest)
 
     def infinities(self, x: Any) -> tuple[Any, Any]:
-        """Return where complex data has an infinite part, and where both are infinite."""
+        """Return two masks of complex data: one part is infinite, both parts are infinite."""
         first, second = self.cupy.isinf(x.real), self.cupy.isinf(x.imag)
         return first | second, first & second
 
     def infinite_sign(self, x: RawArray) -> Any:
-        """Return the sign of real data where that is infinite, and 0 elsewhere."""
+        """Return the sign of real data where x is infinite, and 0 elsewhere."""
         return self.cupy.where(self.cupy.isinf(x), self.cupy.copysign(1.0, x), 0.0)
 
     def reciprocal(self, x: Any, /) -> Any:
         found = self.cupy.reciprocal(x)
-        if x.dtype.kind == "c":  # CuPy's is NaN at infinities
+        if x.dtype.kind == "c":  # CuPy returns NaN at infinities
             far, both = self.infinities(x)
             for part, zero in ((found.real, x.real), (found.imag, -x.imag)):
                 part[...] = self.cupy.where(far & ~both, self.cupy.copysign(0.0, zero), part)
@@ -127,12 +132,12 @@ class CuPyNamespace(Standard):
         if x.dtype.kind != "c":
             return self.cupy.log2(x)
         found = self.cupy.log(x)
-        for part in (found.real, found.imag):  # CuPy divides complex numbers, NaN at infinities
+        for part in (found.real, found.imag):  # a complex product would be NaN at infinities
             part *= 1.0 / math.log(2.0)
         return found
 
     def searchsorted(
-        self, x1: RawArray, x2: RawArray, /, *, side: str = "left", sorter: Any = None
+        self, x1: RawArray, x2: RawArray, /, *, side: str = "left", sorter: RawArray | None = None
     ) -> Any:
         x2 = x2 if hasattr(x2, "dtype") else self.cupy.asarray(x2)
         return self.cupy.searchsorted(x1, x2, side=side, sorter=sorter)
@@ -144,21 +149,21 @@ class CuPyNamespace(Standard):
             limit = self.infinite_sign(x.real) + 1j * self.infinite_sign(x.imag)
             limit = self.cupy.where(both, complex(math.nan, math.nan), limit)
             return self.cupy.where(far, self.base.astype(limit, x.dtype), found)
-        signs = self.cupy.sign(x)  # CuPy 13 says that NaN has the sign 0
+        signs = self.cupy.sign(x)  # CuPy 13 returns 0 for NaN
         return self.cupy.where(x == x, signs, x) if x.dtype.kind == "f" else signs
 
 
 class CuPyLinalg:
-    """The linalg extension over array-api-compat's."""
+    """array-api-compat's linalg extension, with solve, eig and eigvals of its own."""
 
-    def __init__(self, base: Any, cupy: Any) -> None:
+    def __init__(self, base: ModuleType, cupy: ModuleType) -> None:
         self.base, self.cupy = base, cupy
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.base, name)
 
     def solve(self, x1: RawArray, x2: RawArray, /) -> Any:
-        # CuPy does not broadcast stacks, and CuPy 13 takes every x2 of a lower rank for vectors.
+        # CuPy does not broadcast stacks, and CuPy 13 treats every x2 of a lower rank as vectors.
         columns = x2[:, None] if x2.ndim == 1 else x2
         stack = np.broadcast_shapes(x1.shape[:-2], columns.shape[:-2])
         x1 = self.cupy.broadcast_to(x1, stack + x1.shape[-2:])
@@ -174,7 +179,7 @@ class CuPyLinalg:
         return self.general("eigvals", x)
 
     def general(self, name: str, x: RawArray) -> Any:
-        """Eigenvalues of general matrices: CuPy's from version 14 on, where cuSOLVER has them."""
+        """Call CuPy's eig or eigvals, which CuPy has from version 14 on."""
         found = getattr(self.cupy.linalg, name, None)
         if found is None:
             raise NotImplementedError(
@@ -185,7 +190,7 @@ class CuPyLinalg:
 
 
 class Placed:
-    """A raw namespace on a machine of several GPUs: each function runs where its data lies."""
+    """A raw namespace for several GPUs: each function runs on the device of its data."""
 
     def __init__(self, within: Any, storage: CuPyStorage) -> None:
         self._within, self._storage = within, storage
@@ -201,7 +206,7 @@ class Placed:
 
 
 def placed(function: Callable[..., Any], storage: CuPyStorage) -> Callable[..., Any]:
-    """Return a raw function that runs on its ``device=`` or, without one, where its arguments lie."""
+    """Return a raw function that runs on its ``device=``, or else on the device of its arguments."""
 
     def call_placed(*arguments: Any, device: Any = None, **keywords: Any) -> Any:
         with storage.at(arguments, *keywords.values()) if device is None else device:
@@ -251,7 +256,7 @@ class CuPyStorage(Storage):
         home = self.home(data)
         return HERE if home is None else home  # CuPy's devices are context managers
 
-    def home(self, data: Any) -> Any:
+    def home(self, data: Iterable[Any]) -> Any:
         """Return the device of all the data in a nested sequence; None when there is none.
 
         Raises ValueError for data on several devices.
@@ -275,13 +280,17 @@ class CuPyStorage(Storage):
 
     def moved(self, data: RawArray, device: Hashable) -> Any:
         with self.on(device):
-            return self.cupy.array(data, order="C")  # no other order crosses devices always
+            return self.cupy.array(
+                data, order="C"
+            )  # copies between devices fail for some other orders
 
     def create(self, name: str, device: Hashable, *arguments: Any, **keywords: Any) -> Any:
         with HERE if device is None else self.on(device):
             return self.function(name)(*arguments, **keywords)
 
-    def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
+    def asarray(
+        self, value: Any, dtype: npt.DTypeLike | None, device: Hashable, copy: bool | None
+    ) -> Any:
         ours = isinstance(value, self.kind)
         if copy is False and not ours:
             raise ValueError("data on a GPU cannot share host memory")
@@ -334,7 +343,7 @@ class CuPyStorage(Storage):
         return type(data) is self.cupy.ndarray and data.base is None
 
     def writeable(self, data: Any) -> bool:
-        # CuPy has no such flag; what repeats an element is the result of broadcasting.
+        # CuPy has no such flag.  A stride of 0 repeats an element, as in a broadcast array.
         return all(
             stride or length < 2 for stride, length in zip(data.strides, data.shape, strict=True)
         )
@@ -342,7 +351,7 @@ class CuPyStorage(Storage):
 
 @functools.cache
 def storage() -> CuPyStorage:
-    """Return the one CuPy storage; ImportError that says what to install when there is no CuPy."""
+    """Return the only CuPy storage; raise an ImportError that says what to install without CuPy."""
     try:
         return CuPyStorage()
     except ImportError as error:

@@ -1,9 +1,9 @@
-"""Matrices by their factors, in double precision: systems, inverses, determinants.
+"""Factorizations in double precision, for linear systems, inverses and determinants.
 
-SciPy has a BLAS of its own, with threads of its own, which wait for cores that NumPy's hold for a while
-after each product.  So no routine of SciPy's is given more than its BLAS treats in one thread: large
-matrices are factored and solved with by halves, and most of the work is products, which are NumPy's.
-See docs/decisions/0023.
+SciPy and NumPy each bring a BLAS with its own threads.  NumPy's threads keep their cores busy for a
+while after each product, and SciPy's threads wait for them.  So SciPy's routines get only sizes that
+its BLAS treats in one thread.  Larger matrices are split into halves recursively, which turns most of
+the work into matrix products by NumPy.  See docs/decisions/0023.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 Data = np.ndarray[Any, Any]
 
-LOWER, UPPER = "lower", "upper"  # where a triangle has elements other than 0
+LOWER, UPPER = "lower", "upper"  # forms of a triangle
 # Sizes up to which SciPy's BLAS uses one thread.
 WHOLE = 64  # rows of a triangle that is inverted, and columns of a matrix that is eliminated,
 PANEL = 2**14  # which has at most so many elements
@@ -27,7 +27,7 @@ SINGULAR = "Singular matrix"
 
 @functools.cache
 def libraries() -> Any:
-    """SciPy's BLAS and LAPACK, or None."""
+    """Return SciPy's BLAS and LAPACK modules; None without SciPy."""
     try:
         from scipy.linalg import blas, lapack
     except ImportError:
@@ -36,43 +36,42 @@ def libraries() -> Any:
 
 
 def routine(name: str, a: Data) -> Any:
-    """Return the function of BLAS or LAPACK for data of a dtype in double precision."""
+    """Return the BLAS or LAPACK routine for float64 or complex128 data."""
     return typed_routine(name, a.dtype.kind)
 
 
 @functools.cache
 def typed_routine(name: str, kind: str) -> Any:
-    """Return the routine for a kind of dtype."""
     blas, lapack = libraries()
     library = blas if name in ("trsm", "trsv") else lapack
     return getattr(library, ("z" if kind == "c" else "d") + name)
 
 
-# --- kinds of matrices ----------------------------------------------------------------------------
+# --- factorizations -------------------------------------------------------------------------------
 class Factors(abc.ABC):
-    """A matrix by factors, in double precision: ``factors`` is an array that holds them."""
+    """A factorized square matrix ``a`` in double precision; the array ``factors`` holds the factors."""
 
     __slots__ = ("factors",)
     factors: Data
     singular = False
 
     def check_singular(self) -> Self:
-        """Return these factors; LinAlgError where the matrix is singular."""
+        """Return self; raise LinAlgError if the matrix is singular."""
         if self.singular:
             raise np.linalg.LinAlgError(SINGULAR)
         return self
 
     @abc.abstractmethod
     def solve_system(self, b: Data, adjoint: bool) -> Data:
-        """``a^-1 b`` or ``a^-H b``."""
+        """Return ``a^-1 b``, or ``a^-H b`` if ``adjoint`` is True; b: (n, k)."""
 
     @abc.abstractmethod
     def invert_matrix(self) -> Data:
-        """``a^-1``."""
+        """Return ``a^-1``."""
 
 
 class Triangle(Factors):
-    """A matrix that is 0 on one side of its diagonal."""
+    """A triangular matrix, which is its own factor; ``form`` is LOWER or UPPER."""
 
     __slots__ = ("form", "singular")
 
@@ -81,11 +80,9 @@ class Triangle(Factors):
         self.singular = bool(np.count_nonzero(a.diagonal()) < len(a))
 
     def solve_system(self, b: Data, adjoint: bool) -> Data:
-        """``a^-1 b`` or ``a^-H b``."""
         return substituted(self.check_singular().factors, b, self.form, adjoint)
 
     def invert_matrix(self) -> Data:
-        """``a^-1``."""
         a = self.check_singular().factors
         return inverted(a) if self.form == LOWER else inverted(a.T).T
 
@@ -99,19 +96,17 @@ class Definite(Factors):
         self.factors = lower
 
     def solve_system(self, b: Data, adjoint: bool) -> Data:
-        """``a^-1 b``, which is ``a^-H b``."""
+        # a is Hermitian, so that both systems are the same.
         return substituted(self.factors, substituted(self.factors, b, LOWER), LOWER, True)
 
     def invert_matrix(self) -> Data:
-        """``a^-1``."""
-        return square(inverted(self.factors)).T.conj()  # itself, in the order of Fortran
+        return square(inverted(self.factors)).T.conj()  # equal to its own adjoint; F-contiguous
 
     def slogdet(self) -> tuple[Any, Any]:
-        """Return the sign of ``det(a)`` and the logarithm of its absolute value; of real data."""
+        """Return the sign of ``det(a)`` and the logarithm of its absolute value, of real data."""
         return np.asarray(1.0), np.asarray(2.0 * np.log(self.factors.diagonal()).sum())
 
     def determinant(self) -> Any:
-        """``det(a)``."""
         return np.prod(self.factors.diagonal().real) ** 2
 
     def apart(self, a: Data) -> float:
@@ -121,10 +116,10 @@ class Definite(Factors):
 
 
 class Elimination(Factors):
-    """A matrix by Gaussian elimination with partial pivoting: ``a[order] = L U``.
+    """A matrix factorized by Gaussian elimination with partial pivoting: ``a[order] = L U``.
 
-    factors : U, and below its diagonal L, whose diagonal is 1.  odd : whether order is a permutation
-    by an odd number of swaps.
+    ``factors`` holds U, and below its diagonal L, whose diagonal is 1.  ``odd`` is True if ``order`` is
+    an odd permutation.
     """
 
     __slots__ = ("odd", "order", "singular")
@@ -135,7 +130,6 @@ class Elimination(Factors):
         self.singular = bool(np.count_nonzero(self.factors.diagonal()) < len(a))
 
     def solve_system(self, b: Data, adjoint: bool) -> Data:
-        """``a^-1 b`` or ``a^-H b``."""
         lu = self.check_singular().factors
         if not adjoint:
             return substituted(lu, substituted(lu, b[self.order], LOWER, unit=True), UPPER)
@@ -144,7 +138,6 @@ class Elimination(Factors):
         return found
 
     def slogdet(self) -> tuple[Any, Any]:
-        """Return the sign of ``det(a)`` and the logarithm of its absolute value; of real data."""
         if self.singular:
             return np.asarray(0.0), np.asarray(-np.inf)
         values = self.factors.diagonal()
@@ -152,24 +145,21 @@ class Elimination(Factors):
         return np.asarray(-1.0 if odd else 1.0), np.asarray(np.log(np.abs(values)).sum())
 
     def invert_matrix(self) -> Data:
-        """``a^-1``."""
         lu = self.factors
         found = np.empty_like(lu)
         found[:, self.order] = substituted(lu, inverted(np.tril(lu), unit=True), UPPER)
         return found
 
     def determinant(self) -> Any:
-        """``det(a)``."""
         return np.prod(self.factors.diagonal()) * (-1.0) ** self.odd
 
     def apart(self, a: Data) -> float:
-        """Return LAPACK's estimate of 1 over the condition number of a."""
         found: float = routine("gecon", self.factors)(self.factors, np.linalg.norm(a, 1))[0]
         return found
 
 
 def decomposed(a: Data, hermitian: bool) -> Definite | Elimination:
-    """Return a matrix by its Cholesky factor, if it has one, else by elimination."""
+    """Return the Cholesky factorization if the matrix has one, else Gaussian elimination."""
     if hermitian and (a.diagonal().real > 0.0).all():
         with suppress(np.linalg.LinAlgError):
             return Definite(np.linalg.cholesky(a))
@@ -177,7 +167,7 @@ def decomposed(a: Data, hermitian: bool) -> Definite | Elimination:
 
 
 def eliminate(a: Data) -> tuple[Data, bool]:
-    """Make L and U of data, by halves; gives the order of its rows, and whether it is odd.
+    """Overwrite ``a`` with its L and U; return the order of its rows, and True if the order is odd.
 
     Source: Toledo 1997, "Locality of reference in LU decomposition with partial pivoting", sec. 2.
     """
@@ -201,13 +191,13 @@ def eliminate(a: Data) -> tuple[Data, bool]:
 
 # --- triangles ------------------------------------------------------------------------------------
 def substituted(a: Data, b: Data, form: str, adjoint: bool = False, unit: bool = False) -> Data:
-    """``t^-1 b`` or ``t^-H b``, where t is the lower or upper triangle of a.
+    """Return ``t^-1 b`` or ``t^-H b``, where t is the lower or upper triangle of a.
 
-    unit : whether its diagonal is 1, not that of a.
+    unit : True to take t's diagonal as 1 in place of that of a.
     """
     n, columns = b.shape
     upper = form == UPPER
-    # Transposes of data in the order of C are in that of LAPACK.
+    # LAPACK wants Fortran order, which the transpose of C-contiguous data has without a copy.
     if columns == 1 and a.dtype.kind == "f":
         turned = np.ascontiguousarray(a).T
         trsv = routine("trsv", a)
@@ -238,12 +228,12 @@ def substituted(a: Data, b: Data, form: str, adjoint: bool = False, unit: bool =
 
 @functools.lru_cache(maxsize=8)
 def above(n: int) -> Data:
-    """Return the mask of a small matrix above its diagonal."""
+    """Return the (n, n) mask that is True above the diagonal."""
     return ~np.tri(n, dtype=np.bool_)
 
 
 def inverted(lower: Data, unit: bool = False) -> Data:
-    """Return the inverse of a lower triangle; unit : whether its diagonal is to be taken as 1."""
+    """Return the inverse of a lower triangle; ``unit``: take its diagonal as 1."""
     n = len(lower)
     if n <= WHOLE:
         found: Data = routine("trtri", lower)(np.ascontiguousarray(lower).T, unitdiag=unit)[0].T
@@ -259,7 +249,7 @@ def inverted(lower: Data, unit: bool = False) -> Data:
 
 
 def square(lower: Data) -> Data:
-    """``L^H L`` of a lower triangle."""
+    """Return ``L^H L`` of a lower triangle L."""
     n = len(lower)
     if n <= WHOLE:
         return lower.T.conj() @ lower

@@ -1,4 +1,4 @@
-"""Raw functions: what the ops compute on the data of each storage."""
+"""The tables that map types of data to the raw function of an op."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ NUMBERS = frozenset((bool, int, float, complex))
 
 
 def number(value: RawOperand) -> Any:
-    """Return a Python number as 0-d data on the default device."""
     return storage_at(None).asarray(value, None, DEFAULT[0], None)
 
 
 class Element(NamedTuple):
-    """A 0-d result on other storages, in place of NumPy's scalar."""
+    """A marked 0-d result of a storage without scalars, in place of NumPy's scalar."""
 
     data: Any
 
 
 def immutable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a raw function whose 0-d results are marked: they are not to be written to, as in NumPy."""
+    """Return a raw function whose 0-d results are wrapped as ``Element``.
+
+    NumPy returns such results as scalars, which cannot be written to.  The mark carries that over.
+    """
 
     def call(*arguments: Any, **keywords: Any) -> Any:
         result = function(*arguments, **keywords)
@@ -37,15 +39,15 @@ def immutable(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def as_data(result: Any, kind: type) -> Any:
-    """Return an op's raw result as data: NumPy returns a scalar where the standard has a 0-d array."""
+    """Return an op's raw result, a scalar or ``Element``, as 0-d data; kind: an operand's type."""
     if type(result) is Element:
         return result.data
-    storage = STORAGES.get(kind) or STORAGES[type(result)]  # of a Python number: where it went
+    storage = STORAGES.get(kind) or STORAGES[type(result)]  # kind may be a Python number's
     return storage.asarray(result, None, None, None)
 
 
 class DispatchTable(dict[type, Callable[..., Any]]):
-    """type of data -> the raw function of one op, looked up in the storage on first use."""
+    """A map from types of data to the raw function of one op, filled on first use."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -63,7 +65,7 @@ class DispatchTable(dict[type, Callable[..., Any]]):
         return found
 
     def of_number(self, value: RawOperand, *arguments: Any, **keywords: Any) -> Any:
-        """``xp.sqrt(2.0)``: the number as an array where creation functions make theirs."""
+        """Call the op on a Python number, such as ``xp.sqrt(2.0)``, on the default device."""
         data = number(value)
         result = self[type(data)](data, *arguments, **keywords)
         return np.asarray(result) if isinstance(result, np.generic) else result

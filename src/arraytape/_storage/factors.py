@@ -1,15 +1,15 @@
-"""Factors of large matrices of NumPy's data, for rules that solve with one matrix again and again.
+"""Cached factorizations of large NumPy matrices, for rules that solve with one matrix repeatedly.
 
-``np.linalg`` gives no factors out: each of its calls factors anew.  What rules ask for here factors a
-matrix at most once, by SciPy's LAPACK, and not at all where it is a triangle or its Cholesky factor was
-recorded.  One that is Hermitian to the last bit is factored by Cholesky, if it is positive definite:
-half the work of elimination.  For small matrices of which nothing is known, for other kinds of data, and
-without SciPy, rules call ``linalg.solve`` and ``linalg.inv``.
+``np.linalg`` returns no factors: each of its calls factorizes anew.  The functions here factorize a
+matrix at most once, by SciPy's LAPACK.  A triangle needs no factorization, nor does a matrix whose
+Cholesky factor was recorded.  A matrix that is Hermitian to the last bit and positive definite is
+factorized by Cholesky, which is half the work of elimination.  Rules call ``linalg.solve`` and
+``linalg.inv`` for small matrices of which nothing is known, for other storages, and without SciPy.
 
-Factors belong to the data of their matrix, weakly.  What is asked about must be data that nobody writes
-to any more, such as records keep.  Factors take as much memory as the matrix (twice as much in single
-precision, which NumPy, too, computes in double precision), until its data goes, or until ``MOST`` other
-matrices have been factored.
+Factors are cached by the matrix's data, which is referenced weakly.  The data must never be written to
+again, such as data that records keep.  Factors take as much memory as the matrix, and twice as much in
+single precision, because they are in double precision.  They are freed with the data, or after ``MOST``
+other matrices were factorized.
 """
 
 from __future__ import annotations
@@ -38,22 +38,23 @@ from .decompositions import (
     square,
 )
 
-LEAST = 64  # rows: factoring fewer takes no longer than looking for factors
-LEAST_KNOWN = 8  # rows of a matrix whose Cholesky factor was recorded, or which is one
-NEITHER = "neither"  # LOWER nor UPPER
+LEAST = 64  # rows: below, factorizing takes no longer than a look-up of factors
+LEAST_KNOWN = 8  # rows, if the Cholesky factor was recorded or the matrix is such a factor
+NEITHER = "neither"  # a form that is not LOWER nor UPPER
 MOST = 16  # matrices whose factors are kept while their data lives
-KEPT = 256  # rows: to find out what is above more takes no time beside the products
-TINY = 1e-290  # of a determinant: below, digits are lost
+KEPT = 256  # rows up to which ``above`` is cached: np.tril costs little next to larger products
+TINY = 1e-290  # of a determinant: below, subnormal numbers lose digits
 THROUGH: dict[type, Callable[[Any, Any], Any]] = {}  # ``through_cholesky`` by type of other data
 
 
 # --- what is known ------------------------------------------------------------------------------
 class Known:
-    """The known factors of a matrix, or of all matrices of a stack.
+    """The cached properties and factors of a matrix, or of all matrices of a stack.
 
-    data : the matrix, weakly.  factors : those of each, if rules have asked for them.  results : what
-    recorded ops gave for it, by their names, weakly.  form : whether it is a triangle, and hermitian :
-    whether it is Hermitian to the last bit; "" and None as long as nobody has looked.
+    data : a weak reference to the matrix.  factors : one for each matrix, once rules have needed them.
+    results : weak references to the results of recorded ops on the matrix, by op name.
+    form : LOWER, UPPER or NEITHER; "" if not checked yet.
+    hermitian : True if the matrix is Hermitian to the last bit; None if not checked yet.
     """
 
     __slots__ = ("__weakref__", "data", "factors", "form", "hermitian", "results")
@@ -68,11 +69,11 @@ class Known:
 
 
 TABLE: dict[int, Known] = {}  # by id of the data
-RECENT: deque[Known] = deque(maxlen=MOST)  # those with factors, the last one factored last
+RECENT: deque[Known] = deque(maxlen=MOST)  # entries with factors, oldest first
 
 
 def forget_factors(at: int, known: Known | None) -> None:
-    """The data has gone; by now its id may be another's."""
+    """Remove the entry of freed data, unless new data already has its id."""
     if known is not None:
         known.factors = []
         if TABLE.get(at) is known:
@@ -80,7 +81,7 @@ def forget_factors(at: int, known: Known | None) -> None:
 
 
 def about(x: Data) -> Known:
-    """Return the known factors of this data."""
+    """Return the entry of this data, after creating it if needed."""
     known = TABLE.get(id(x))
     if known is None or known.data() is not x:
         known = TABLE[id(x)] = Known(x)
@@ -88,7 +89,7 @@ def about(x: Data) -> Known:
 
 
 def transposed_source(x: Data) -> tuple[Data, bool]:
-    """The matrix of which x, real data, is the transpose, if there is one of which more is known."""
+    """Return (matrix, True) if x is the transpose of a real matrix with an entry, else (x, False)."""
     known = TABLE.get(id(x.base))
     base = known.data() if known is not None else None
     if base is None or base is not x.base or x.ndim > 2 or x.dtype.kind == "c":
@@ -98,14 +99,14 @@ def transposed_source(x: Data) -> tuple[Data, bool]:
 
 
 def remember(op: str, x: Data, *results: Data) -> None:
-    """Keep the factors of x, all of it data that nobody writes to any more."""
+    """Cache the results of a recorded op on x; none of the arrays may be written to later."""
     about(x).results[op] = [ref(y) for y in results]
     if op == "cholesky":
         about(results[0]).form = LOWER
 
 
 def remembered(op: str, x: RawArray) -> list[Data] | None:
-    """Return the factors of this data, if they are still there."""
+    """Return the cached results of an op on x; None if there are none or one was freed."""
     known = TABLE.get(id(x))
     results = known.results.get(op) if known is not None and known.data() is x else None
     if results is None:
@@ -115,7 +116,7 @@ def remembered(op: str, x: RawArray) -> list[Data] | None:
 
 
 def form_of(x: Data) -> str:
-    """Return True if all matrices of a stack are triangles."""
+    """Return the form that all matrices of a stack have: LOWER, UPPER or NEITHER."""
     known = about(x)
     if not known.form:
         known.form = NEITHER
@@ -129,7 +130,7 @@ def form_of(x: Data) -> str:
 
 
 def known_form_of(x: Data) -> str:
-    """Return True if x is known to be a triangle, without a look."""
+    """Return the cached form of x; NEITHER if it was not checked yet."""
     known = TABLE.get(id(x))
     return known.form or NEITHER if known is not None and known.data() is x else NEITHER
 
@@ -139,16 +140,16 @@ def is_hermitian(x: Data) -> bool:
     known = about(x)
     if known.hermitian is None:
         turned = x.mT.conj() if x.dtype.kind == "c" else x.mT
-        # Few matrices that are not agree in the first row and column.
+        # Cheap first: most matrices that are not Hermitian differ in the first row and column.
         known.hermitian = bool((x[..., 0, :] == turned[..., 0, :]).all() and (x == turned).all())
     return known.hermitian
 
 
 def matrix_factors(x: Data) -> Sequence[Factors] | None:
-    """Return the factors of each matrix of a stack: what is known, else by factoring large ones.
+    """Return the factors of each matrix of a stack; None for small matrices without cached factors.
 
-    Solving reads all of a matrix, so that a recorded Cholesky factor, which came from one triangle, is
-    that of a Hermitian one alone.
+    linalg.cholesky reads only one triangle, solving the whole matrix.  So a recorded Cholesky factor is
+    used only if the matrix is Hermitian.
     """
     recorded = remembered("cholesky", x)
     if recorded is not None and is_hermitian(x):
@@ -161,9 +162,9 @@ def matrix_factors(x: Data) -> Sequence[Factors] | None:
 
 
 def made_factors_of(x: Data) -> list[Definite | Elimination]:
-    """Return the factors that rules have made, or make now; another thread may forget them meanwhile."""
+    """Return the cached factors, after factorizing if needed."""
     known = about(x)
-    found = known.factors
+    found = known.factors  # read once: another thread may empty the entry meanwhile
     if not found:
         hermitian = is_hermitian(x)
         found = [decomposed(one, hermitian) for one in matrices(as_double(x))]
@@ -175,18 +176,16 @@ def made_factors_of(x: Data) -> list[Definite | Elimination]:
 
 
 def matrices(x: Data) -> Iterator[Data]:
-    """Return the matrices of a stack, one after the other."""
     return iter(x.reshape(-1, *x.shape[-2:]))
 
 
 def as_double(x: Data) -> Data:
-    """Data in double precision."""
     return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64, copy=False)
 
 
 # --- systems --------------------------------------------------------------------------------------
 def is_square(x: RawArray) -> bool:
-    """Return True if x is NumPy's data: a matrix, or a stack of such."""
+    """Return True if x is a NumPy array of square floating-point matrices, not empty."""
     return (
         type(x) is np.ndarray and x.ndim > 1 and x.shape[-1] == x.shape[-2]
         and x.size > 0 and x.dtype.kind in "fc"
@@ -194,12 +193,12 @@ def is_square(x: RawArray) -> bool:
 
 
 def is_large_matrix(x: RawArray) -> bool:
-    """Return True if x is a large matrix of NumPy's data, or a stack of such."""
+    """Return True if x is a NumPy array of square matrices of ``LEAST`` rows or more."""
     return is_square(x) and x.shape[-1] >= LEAST
 
 
 def may_be_known(x: RawArray) -> bool:
-    """Return True if one may ask about x: it is large, or one matrix that is not too small."""
+    """Return True if x is large enough for cached factors, and SciPy is installed."""
     return (
         is_square(x)
         and x.shape[-1] >= (LEAST_KNOWN if x.ndim == 2 else LEAST)
@@ -208,7 +207,7 @@ def may_be_known(x: RawArray) -> bool:
 
 
 def solve_by_factors(x1: Any, x2: Any, adjoint: bool) -> Data | None:
-    """``x1^-1 x2`` or ``x1^-H x2`` by factors, as ``linalg.solve`` gives it; None where it is to."""
+    """Return ``x1^-1 x2`` or ``x1^-H x2`` by factors; None if the caller has to use ``linalg.solve``."""
     if not may_be_known(x1) or type(x2) is not np.ndarray or x2.dtype.kind not in "fc":
         return None
     vector = x2.ndim == 1
@@ -228,7 +227,7 @@ def solve_by_factors(x1: Any, x2: Any, adjoint: bool) -> Data | None:
 
 
 def solve_columns(one: Factors, b: Data, adjoint: bool) -> Data:
-    """Solve with one matrix, for the columns of all right-hand sides at once."""
+    """Solve with one matrix for the columns of all right-hand sides at once; b: (..., n, k)."""
     if b.ndim == 2:
         return by_factors(one, b, adjoint)
     rows = np.moveaxis(b, -2, 0)
@@ -237,7 +236,7 @@ def solve_columns(one: Factors, b: Data, adjoint: bool) -> Data:
 
 
 def solve_stack(factors: Sequence[Factors], own: tuple[int, ...], b: Data, adjoint: bool) -> Data:
-    """Solve with a stack of matrices, of shape ``own``, one after the other."""
+    """Solve with a stack of matrices, whose shape is ``own``, one after the other."""
     stack = np.broadcast_shapes(own, b.shape[:-2])
     places = np.broadcast_to(np.arange(len(factors)).reshape(own), stack)
     sides = np.broadcast_to(b, stack + b.shape[-2:])
@@ -248,7 +247,7 @@ def solve_stack(factors: Sequence[Factors], own: tuple[int, ...], b: Data, adjoi
 
 
 def by_factors(one: Factors, b: Data, adjoint: bool) -> Data:
-    """Solve with one matrix, for right-hand sides of either kind."""
+    """Solve with one matrix for real or complex right-hand sides; b: (n, k)."""
     b, dtype = as_double(b), one.factors.dtype
     if dtype.kind == "f" and b.dtype.kind == "c":  # real and imaginary parts as columns
         pairs = np.ascontiguousarray(b).view(np.float64)
@@ -258,20 +257,21 @@ def by_factors(one: Factors, b: Data, adjoint: bool) -> Data:
 
 # --- inverses -------------------------------------------------------------------------------------
 def inverse_by_factors(x: Any) -> Data | None:
-    """Inverses by factors, in the values of ``linalg.inv``; None where it is to give them."""
+    """Return the inverses by factors; None if the caller has to use ``linalg.inv``."""
     factors = matrix_factors(x) if may_be_known(x) else None
     if factors is None or any(one.singular for one in factors):
         return None
     found = [one.invert_matrix() for one in factors]
     whole = found[0] if x.ndim == 2 else np.stack(found).reshape(x.shape)
-    # Rules take the adjoint, which is to be in the order of C, as what it is added to.
+    # Rules use the adjoint, which is made C-contiguous, as the cotangent to which it is added.
     return np.ascontiguousarray(whole.mT, x.dtype).mT
 
 
 def cofactors_by_factors(x: Any) -> Data | None:
-    """Return the determinant's derivative of one matrix; None where it has to come from singular values.
+    """Return the derivative of one matrix's determinant; None if the caller has to use the SVD.
 
-    As they are exact also where the matrix is singular, this loses a quarter of the digits at most.
+    The SVD is exact also near singular matrices.  Factors are used only where they lose at most a
+    quarter of the digits.
     """
     if not is_large_matrix(x) or libraries() is None or x.ndim > 2:
         return None
@@ -285,10 +285,10 @@ def cofactors_by_factors(x: Any) -> Data | None:
 
 # --- through a Cholesky factor ----------------------------------------------------------------------
 def through_cholesky(g: Any, y: Any) -> Data | None:
-    """``linalg.cholesky``'s rule for a cotangent of the lower factor of one matrix of NumPy's data.
+    """Return the VJP of ``linalg.cholesky`` for the cotangent g of one lower factor y.
 
-    Its systems are products with the inverse of the triangle.  A cotangent of the diagonal alone, as
-    that of a determinant, takes half of the work.
+    Returns None if the caller has to solve with the triangle.  Here the systems are products with its
+    inverse.  A diagonal cotangent, such as that of a log-determinant, takes half of the work.
     """
     if type(y) in THROUGH:
         return THROUGH[type(y)](g, y)  # type: ignore[no-any-return]
@@ -306,7 +306,7 @@ def through_cholesky(g: Any, y: Any) -> Data | None:
 
 
 def is_diagonal(x: Data) -> bool:
-    """Return True if a matrix is 0 but for its diagonal."""
+    """Return True if a C-contiguous square matrix is 0 outside of its diagonal."""
     n = len(x)
     if x[-1, 0] != 0 or x[-1, 0] != x[-1, 0]:
         return False
@@ -315,13 +315,15 @@ def is_diagonal(x: Data) -> bool:
 
 
 def between_solutions(lower: Data, g: Data) -> Data:
-    """The Hermitian part of ``L^-H P L^-1``; P: the lower triangle of ``L^H g``, half its diagonal.
+    """Return the Hermitian part of ``L^-H P L^-1``, where P is the lower triangle of ``L^H g``.
+
+    P's diagonal is halved.
 
     Source: Murray 2016, "Differentiation of the Cholesky decomposition", eq. 10.  The recurrence of
     blocks in sec. 4.2 there does less, and loses all digits where L is near a singular matrix.
     """
     P = lower.T.conj() @ g
-    # What is above the diagonal is left out, also where it is not finite.
+    # Not a product with a mask, which would be NaN where elements above the diagonal are infinite.
     P = np.where(above(len(P)), 0.0, P) if len(P) <= KEPT else np.tril(P)
     P.reshape(-1)[:: len(P) + 1] /= 2.0
     inverse = inverted(lower)
@@ -330,7 +332,7 @@ def between_solutions(lower: Data, g: Data) -> Data:
 
 
 def between_inverses(lower: Data, weights: Data) -> Data:
-    """``L^-H diag(weights) L^-1``."""
+    """Return ``L^-H diag(weights) L^-1``."""
     inverse = inverted(lower).T
     if (weights >= 0.0).all():
         inverse *= np.sqrt(weights)

@@ -1,4 +1,4 @@
-"""The inspection API: what this namespace can do."""
+"""The standard's inspection API, and ``set_default_device``."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Info:
         ValueError
             When there is no such device.
         """
-        self._check(device)
+        storage_at(device)  # raises for an unknown device
         defaults = ("float64", "complex128", "int64", "int64")
         names = ("real floating", "complex floating", "integral", "indexing")
         return {name: np.dtype(default) for name, default in zip(names, defaults, strict=True)}
@@ -104,7 +104,7 @@ class Info:
         ValueError
             When there is no such kind or device.
         """
-        self._check(device)
+        storage_at(device)  # raises for an unknown device
         kinds = (kind,) if isinstance(kind, str) else kind
         unknown = [k for k in kinds or () if k not in KINDS]
         if unknown:
@@ -113,9 +113,6 @@ class Info:
             )
         names = ALL if kinds is None else [name for k in kinds for name in KINDS[k]]
         return {name: np.dtype(name) for name in ALL if name in names}
-
-    def _check(self, device: Hashable) -> None:
-        storage_at(device)
 
 
 def set_default_device(device: Hashable) -> None:
@@ -140,7 +137,7 @@ def set_default_device(device: Hashable) -> None:
     >>> print(xp.zeros(2).device)
     cpu
     """
-    if device is None:  # which elsewhere means the default
+    if device is None:  # storage_at would take None for the current default
         raise ValueError(
             f"set_default_device: needs a device, got None [at {user_line()}]; give one, such as 'cpu'"
         )

@@ -1,7 +1,7 @@
-"""The raw namespace of NumPy data: the standard's names in NumPy's cheapest correct spelling.
+"""The raw namespace of NumPy data: the standard's functions, by NumPy's cheapest equivalent calls.
 
-Ufuncs and the names of ``DIRECT`` are NumPy's own; what NumPy spells slowly or differently
-is written out here; everything else comes from array-api-compat, imported on first use.
+Ufuncs and the names in ``DIRECT`` are NumPy's own.  This module defines the functions that are slow in
+NumPy or differ from the standard.  ``__getattr__`` takes all others from array-api-compat on first use.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from .._util.blocks import Quiet
 from . import factors, standard
 from .scattering import add_at
 from .special import HostSpecial
+from .standard import Axis, Size
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-# NumPy's overloads of reduce do not accept a keepdims that is a variable.
+# Any: NumPy's type stubs have no overload of reduce for a keepdims that is a variable.
 add: Any = np.add
 multiply: Any = np.multiply
 DOUBLE = np.dtype("float64")
@@ -50,45 +51,44 @@ def stop_gradient(x: np.ndarray[Any, Any], /) -> Any:
     return x.copy(order="K")
 
 
-# What an operator does where it differs from the function of the same meaning: ndarray's power
-# knows cheap and exact spellings of scalar exponents (x ** 2 is x * x).
+# Not np.power: the operator replaces some scalar exponents by cheaper, exact calls (x ** 2 is x * x).
 power_operator = operator.pow
 state_facts("power_operator", continuous=True, promotes="all")(power_operator)
 
 
 def sum(
-    x: RawArray, /, *, axis: Any = None, dtype: npt.DTypeLike | None = None, keepdims: bool = False
+    x: RawArray, /, *, axis: Axis = None, dtype: npt.DTypeLike | None = None, keepdims: bool = False
 ) -> Any:
     return add.reduce(x, axis, dtype, None, keepdims)
 
 
 def prod(
-    x: RawArray, /, *, axis: Any = None, dtype: npt.DTypeLike | None = None, keepdims: bool = False
+    x: RawArray, /, *, axis: Axis = None, dtype: npt.DTypeLike | None = None, keepdims: bool = False
 ) -> Any:
     return multiply.reduce(x, axis, dtype, None, keepdims)
 
 
-def max(x: RawArray, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def max(x: RawArray, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     return maximum.reduce(x, axis, None, None, keepdims)
 
 
-def min(x: RawArray, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def min(x: RawArray, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     return minimum.reduce(x, axis, None, None, keepdims)
 
 
-def any(x: RawArray, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def any(x: RawArray, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     return logical_or.reduce(x, axis, None, None, keepdims)
 
 
-def all(x: RawArray, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def all(x: RawArray, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     return logical_and.reduce(x, axis, None, None, keepdims)
 
 
-SMALL = 4096  # elements: below, writing a broadcast out is cheaper than making the view
+SMALL = 4096  # elements: up to here, filling an array takes less time than making the view
 
 
 def broadcast_to(x: np.ndarray[Any, Any], /, shape: Any) -> Any:
-    """Broadcast for rules: a view only where the result is large."""
+    """Return x broadcast to ``shape``: a view only if the result has more than ``SMALL`` elements."""
     count = 1
     for n in shape:
         count *= n
@@ -101,17 +101,18 @@ def broadcast_to(x: np.ndarray[Any, Any], /, shape: Any) -> Any:
 
 BITS = {np.dtype("float32"): np.dtype("int32"), np.dtype("float64"): np.dtype("int64")}
 ZERO = np.int8(0)
-FEW = 512  # elements: on fewer, branches that are guessed wrong take less time than two calls
-MANY = 16384  # elements: on more, products of bits take longer than masks of bits
+FEW = 512  # elements: on fewer, np.where's mispredicted branches take less time than two calls
+MANY = 16384  # elements: on more, multiplying by the mask takes longer than a bitwise and
 
 
 def where(condition: Any, x1: Any, x2: Any, /) -> Any:
-    """NumPy's; of some more elements or the number 0, as rules choose, without a branch for each.
+    """Return np.where's result, with the same bits, faster for the choices that rules make.
 
-    On a mask without a pattern that takes a twentieth of the time, and the result has the same bits.
-    A mask of one element chooses the whole at once.
+    np.where branches for each element, and a mask without a pattern makes the CPU mispredict.  A choice
+    between large data and 0 is therefore made by arithmetic on the bits, in a twentieth of the time.
+    A mask of one element copies the chosen operand.
     """
-    if type(condition) is np.ndarray and condition.size == 1:  # a mask of all
+    if type(condition) is np.ndarray and condition.size == 1:
         whole, other = (x1, x2) if condition.item() else (x2, x1)
         if is_whole(whole, other, condition):
             return whole.copy()
@@ -124,8 +125,8 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Any:
     return np.where(condition, x1, x2)
 
 
-def is_whole(x: RawArray, other: Any, condition: Any) -> bool:
-    """Return True if x has the shape and dtype of what a mask chooses between x and a number."""
+def is_whole(x: RawArray, other: RawOperand, condition: np.ndarray[Any, Any]) -> bool:
+    """Return True if choosing between x and the scalar ``other`` gives x's shape and dtype."""
     if type(x) is not np.ndarray or not x.flags.c_contiguous or x.dtype.kind not in "fc":
         return False
     if type(other) is float:
@@ -138,8 +139,8 @@ def is_whole(x: RawArray, other: Any, condition: Any) -> bool:
     )
 
 
-def is_zero(x: RawOperand, beside: Any) -> bool:
-    """Return True if x is the number 0, not -0.0, and does not decide about a dtype."""
+def is_zero(x: RawOperand, beside: RawOperand) -> bool:
+    """Return True if x is the scalar 0, not -0.0, and does not change the result's dtype."""
     if type(x) is float or type(x) is int:
         return not x and math.copysign(1.0, x) > 0.0
     if type(x) is not np.ndarray or x.shape or x.dtype not in BITS:
@@ -147,8 +148,8 @@ def is_zero(x: RawOperand, beside: Any) -> bool:
     return x.dtype is getattr(beside, "dtype", None) and not x and not np.signbit(x)
 
 
-def alike(condition: Any, x: RawArray) -> bool:
-    """Return True if a mask and real data lie in memory element by element, without gaps."""
+def alike(condition: np.ndarray[Any, Any], x: RawArray) -> bool:
+    """Return True if a mask and real data have one shape and are both C-contiguous."""
     return bool(
         type(x) is np.ndarray
         and x.dtype in BITS
@@ -159,17 +160,17 @@ def alike(condition: Any, x: RawArray) -> bool:
     )
 
 
-def is_true(condition: Any) -> Any:
-    """A mask whose bytes are 1 and 0: those of bools that were made by views may be other numbers."""
+def is_true(condition: np.ndarray[Any, Any]) -> Any:
+    """Return the mask with bytes 1 and 0 only: a bool array that is a view may hold other bytes."""
     return np.not_equal(condition.view(np.int8), ZERO)
 
 
 def masked(mask: Any, x: Any) -> Any:
-    """Data where a mask holds, else 0."""
+    """Return x where the mask is True, else 0."""
     found = np.empty_like(x)
     seen = found.view(BITS[x.dtype])
     if x.size <= MANY:
-        np.multiply(x.view(seen.dtype), mask, seen)  # which makes 1 and 0 of bytes
+        np.multiply(x.view(seen.dtype), mask, seen)  # casts any nonzero byte of the mask to 1
     else:
         seen[...] = np.negative(mask.view(np.int8))
         seen &= x.view(seen.dtype)
@@ -182,14 +183,14 @@ cube_root = np.cbrt
 truncated_remainder = np.fmod
 
 
-# --- views, as steps of paths: see ``_array.paths`` --------------------------------------------------
+# --- views, as steps of view paths: see ``_array.paths`` --------------------------------------------
 @state_facts(signature="()->()", continuous=True)
-def real_view(x: np.ndarray[Any, Any], _: Any = None, /) -> Any:
+def real_view(x: np.ndarray[Any, Any], _: None = None, /) -> Any:
     return x.real
 
 
 @state_facts(signature="()->()", continuous=True)
-def imag_view(x: np.ndarray[Any, Any], _: Any = None, /) -> Any:
+def imag_view(x: np.ndarray[Any, Any], _: None = None, /) -> Any:
     return x.imag
 
 
@@ -200,7 +201,7 @@ def diagonal_view(x: np.ndarray[Any, Any], offset: int, /) -> Any:
         return x.reshape(-1)[:: rows + 1]
     top, left = -builtins.min(offset, 0), builtins.max(offset, 0)
     n = builtins.max(builtins.min(rows - top, columns - left), 0)
-    # np.diagonal's view cannot be written to.
+    # Not np.diagonal, whose view cannot be written to.
     return np.einsum("...ii->...i", x[..., top : top + n, left : left + n])
 
 
@@ -211,7 +212,7 @@ def windows_view(x: np.ndarray[Any, Any], argument: tuple[int, int], /) -> Any:
 
 
 @state_facts(signature="()->()", **VIEW)
-def read_only_view(x: np.ndarray[Any, Any], _: Any = None, /) -> Any:
+def read_only_view(x: np.ndarray[Any, Any], _: None = None, /) -> Any:
     view = x.view()
     view.flags.writeable = False
     return view
@@ -260,7 +261,7 @@ def cast(x: np.ndarray[Any, Any], /, dtype: npt.DTypeLike) -> Any:
 discretized = cast
 
 
-def reshaped(x: np.ndarray[Any, Any], /, shape: Any) -> Any:
+def reshaped(x: np.ndarray[Any, Any], /, shape: Size) -> Any:
     return x.reshape(shape, copy=True)
 
 
@@ -270,8 +271,10 @@ def reinterpreted(x: np.ndarray[Any, Any], /, into: str) -> Any:
 
 
 def clip(x: np.ndarray[Any, Any], /, min: Any = None, max: Any = None) -> Any:
-    """NumPy's own where it is the standard's: of real floating-point data, between Python numbers or
-    data of its dtype.
+    """Return x clipped to bounds.
+
+    np.clip agrees with the standard for real floating-point data whose bounds are Python numbers or
+    data of the same dtype.  Everything else takes array-api-compat's slower function.
     """
     if x.dtype.kind == "f" and all_plain(x.dtype, min, max):
         return np.positive(x) if min is None and max is None else np.clip(x, min, max)
@@ -281,7 +284,7 @@ def clip(x: np.ndarray[Any, Any], /, min: Any = None, max: Any = None) -> Any:
 
 
 def widened(bound: Any, dtype: Any) -> Any:
-    """Bounds of narrower integers in the dtype: compat would write the limits of that into them."""
+    """Return a bound of a narrower integer dtype cast to ``dtype``, whose limits compat needs."""
     given = getattr(bound, "dtype", dtype)
     narrow = given != dtype and given.kind in "iu" and np.can_cast(given, dtype)
     return bound.astype(dtype) if narrow and dtype.kind in "iu" else bound
@@ -316,7 +319,7 @@ def matmul_adjoint(
     return np.matmul(x1, x2)
 
 
-def sum_adjoint(x: RawArray, /, into: Any, along: Any, keepdims: bool) -> Any:
+def sum_adjoint(x: RawArray, /, into: tuple[int, ...], along: Axis, keepdims: bool) -> Any:
     if along is not None and not keepdims:
         x = standard.restore_axes(x, into, along, keepdims, np)
     spread = np.empty(into, x.dtype)
@@ -344,10 +347,10 @@ def sinc_derivative(x: np.ndarray[Any, Any], /, order: int) -> Any:
     return standard.sinc_derivative(x, order, np) if order else np.sinc(x)
 
 
-def mean(x: np.ndarray[Any, Any], /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def mean(x: np.ndarray[Any, Any], /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     if x.dtype is not DOUBLE or not x.shape or not x.size:
         return np.mean(x, axis=axis, keepdims=keepdims)
-    # As np.mean, without its detour in Python.
+    # np.mean's result, without the Python code that np.mean runs first.
     total = add.reduce(x, axis, None, None, keepdims)
     return total / (x.size // builtins.max(total.size, 1))
 
@@ -356,13 +359,13 @@ def astype(x: np.ndarray[Any, Any], dtype: Any, /, *, copy: bool = True, device:
     return x.astype(dtype, copy=copy)
 
 
-def reshape(x: np.ndarray[Any, Any], /, shape: Any, *, copy: bool | None = None) -> Any:
+def reshape(x: np.ndarray[Any, Any], /, shape: Size, *, copy: bool | None = None) -> Any:
     return x.reshape(shape, copy=copy)
 
 
 def floor_divide(x1: Any, x2: Any, /) -> Any:
-    """As the standard has it where NumPy differs; most data needs no second look."""
-    quiet = copy_context()  # of its own: no interruption leaves the setting to others
+    """Return the standard's floor division; NumPy's differs only where values are infinite."""
+    quiet = copy_context()  # an own context: an interrupt cannot leave the error state changed
     quiet.run(np.seterr, invalid="ignore")
     floored = quiet.run(np.floor_divide, x1, x2)
     if floored.dtype.kind != "f" or (np.isfinite(floored).all() and np.isfinite(x2).all()):
@@ -383,11 +386,11 @@ def tanh(x: np.ndarray[Any, Any], /) -> Any:
 
 
 def as_ufuncs(x: RawArray) -> Any:
-    """Return a new result as NumPy's ufuncs give it: a scalar in place of an array of shape ()."""
+    """Return a scalar in place of an array of shape (), as NumPy's ufuncs do."""
     return x if x.shape else x[()]
 
 
-# What float64 data may call in place of the function above: no look at the dtype.
+# Ufuncs that float64 data may call in place of the functions above, which branch on the dtype.
 FLOAT64 = {"expm1": np.expm1, "tanh": np.tanh}
 
 

@@ -1,10 +1,10 @@
-"""The storage of NumPy's arrays: the first to be known, and the default one."""
+"""The storage of NumPy's arrays, which is registered first and holds the default device."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,9 +14,12 @@ from . import numpy_namespace
 from .scattering import add_at
 from .storage import HOST, MAKING, Storage, admitted, enter
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 class NumPyStorage(Storage):
-    """NumPy's arrays, in NumPy's cheapest spelling."""
+    """The storage of NumPy's arrays, by NumPy's cheapest equivalent calls."""
 
     name = "numpy"
     kind = np.ndarray
@@ -24,7 +27,10 @@ class NumPyStorage(Storage):
     dlpack_types = (1, 3, 11)  # the CPU's, and pinned memory of CUDA's and ROCm's
 
     def ufunc(self, name: str) -> tuple[Any, str]:
-        """NumPy's own function for an op, and for which data it will do: "" for none."""
+        """Return a ufunc that may stand for an op, and for which data: "ufunc" (any), "float64" or "".
+
+        The eager path calls such a ufunc directly, without the op's raw function.
+        """
         if name in numpy_namespace.FLOAT64:
             return numpy_namespace.FLOAT64[name], "float64"
         home, _, name = name.rpartition(".")
@@ -49,7 +55,9 @@ class NumPyStorage(Storage):
             return making.create(name, device, *arguments, **keywords)
         return attrgetter(name)(np)(*arguments, **keywords)
 
-    def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
+    def asarray(
+        self, value: Any, dtype: npt.DTypeLike | None, device: Hashable, copy: bool | None
+    ) -> Any:
         making = MAKING.get()
         if making is not None:
             return making.asarray(value, dtype, device, copy)
@@ -72,7 +80,7 @@ class NumPyStorage(Storage):
         if data.strides == like.strides:
             return data
         copy = np.empty_like(like, dtype=data.dtype)
-        if data.strides == copy.strides:  # ``like`` has gaps, data has none
+        if data.strides == copy.strides:  # ``like`` has gaps, which empty_like does not copy
             return data
         copy[...] = data
         return copy
@@ -99,19 +107,19 @@ class NumPyStorage(Storage):
         return add_at(data, key, value)
 
     def unless_none(self, mask: Any) -> Any:
-        return mask if np.count_nonzero(mask) else None  # half of what any() takes
+        return mask if np.count_nonzero(mask) else None  # twice as fast as any()
 
     def counted(self, mask: Any) -> int | None:
         return int(np.count_nonzero(mask))
 
     def has_nan(self, data: np.ndarray[Any, Any]) -> bool:
         flat = data.ravel()
-        square = flat.dot(flat)  # of real data not negative, so only a NaN makes one
+        square = flat.dot(flat)  # a sum of squares never adds inf to -inf: NaN comes from NaN alone
         return bool(square != square)
 
 
 def order_in_memory(like: np.ndarray[Any, Any], rank: int) -> tuple[int, ...]:
-    """Return the last axes of data in the order in which they lie in memory, the outermost first."""
+    """Return the last ``rank`` axes of ``like`` by descending stride, counted from the first of them."""
     steps = like.strides[like.ndim - rank :]
     return tuple(sorted(range(rank), key=lambda axis: -abs(steps[axis])))
 
@@ -120,7 +128,7 @@ def order_in_memory(like: np.ndarray[Any, Any], rank: int) -> tuple[int, ...]:
     "arranged", "laid_out", continuous=True, propagates_nan=True, in_order=True, range=hull
 )
 def arranged(data: RawArray, order: tuple[int, ...]) -> Any:
-    """Return a copy whose last axes lie in memory in this order."""
+    """Return a contiguous copy whose last ``len(order)`` axes lie in memory in this order."""
     count = data.ndim - len(order)
     axes = (*range(count), *[count + axis for axis in order])
     made = np.empty([data.shape[axis] for axis in axes], data.dtype)

@@ -1,13 +1,14 @@
 """Raw special functions: SciPy's on host data, CuPy's on CUDA devices, and kernels that neither has.
 
-A raw namespace has them as ``xp.special``.  The room ``special``, which states the ops, enters kernels:
-functions of raw data of one dtype and of a namespace ``xp``, whose ``xp.special`` they may use.
+A raw namespace has them as ``xp.special``.  The package ``special``, which defines the ops, registers
+kernels: functions of raw data of one dtype and of a namespace ``xp``, whose ``xp.special`` they may use.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,34 +22,33 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-KERNELS: dict[str, Callable[..., Any]] = {}  # name -> what computes it, called with xp by name
-SUBSTITUTES: dict[str, Callable[..., Any]] = {}  # the same, where the library of the data has none
+KERNELS: dict[str, Callable[..., Any]] = {}  # name -> kernel, called with the keyword xp
+SUBSTITUTES: dict[str, Callable[..., Any]] = {}  # kernels for libraries without the function
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Enter a kernel under its name.  It gets its operands as data of one floating-point dtype, and does
-    not warn."""
+    """Register a kernel under its name; ``of_one_dtype`` says how it is called."""
     KERNELS[function.__name__] = of_one_dtype(function)
     return function
 
 
 def substitute(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Enter a kernel that computes a function of SciPy's for data whose library lacks the function."""
+    """Register a kernel for a function of SciPy that the library of the data lacks."""
     SUBSTITUTES[function.__name__] = of_one_dtype(function)
     return function
 
 
 def inexact_type(*operands: Any) -> np.dtype[Any]:
-    """Return the floating-point dtype that dtypes and Python scalars have in common."""
+    """Return the common dtype of dtypes and Python scalars; float64 unless it is floating point."""
     dtype = np.result_type(*operands) if operands else np.dtype(np.float64)
     return dtype if dtype.kind in "fc" else np.dtype(np.float64)
 
 
 def of_one_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of data, called with its operands in one floating-point dtype; it does not warn.
+    """Return ``function`` with its operands cast to one floating-point dtype and warnings ignored.
 
-    Integers count for the dtype of the computation, which SciPy does in float64 then, but not for that
-    of the result: a real result has the dtype of the floating-point operands.
+    Integer operands count for the dtype of the computation, as in SciPy: int64 makes it float64.  They
+    do not count for the dtype of the result, which is that of the floating-point operands.
     """
 
     @functools.wraps(function)
@@ -66,7 +66,7 @@ def of_one_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def special_operand(x: RawArray, dtype: npt.DTypeLike, arrays: list[Any], xp: Namespace) -> Any:
-    """Return an operand as data of this dtype, where the first of ``arrays`` lies."""
+    """Return an operand as data of ``dtype``, a scalar on the device of the first of ``arrays``."""
     if not hasattr(x, "dtype"):
         return (
             xp.asarray(x, dtype=dtype, device=getattr(arrays[0], "device", None))
@@ -85,25 +85,25 @@ class Special:
     def __getattr__(self, name: str) -> Any:
         found = KERNELS.get(name)
         found = self.native(name) if found is None else functools.partial(found, xp=self.xp)
-        setattr(self, name, found)  # the next look is direct
+        setattr(self, name, found)  # the next access does not come here
         return found
 
     def native(self, name: str) -> Any:
-        """The function of this name of the library that has the special functions of such data."""
+        """Return the function ``name`` of the library that serves this namespace's data."""
         raise NotImplementedError
 
 
 class HostSpecial(Special):
-    """SciPy's, on NumPy's arrays."""
+    """SciPy's special functions, on NumPy's arrays."""
 
     def native(self, name: str) -> Any:
         return of_scipy(name)
 
 
 def of_scipy(name: str) -> Any:
-    """SciPy's function of this name: the ufunc, also where SciPy dispatches by namespace.
+    """Return SciPy's function: the ufunc, also where the public function dispatches by namespace.
 
-    ImportError that says what to install where there is no SciPy.
+    Raises an ImportError that says what to install if there is no SciPy.
     """
     try:
         import scipy.special as scipy_special
@@ -118,14 +118,14 @@ def of_scipy(name: str) -> Any:
 
 
 class BorrowedSpecial(Special):
-    """SciPy's, on data of a namespace of the standard that has none: computed on the host."""
+    """SciPy's special functions for libraries that have none, computed on the host."""
 
     def native(self, name: str) -> Any:
         function = of_scipy(name)
 
         def native_call(*operands: Any, **keywords: Any) -> Any:
             like = next((x for x in operands if hasattr(x, "shape")), None)
-            if like is None:  # numbers alone: a number of NumPy's, which joins any data
+            if like is None:  # numbers alone: NumPy's scalar, an operand of any data
                 return function(*operands, **keywords)
             storage = storage_of(like)
             given = [storage_of(x).host(x) if hasattr(x, "shape") else x for x in operands]
@@ -139,34 +139,32 @@ class BorrowedSpecial(Special):
 
 
 class CuPySpecial(Special):
-    """CuPy's, on CUDA devices; substitutes for some that CuPy lacks."""
+    """CuPy's special functions on CUDA devices, and ``SUBSTITUTES`` for some that CuPy lacks."""
 
     def native(self, name: str) -> Any:
         import cupyx.scipy.special as library
 
         return self.found_in(library, name)
 
-    def found_in(self, library: Any, name: str) -> Any:
-        """Return the library's function of this name, or of SciPy's public name for a private ufunc.
+    def found_in(self, library: ModuleType, name: str) -> Any:
+        """Return the library's function ``name``, also without a private ufunc's leading underscore.
 
-        Numbers become data for functions that are no ufuncs: polygamma of CuPy's takes nothing else.
+        Functions that are no ufuncs, such as CuPy's polygamma, get numbers as 0-d data.
         """
         for known in (name, name.removeprefix("_")):
             found = getattr(library, known, None)
-            if callable(found):  # _zeta is a module
+            if callable(found):  # _zeta is a module there
                 return found if hasattr(found, "nin") else functools.partial(self.of_data, found)
         if name in SUBSTITUTES:
             return functools.partial(SUBSTITUTES[name], xp=self.xp)
         raise TypeError(not_in_cupy(f"special.{name}", self.xp))
 
     def of_data(self, function: Callable[..., Any], *operands: Any, **keywords: Any) -> Any:
-        """Call a function with its operands as data."""
         given = [x if hasattr(x, "dtype") else self.xp.full((), x) for x in operands]
         return function(*given, **keywords)
 
 
 def not_in_cupy(what: str, xp: Namespace) -> str:
-    """Return the message of the error that CuPy has no such function."""
     return (
         f"{what} is not in CuPy {xp.cupy.__version__}: move the Arrays to the host "
         f'with to_device("cpu") [at {user_line()}]'

@@ -1,8 +1,8 @@
-"""The raw namespace of data that is not NumPy's, over any namespace of the standard.
+"""The raw namespace of data that is not NumPy's, over any namespace of the array API standard.
 
-Ops and rules ask a raw namespace for the standard's functions and for the few names that
-``Standard`` adds.  The first functions below are the standard's own special cases, which NumPy and
-its relatives compute differently.
+Ops and rules use the standard's functions of a raw namespace, and the functions that ``Standard``
+adds.  The functions in front of the class take the namespace as ``xp``, so that the NumPy and batched
+namespaces use them, too; some compute special cases in which libraries differ from the standard.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._util.array_types import Index, Namespace, RawArray
+from .._util.array_types import Index, Namespace, RawArray, RawOperand
 from .special import BorrowedSpecial, Special
 
 if TYPE_CHECKING:
@@ -21,23 +21,24 @@ if TYPE_CHECKING:
 
 
 Axis = int | tuple[int, ...] | None
+Size = int | tuple[int, ...]
 
 
-def floor_divide(x1: RawArray, x2: RawArray, floored: Any, xp: Namespace) -> Any:
-    """``floored`` as the standard has it: with exactly one infinity, the plain quotient."""
+def floor_divide(x1: RawArray, x2: RawArray, floored: RawArray, xp: Namespace) -> Any:
+    """Return ``floored``, or the plain quotient where exactly one operand is infinite."""
     numerator = xp.isinf(x1) & xp.isfinite(x2) & (x2 != 0)
     far = numerator | (xp.isfinite(x1) & xp.isinf(x2))
     return xp.where(far, xp.astype(xp.divide(x1, x2), floored.dtype), floored)
 
 
 def expm1(x: RawArray, xp: Namespace) -> Any:
-    """Complex expm1 as the standard has it at 0 and where x is not finite."""
+    """Return complex expm1, with the standard's values at 0 and where x is not finite."""
     special = ~xp.isfinite(x) | (x == 0)
     return xp.where(special, xp.exp(x) - 1.0, xp.expm1(x))
 
 
 def tanh(x: RawArray, xp: Namespace) -> Any:
-    """Complex tanh as the standard has it: the sign of 0 at infinity."""
+    """Return complex tanh, with the standard's sign of the zero part at infinity."""
     re, im = xp.real(x), xp.imag(x)
     far = xp.isinf(re) & xp.isfinite(im)
     one = xp.ones_like(re)
@@ -46,8 +47,11 @@ def tanh(x: RawArray, xp: Namespace) -> Any:
 
 
 def cofactors(x: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of the determinant, exact also where x is singular: of x = U S Vh it is
-    det(U) det(Vh) times the conjugate of U diag(products of the other values) Vh."""
+    """Return the derivative of the determinant, also exact where x is singular.
+
+    With the SVD x = U S Vh it is det(U) det(Vh) times the conjugate of U diag(p) Vh.  Here p[i] is the
+    product of all singular values except the i-th.
+    """
     U, S, Vh = xp.linalg.svd(x)
     itself = xp.eye(S.shape[-1], dtype=xp.bool, device=x.device)
     others = xp.prod(xp.where(itself, 1.0, S[..., None, :]), axis=-1)
@@ -56,14 +60,14 @@ def cofactors(x: RawArray, xp: Namespace) -> Any:
 
 
 def normalize_axis_tuple(axis: Axis, ndim: int) -> tuple[int, ...]:
-    """The reduced axes as non-negative integers; none of a 0-d array, whose axis 0 NumPy allows."""
+    """Return the axes as non-negative integers; () for a 0-d array, for which NumPy allows axis=0."""
     if axis is None or not ndim:
         return tuple(range(ndim))
     return tuple(a % ndim for a in ((axis,) if isinstance(axis, int) else axis))
 
 
-def check_take(x: RawArray, indices: Any, axis: int | None) -> None:
-    """Raise ValueError where take needs an axis, TypeError for booleans as indices."""
+def check_take(x: RawArray, indices: RawArray, axis: int | None) -> None:
+    """Raise ValueError where take needs an axis, and TypeError for boolean indices."""
     if not len(x.shape):
         raise ValueError("x has no axis: give an Array of one dimension at least")
     if axis is None and len(x.shape) != 1:
@@ -88,7 +92,7 @@ def restore_axes(
 def sum_adjoint(
     x: RawArray, into: tuple[int, ...], along: Axis, keepdims: bool, xp: Namespace
 ) -> Any:
-    """x repeated along the axes that a sum reduced, to the shape that it summed."""
+    """Return the adjoint of a sum over ``along``: x broadcast to the summed array's shape ``into``."""
     if along is not None:
         x = restore_axes(x, into, along, keepdims, xp)
     return xp.broadcast_to(x, into)
@@ -100,19 +104,19 @@ def solve_again(x1: RawArray, x2: RawArray, adjoint: bool, xp: Namespace) -> Any
 
 
 def conjugate_transpose(x: RawArray, xp: Namespace) -> Any:
-    """x^H; of real matrices a view."""
+    """Return x^H; a view of x if x is real."""
     return xp.matrix_transpose(xp.conj(x) if x.dtype.kind == "c" else x)
 
 
 def matmul_adjoint(x1: RawArray, x2: RawArray, first: bool, second: bool, xp: Namespace) -> Any:
-    """x1 @ x2, or with x1^H, or with x2^H."""
+    """Return x1 @ x2, with x1^H for x1 if ``first`` is True and x2^H for x2 if ``second`` is."""
     if first:
         x1 = conjugate_transpose(x1, xp)
     return x1 @ (conjugate_transpose(x2, xp) if second else x2)
 
 
-def inverse_again(x: RawArray, singular: Any, xp: Namespace) -> Any:
-    """Return the inverses of x; unit matrices where ``singular``, of shape (..., 1, 1), says so."""
+def inverse_again(x: RawArray, singular: RawArray, xp: Namespace) -> Any:
+    """Return the inverses of x; unit matrices where ``singular``, of shape (..., 1, 1), is True."""
     eye = xp.eye(x.shape[-1], dtype=x.dtype, device=x.device)
     return xp.linalg.inv(xp.where(singular, eye, x))
 
@@ -120,12 +124,14 @@ def inverse_again(x: RawArray, singular: Any, xp: Namespace) -> Any:
 def power_derivative(
     x1: RawArray, x2: RawArray, order1: int, order2: int, xp: Namespace, divisions: int = 0
 ) -> Any:
-    """Return the derivative of x1 ** x2, order1 times by x1 and order2 times by x2; at x1 = 0 its limit.
+    """Return a derivative of x1 ** x2 of order1 with respect to x1 and order2 with respect to x2.
 
-    It is x1 ** (x2 - order1) times a polynomial of log(x1).  Where that power is 0, it outweighs the
-    logarithm; where a coefficient is 0, the logarithm does not count, be it infinite or NaN.
+    The derivative is x1 ** (x2 - order1) times a polynomial of log(x1); at x1 = 0 its limit is taken.
+    A power of 0 makes the product 0 although the logarithm is infinite.  A coefficient of 0 also makes
+    its term 0, even where the logarithm is infinite or NaN.
 
-    divisions : how often the product is divided by x1, in place of an exponent that is smaller by 1.
+    divisions : number of times that the product is divided by x1.  Each replaces one decrement of the
+    exponent, so that the power overflows later.
     """
     power = x1 ** (x2 - (order1 - divisions))
     factor, known = polynomial(falling_factorial(order1), x2, xp), power == power
@@ -143,21 +149,21 @@ def power_derivative(
 
 
 def late_power_derivative(
-    found: Any, x1: RawArray, x2: RawArray, order1: int, order2: int, xp: Namespace
+    found: RawArray, x1: RawArray, x2: RawArray, order1: int, order2: int, xp: Namespace
 ) -> Any:
-    """Replace what is not finite in a result of ``power_derivative``.
+    """Replace the elements of ``power_derivative``'s result that are not finite.
 
-    A power may overflow where its product with a small exponent does not: of x1 ** 1e-8 the second
-    derivative by x1 is about -1e-8 / x1 ** 2.
+    A power may overflow where its product with a small exponent does not.  An example is the second
+    derivative of x1 ** 1e-8 with respect to x1, about -1e-8 / x1 ** 2.
     """
     late = power_derivative(x1, x2, order1, order2, xp, divisions=order1 - 1)
     return xp.where(xp.isfinite(found) | ~xp.isfinite(late) | (x1 == 0), found, late)
 
 
 def of_logarithm(
-    factor: Any, logarithm: Any, x2: RawArray, order1: int, order2: int, xp: Namespace
+    factor: RawArray, logarithm: RawArray, x2: RawArray, order1: int, order2: int, xp: Namespace
 ) -> Any:
-    """Return the polynomial of the logarithm in ``power_derivative``; factor : its first coefficient."""
+    """Return ``power_derivative``'s polynomial of the logarithm; ``factor`` is its first coefficient."""
     coefficients = falling_factorial(order1)
     for k in range(1, order2 + 1):
         degree = len(coefficients) - 1
@@ -178,7 +184,7 @@ def falling_factorial(order: int) -> list[int]:
 
 
 def polynomial(coefficients: list[int], x: RawArray, xp: Namespace) -> Any:
-    """The value of a polynomial, by Horner's rule; finite where x is infinite and it is constant."""
+    """Evaluate a polynomial by Horner's rule; a constant is finite also where x is infinite."""
     value = xp.full_like(x, coefficients[0])
     for c in coefficients[1:]:
         value = value * x + c
@@ -186,9 +192,9 @@ def polynomial(coefficients: list[int], x: RawArray, xp: Namespace) -> Any:
 
 
 def sinc_derivative(x: RawArray, order: int, xp: Namespace) -> Any:
-    """Return the derivative of an order of sin(pi x) / (pi x): by its series near 0, else by recurrence.
+    """Return the derivative of sin(pi x) / (pi x) of an order: near 0 by its series, else by recurrence.
 
-    Of s(a) = sin(a) / a the n-th derivative obeys a s_n + n s_(n-1) = sin(a + n pi / 2).
+    The n-th derivative s_n of s(a) = sin(a) / a satisfies a s_n + n s_(n-1) = sin(a + n pi / 2).
     """
     angle = math.pi * x
     near = xp.abs(angle) < 2.0 + order
@@ -207,26 +213,22 @@ def sinc_derivative(x: RawArray, order: int, xp: Namespace) -> Any:
 
 
 class Standard:
-    """A raw namespace over ``base``, a namespace of the standard.
-
-    Data of ``base`` has NumPy's dtypes and Python's operators.
-    """
+    """A raw namespace over ``base``, a namespace of the standard with NumPy's dtypes."""
 
     power_operator = staticmethod(operator.pow)
 
-    def __init__(self, base: Any) -> None:
+    def __init__(self, base: Namespace) -> None:
         self.base = base
 
     def __getattr__(self, name: str) -> Any:
         found = self.of_special() if name == "special" else getattr(self.base, name)
-        setattr(self, name, found)  # the next look is direct
+        setattr(self, name, found)  # the next access does not come here
         return found
 
     def of_special(self) -> Special:
-        """Return the special functions on this data."""
         return BorrowedSpecial(self)
 
-    # --- what the standard leaves open or to complex data -------------------------------------------
+    # --- special cases in which libraries differ ----------------------------------------------------
     def real(self, x: RawArray, /) -> Any:
         return self.fresh(self.base.real(x) if x.dtype.kind == "c" else x)
 
@@ -235,11 +237,11 @@ class Standard:
 
     real_part, imag_part = real, imag
 
-    def conj(self, x: Any, /) -> Any:
+    def conj(self, x: RawArray, /) -> Any:
         return self.base.conj(x) if x.dtype.kind == "c" else self.fresh(x)
 
     def sign(self, x: RawArray, /) -> Any:
-        signs = self.base.sign(x)  # of a complex zero, which may be negative: 0
+        signs = self.base.sign(x)  # may be a negative zero for a complex zero
         return self.where(x == 0, self.zeros_like(x), signs) if x.dtype.kind == "c" else signs
 
     def floor_divide(self, x1: RawArray, x2: RawArray, /) -> Any:
@@ -256,29 +258,30 @@ class Standard:
         return tanh(x, self.base) if x.dtype.kind == "c" else self.base.tanh(x)
 
     # --- beyond the standard ------------------------------------------------------------------------
-    def like(self, x: Any, other: Any) -> Any:
-        """Return a Python scalar as 0-d data beside other data."""
+    def like(self, x: RawOperand, other: RawArray) -> Any:
+        """Return a Python scalar as 0-d data with the dtype and device of ``other``; data unchanged."""
         if hasattr(x, "dtype"):
             return x
         return self.full((), x, dtype=other.dtype, device=other.device)
 
     def fresh(self, x: RawArray) -> Any:
-        """Return a copy."""
         return self.asarray(x, copy=True)
 
     stop_gradient = fresh
 
     def getitem(self, x: RawArray, /, key: Index) -> Any:
         part = x[self.key(key, x)]
-        return self.fresh(part) if part.shape == () else part  # one element: not a view
+        return (
+            self.fresh(part) if part.shape == () else part
+        )  # one element is a copy, as NumPy's scalar is
 
     def key(self, key: Index, x: RawArray) -> Any:
-        """Return an indexing key with its host arrays moved to where x lies."""
+        """Return an indexing key with its host arrays moved to the device of x."""
         if type(key) is tuple:
             return tuple([self.key(part, x) for part in key])
         return self.asarray(key, device=x.device) if type(key) is np.ndarray else key
 
-    def take(self, x: RawArray, indices: Any, /, *, axis: int | None = None) -> Any:
+    def take(self, x: RawArray, indices: RawArray, /, *, axis: int | None = None) -> Any:
         check_take(x, indices, axis)
         return self.base.take(x, indices, axis=axis)
 
@@ -287,7 +290,7 @@ class Standard:
 
     discretized = cast
 
-    def reshaped(self, x: RawArray, /, shape: Any) -> Any:
+    def reshaped(self, x: RawArray, /, shape: Size) -> Any:
         return self.reshape(x, shape, copy=True)
 
     def reinterpreted(self, x: RawArray, /, into: str) -> Any:
@@ -307,10 +310,12 @@ class Standard:
     def matmul_adjoint(self, x1: RawArray, x2: RawArray, /, first: bool, second: bool) -> Any:
         return matmul_adjoint(x1, x2, first, second, self)
 
-    def sum_adjoint(self, x: RawArray, /, into: Any, along: Any, keepdims: bool) -> Any:
+    def sum_adjoint(
+        self, x: RawArray, /, into: tuple[int, ...], along: Axis, keepdims: bool
+    ) -> Any:
         return sum_adjoint(x, into, along, keepdims, self)
 
-    def inverse_again(self, x: RawArray, singular: Any, /) -> Any:
+    def inverse_again(self, x: RawArray, singular: RawArray, /) -> Any:
         return inverse_again(x, singular, self)
 
     def power_derivative(self, x1: RawArray, x2: RawArray, /, order1: int, order2: int) -> Any:
@@ -332,22 +337,21 @@ class Standard:
         return self.sign(x1) * self.remainder(self.abs(x1), self.abs(x2))
 
     def logaddexp2(self, x1: RawArray, x2: RawArray, /) -> Any:
-        top = self.maximum(
-            x1, x2
-        )  # apart: of large numbers, rounded products have no difference left
+        # Scale differences: products of large numbers with log2 would round their difference away.
+        top = self.maximum(x1, x2)
         top = self.where(self.isfinite(top), top, 0.0)
         log2 = math.log(2.0)
         return top + self.logaddexp((x1 - top) * log2, (x2 - top) * log2) / log2
 
-    def broadcast_view(self, x: RawArray, /, shape: Any) -> Any:
+    def broadcast_view(self, x: RawArray, /, shape: Size) -> Any:
         broadcast = getattr(self.base, "broadcast_view", self.base.broadcast_to)
         return broadcast(x, shape)
 
-    # --- views, as steps of paths: what cannot be a view there is a copy -------------------------------
-    def real_view(self, x: RawArray, _: Any = None, /) -> Any:
+    # --- views, as steps of view paths; copies where ``base`` has no views --------------------------
+    def real_view(self, x: RawArray, _: None = None, /) -> Any:
         return getattr(self.base, "real_view", self.base.real)(x)
 
-    def imag_view(self, x: RawArray, _: Any = None, /) -> Any:
+    def imag_view(self, x: RawArray, _: None = None, /) -> Any:
         return getattr(self.base, "imag_view", self.base.imag)(x)
 
     def diagonal_view(self, x: RawArray, offset: int, /) -> Any:
@@ -364,14 +368,14 @@ class Standard:
             [x[(..., slice(start, start + count), *rest)] for start in range(length)], axis=-1
         )
 
-    def read_only_view(self, x: RawArray, _: Any = None, /) -> Any:
+    def read_only_view(self, x: RawArray, _: None = None, /) -> Any:
         return getattr(self.base, "read_only_view", lambda x: x)(x)
 
-    def add_at(self, x: RawArray, key: Index, value: Any) -> Any:
-        """x after ``x[key] += value``, where elements named twice add up: itself, written to, or new."""
+    def add_at(self, x: RawArray, key: Index, value: RawArray) -> Any:
+        """Return x after ``x[key] += value``: x itself, or new data; elements named twice add up."""
         raise NotImplementedError
 
-    def scatter_add(self, x: RawArray, /, shape: Any, key: Index) -> Any:
+    def scatter_add(self, x: RawArray, /, shape: Size, key: Index) -> Any:
         full = self.zeros(shape, dtype=x.dtype, device=x.device)
         return self.add_at(full, self.key(key, x), x)
 

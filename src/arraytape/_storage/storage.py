@@ -1,10 +1,10 @@
-"""Storage: what an Array needs to know about one kind of data.
+"""The protocol ``Storage`` of one type of raw data, and the registry of storages and devices.
 
 One ``Storage`` object serves one type of raw data (``numpy.ndarray``, ``cupy.ndarray``, ...) and is
 found by ``type(data)``.  Its ``xp`` is the raw namespace: the standard's functions on raw data, and
-the few more that ``standard`` names.  Raw data has the attributes ``shape`` and ``dtype`` (NumPy's)
-and Python's operators.  Item assignment and in-place operators need not be among them: a storage
-that says so with ``in_place`` gives ``put``, and its Arrays are written to all the same.
+the additional functions that ``standard.Standard`` defines.  Raw data has the attributes ``shape`` and
+``dtype`` (NumPy's) and Python's operators.  Raw data without item assignment and in-place operators
+is allowed: its storage returns False from ``in_place``, and Arrays write by ``put``.
 """
 
 from __future__ import annotations
@@ -26,30 +26,31 @@ if TYPE_CHECKING:
 COMPLEX = "complex floating"
 HOST = "cpu"
 HERE: AbstractContextManager[Any] = nullcontext()
-# The storage that makes new data of the host in place of NumPy's, while a function is traced.
+# While a function is traced: the storage that creates new host data, in place of NumPy's storage.
 MAKING: ContextVar[Storage | None] = ContextVar("arraytape making", default=None)
 
-# What surrounds a call and changes what functions compute, such as the contexts of interop: each
-# function gives its state now.  A traced program holds where all are what they were.
+# Functions that return the current state of a setting that changes results, such as an interop
+# context.  A traced program may be replayed only where all these states equal those of the trace.
 AMBIENT: list[Callable[[], Any]] = []
-# The same for code that runs later than the call that it belongs to, such as the rule of a
-# ``custom_gradient``: each function notes the state now, and gives what enters that state again.
+# Functions that save the current state of a setting and return a factory of context managers that
+# restore it, for code that runs after its call, such as the rule of a ``custom_gradient``.
 CARRIED: list[Callable[[], Callable[[], AbstractContextManager[Any]]]] = []
 
 
 class Storage:
-    """The protocol of a storage, written in the standard's terms: override what is cheaper.
+    """The raw functions, devices and memory of one type of data, in terms of the array API standard.
 
-    ``kind`` is the type of the data, ``name`` how messages call it, ``xp`` its raw namespace.
+    ``kind`` is the type of the data, ``name`` its name in messages, ``xp`` its raw namespace.
+    Subclasses override a method where their library has a cheaper way.
     """
 
     name: str
     kind: Any
     xp: Any
     ordered_writes = True  # x[[0, 0]] = [1, 2] leaves 2, as in NumPy
-    mixed = 0  # above 0 its namespace takes the data of others, too; the greatest is asked
-    many = False  # whether its data stands for many arrays at once
-    dlpack_types: tuple[int, ...] = ()  # dlpack's numbers for where this data may lie
+    mixed = 0  # above 0: ``xp`` also takes other storages' data; operands use the greatest
+    many = False  # True if one object of this data stands for many arrays (batched data)
+    dlpack_types: tuple[int, ...] = ()  # DLPack's device types on which this data may lie
 
     def function(self, name: str) -> Callable[..., Any]:
         """Return the raw function behind an op, by its dotted name ("exp", "linalg.svd")."""
@@ -61,27 +62,27 @@ class Storage:
         return found  # type: ignore[no-any-return]
 
     def beneath(self, data: RawArray) -> Storage:
-        """Return the storage of the data that this data is made of."""
+        """Return the storage of the innermost data that ``data`` wraps; self for plain data."""
         return self
 
     def elementwise(self, functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
-        """Return an elementwise function for data of this kind, from those by type of data."""
+        """Return the elementwise function for this kind of data; ``functions`` maps types to them."""
         return functions[self.kind]
 
     def noted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function on NumPy's data that is no op, for this storage to note by a name."""
+        """Return ``function``, which is on NumPy's data and no op; tracing storages record its name."""
         return function
 
     def numpys_value(self, function: Callable[..., Any], args: Any, keywords: Any) -> Any:
-        """Return what a function of NumPy's gives on this data, or raises; None where it cannot run."""
+        """Return the result or the exception of NumPy's function on this data; None if it cannot run."""
 
     def adopted(self, data: RawArray) -> Any:
-        """Data of another storage that meets data of this mixed one."""
+        """Return another storage's data as an operand beside data of this mixed storage."""
         return data
 
     # --- devices ----------------------------------------------------------------------------------
     def devices(self) -> tuple[Any, ...]:
-        """The devices as users name them, the default one first."""
+        """Return the devices as users name them, the default device first."""
         raise NotImplementedError
 
     def device(self, data: RawArray) -> Any:
@@ -89,144 +90,154 @@ class Storage:
         return data.device
 
     def on(self, device: Hashable) -> Any:
-        """Return the raw namespace's name of a device; None for the default one."""
+        """Return ``device`` as the raw namespace names it; None for the default device."""
         return device
 
     def takes(self, device: Hashable) -> bool:
-        """Return True if this is one of the storage's devices."""
         return any(isinstance(device, type(one)) and device == one for one in self.devices())
 
     def moved(self, data: Any, device: Hashable) -> Any:
-        """Return a copy of data on another of the storage's devices."""
+        """Return a copy of ``data`` on another device of this storage."""
         return data.to_device(self.on(device))
 
     def at(self, *data: Any) -> AbstractContextManager[Any]:
-        """Within it, operators on raw data compute where this data lies.
+        """Return a context in which operators on raw data compute on the device of ``data``.
 
-        Raises ValueError for data on several devices.  The functions of ``xp`` need no such help.
+        The functions of ``xp`` choose the device themselves.  Raises ValueError for data on several
+        devices.
         """
         return HERE
 
     # --- making -----------------------------------------------------------------------------------
     def create(self, name: str, device: Hashable, *arguments: Any, **keywords: Any) -> Any:
-        """New data from the creation function of this name."""
+        """Return new data from the creation function ``name``."""
         return self.function(name)(*arguments, device=self.on(device), **keywords)
 
-    def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
-        """``value`` (scalars, nested sequences, host data or this storage's own) as data.
+    def asarray(
+        self, value: Any, dtype: npt.DTypeLike | None, device: Hashable, copy: bool | None
+    ) -> Any:
+        """Return scalars, nested sequences, host data or this storage's data as data.
 
-        ``copy=True`` promises memory of its own.
+        With ``copy=True`` the result shares no memory with ``value``.
         """
         return self.xp.asarray(value, dtype=dtype, device=self.on(device), copy=copy)
 
     def from_dlpack(self, x: Any, copy: bool | None) -> Any:
-        """Another library's data, shared unless copy=True."""
+        """Import another library's array by DLPack; its memory is shared unless ``copy`` is True."""
         return self.xp.from_dlpack(x, copy=copy)
 
     def to_dlpack(self, data: Any, *, copy: bool | None, dl_device: Any, **options: Any) -> Any:
-        """Return a dlpack capsule; copy, dl_device, max_version and stream as in the standard."""
+        """Return a DLPack capsule; the options are those of the standard's ``__dlpack__``."""
         return data.__dlpack__(copy=copy, dl_device=dl_device, **options)
 
     def copy(self, data: RawArray) -> Any:
-        """Return the same values in memory of their own; strides keep their order, so views stay views.
+        """Return a copy whose axes lie in memory in the order of the original's.
 
-        Data that cannot be written to is its own copy.
+        So a reshape of the copy is a view where it was a view of the original.  Data that cannot be
+        written to in place is returned as it is.
         """
         return self.xp.asarray(data, copy=True) if self.in_place(data) else data
 
     def contiguous(self, data: RawArray) -> Any:
-        """Return a copy in the order of C."""
+        """Return a C-contiguous copy."""
         return self.copy(data)
 
     def order(self, data: RawArray) -> str:
-        """ "C" or "F" for data without gaps in this order, "CF" for both, "" for any other."""
+        """Return "C" or "F" for data contiguous in this order, "CF" for both, "" for neither."""
         return "C"
 
-    def laid_out(self, data: RawArray, like: Any) -> Any:
-        """Data in the memory layout of other data of its shape: itself where it is so already."""
+    def laid_out(self, data: RawArray, like: RawArray) -> Any:
+        """Return ``data`` in the memory layout of ``like``, of the same shape; no copy if it has it."""
         return data
 
     def arranged(self, data: RawArray, like: Any, rank: int) -> Any:
-        """Return a copy whose last ``rank`` axes lie in memory as those of other data do, without gaps.
+        """Return a contiguous copy whose last ``rank`` axes lie in memory in the order of ``like``'s.
 
-        On that depends which reshapes share memory, and so which writes are seen through them.
+        The order decides which reshapes are views, and so which writes are seen through them.
         """
         return self.copy(data)
 
     def host(self, data: Any) -> np.ndarray[Any, Any]:
-        """The data as a NumPy array, sharing memory where it can."""
+        """Return the data as a NumPy array, which shares memory where possible."""
         raise NotImplementedError
 
     def refuse_replay(self, data: RawArray, why: str) -> None:
-        """Say why what is computed of data's values is not to be replayed; traced data listen."""
+        """Mark a trace that depends on data's values as not replayable; no effect outside traces."""
 
     # --- memory -----------------------------------------------------------------------------------
     def in_place(self, data: RawArray) -> bool:
-        """Return True if ``data[key] = value`` and ``data += value`` write to the memory of data.
+        """Return True if ``data[key] = value`` and ``data += value`` write to the memory of ``data``.
 
-        If not, there is no item assignment, ``data += value`` binds the name to new data, and all
-        writes are ``put``.
+        Otherwise data has no item assignment, ``data += value`` binds the name to new data, and Arrays
+        write by ``put``.
         """
         return True
 
     def put(self, data: Any, key: Index, value: RawOperand) -> Any:
-        """Data after ``data[key] = value``, which casts the value to its dtype: itself or new data.
+        """Return ``data`` after ``data[key] = value``: the same object, or new data.
 
-        New data keeps the memory layout of the old, as far as ``shares`` depends on it.
+        The value is cast to the dtype of ``data``.  New data keeps the memory layout of the old, as far
+        as ``shares`` depends on it.
         """
         data[key] = value
         return data
 
-    def add_at(self, data: RawArray, key: Index, value: Any) -> Any:
-        """Data after ``data[key] += value``, where elements named twice add up: itself or new data."""
+    def add_at(self, data: RawArray, key: Index, value: RawOperand) -> Any:
+        """Return ``data`` after ``data[key] += value``: the same object, or new data.
+
+        An element that the key names twice receives the sum of both values.
+        """
         return self.xp.add_at(data, self.key(key, data), value)
 
     def shares(self, part: Any, whole: RawArray) -> bool:
-        """Return True if a write to one may be seen through the other.
+        """Return True if a write to ``part`` may be seen through ``whole``, or the reverse.
 
-        Of data without in-place writes: whether ``part``, which was reshaped from ``whole``, is to
-        be a view of it.
+        For data without in-place writes: True if ``part``, which was reshaped from ``whole``, counts as
+        a view of ``whole``.
         """
         raise NotImplementedError
 
     def owns(self, data: RawArray) -> bool:
-        """Return True if data is memory of its own, not a view, so that a sum may be formed in it."""
+        """Return True if ``data`` owns its memory, so that cotangents may be added up in it."""
         return not self.in_place(data)
 
     def writeable(self, data: RawArray) -> bool:
         return True
 
     def key(self, key: Index, data: RawArray) -> Any:
-        """Return an indexing key with its host arrays moved to where ``data`` lies."""
+        """Return an indexing key with its host arrays moved to the device of ``data``."""
         return self.xp.key(key, data)
 
-    # --- looks at values: what may cost a transfer ------------------------------------------------
+    # --- reading values, which may cost a transfer to the host ------------------------------------
     def unless_none(self, mask: RawArray) -> Any:
-        """A mask to keep, or None when nothing in it is set; the mask where a look is not free."""
+        """Return None if no element of the mask is True, else the mask.
+
+        The mask is returned unread where reading its values would cost a transfer.
+        """
         return mask
 
     def counted(self, mask: RawArray) -> int | None:
-        """Return the number of elements of a mask that are set; None where reading them is not free."""
+        """Return the number of True elements; None where counting would cost a transfer."""
         return None
 
     def has_nan(self, data: Any) -> bool:
-        """Return True if any element is NaN: one look at floating-point data."""
+        """Return True if any element of floating-point data is NaN."""
         return bool(self.host(self.xp.any(self.xp.isnan(data))))
 
 
 STORAGES: dict[type, Storage] = {}  # by type of data
-# Package or kind of device -> what makes its storage, importing the library it needs.
+# Package or kind of device -> function that imports the library and returns its storage.
 ON_DEMAND: dict[str, Callable[[], Storage]] = {}
-DEFAULT: list[Any] = [HOST]  # the device of creation functions that are given none
+DEFAULT: list[Any] = [HOST]  # [0]: the device of creation functions without device=
 
 
 def enter(storage: Storage) -> None:
-    """Make a storage known: its data is accepted, its devices can be named."""
+    """Register a storage: Arrays accept its data and its devices from here on."""
     STORAGES[storage.kind] = storage
 
 
 def discover(kind: type | None = None, device: Hashable | None = None) -> None:
-    """Enter the storage of a library whose data, or whose device, is met for the first time.
+    """Register the storage of a library when its data or one of its devices is first used.
 
     Raises ValueError for a device of a library that cannot be imported.
     """
@@ -245,8 +256,8 @@ def discover(kind: type | None = None, device: Hashable | None = None) -> None:
 
 
 def storage_for(kind: type) -> Storage | None:
-    """Return the storage of a type of data, if there is one."""
-    if issubclass(kind, np.generic):  # an element of NumPy's
+    """Return the storage of a type of data; None if no storage holds it."""
+    if issubclass(kind, np.generic):
         return STORAGES[np.ndarray]
     if kind not in STORAGES:
         discover(kind)
@@ -254,7 +265,7 @@ def storage_for(kind: type) -> Storage | None:
 
 
 def storage_of(data: Any) -> Storage:
-    """Return the storage for this raw data; TypeError when no storage holds its type."""
+    """Return the storage of raw data; TypeError if no storage holds its type."""
     found = STORAGES.get(type(data)) or storage_for(type(data))
     if found is None:
         raise TypeError(
@@ -270,7 +281,10 @@ def names() -> list[str]:
 
 
 def storage_at(device: Hashable) -> Storage:
-    """The storage that has this device; None is the default one.  ValueError for an unknown one."""
+    """Return the storage that has ``device``; None stands for the default device.
+
+    Raises ValueError for an unknown device.
+    """
     wanted = DEFAULT[0] if device is None else device
     for attempt in range(2):
         for storage in STORAGES.values():
@@ -286,12 +300,12 @@ def storage_at(device: Hashable) -> Storage:
 
 
 def devices() -> tuple[Any, ...]:
-    """Return all devices of all storages that are known."""
+    """Return the devices of all registered storages."""
     return tuple(device for storage in STORAGES.values() for device in storage.devices())
 
 
-def moved_between(data: RawArray, /, device: Any) -> Any:
-    """Return a copy of raw data on any device, from any other."""
+def moved_between(data: RawArray, /, device: Hashable) -> Any:
+    """Return a copy of raw data on ``device``, which may belong to another storage."""
     source, target = storage_of(data), storage_at(device)
     if source.beneath(data) is target:
         return source.moved(data, device)
@@ -306,7 +320,7 @@ BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 
 
 def makes_a_view(key: Index) -> bool:
-    """Return True if a raw key is made of integers, slices, Ellipsis and None: NumPy gives a view."""
+    """Return True if a key has only integers, slices, Ellipsis and None: NumPy returns a view."""
     return all(
         type(part) in BASIC or isinstance(part, np.integer)
         for part in (key if type(key) is tuple else (key,))
@@ -334,10 +348,10 @@ def is_known(dtype: npt.DTypeLike) -> bool:
 
 
 def admitted(data: Any) -> Any:
-    """Data of other libraries or of Python, as an Array can hold it: in the machine's byte order.
+    """Return data as an Array can hold it: in the machine's byte order.
 
-    Every entrance asks.  TypeError for what is no array of a known storage, and for dtypes of objects,
-    text, dates and extended precision.
+    Every function that takes data in from outside calls it.  Raises TypeError for objects that are no
+    array of a known storage, and for dtypes of objects, text, dates and extended precision.
     """
     kind: Any = type(data)
     dtype: Any = getattr(data, "dtype", None)
@@ -362,11 +376,11 @@ WAYS_OUT = {
 }
 
 
-KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # of dtypes, in rising order
+KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # dtype.kind -> its rank in promotion
 
 
 def holds_kind(dtype: Any, other: Any) -> bool:
-    """Return True if host data of another dtype may be cast to ``dtype``: its kind is no greater."""
+    """Return True if host data of dtype ``other`` may be cast to ``dtype``: its kind is not higher."""
     return KINDS.get(other.kind, 4) <= KINDS[dtype.kind]
 
 

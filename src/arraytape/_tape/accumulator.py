@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 from .._array.array import Array
 from .._exits.lacks import Doubt
@@ -11,9 +11,13 @@ from .._record.stack import OfThisProcess
 from .._util import nest
 from .._util.blocks import Block
 from .._util.errors import describe, user_line
+from .._util.nest import Nesting
 from .arguments import UnconnectedGradients, array_beside, differentiable, filled_like, unconnected
 from .forward import ForwardPass
 from .recording import UNFOLLOWED
+
+if TYPE_CHECKING:
+    from .._array.array import Operand
 
 
 class ForwardAccumulator(OfThisProcess, Block):
@@ -27,7 +31,7 @@ class ForwardAccumulator(OfThisProcess, Block):
         The same nesting; each has its primal's shape and dtype.  Numbers, lists of numbers and NumPy
         arrays are converted, of the dtype's kind or a lesser one.
     exits : str | None, default: None
-        What to do at a derivative that may lack a part because a value left: see ``GradientTape``.
+        The reaction to a derivative that may lack a part because a value left: see ``GradientTape``.
 
     Raises
     ------
@@ -57,7 +61,7 @@ class ForwardAccumulator(OfThisProcess, Block):
     [6. 0. 0.]
     """
 
-    def __init__(self, primals: Any, tangents: Any, *, exits: str | None = None) -> None:
+    def __init__(self, primals: Nesting, tangents: Nesting, *, exits: str | None = None) -> None:
         arrays = nest.leaves(primals)
         given = nest.leaves_like(primals, tangents, "tangents", numbers=True)
         self._pairs = [(x, tangent_of(x, t)) for x, t in zip(arrays, given, strict=True)]
@@ -89,9 +93,9 @@ class ForwardAccumulator(OfThisProcess, Block):
 
     def jvp(
         self,
-        targets: Any,
+        targets: Nesting,
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
-    ) -> Any:
+    ) -> Nesting:
         """Return the derivative of each target along the tangents; may be called any number of times.
 
         Parameters
@@ -143,7 +147,7 @@ class ForwardAccumulator(OfThisProcess, Block):
         return filled_like("zeros", y) if found is None and zero else found
 
 
-def tangent_of(x: Any, given: Any) -> Array:
+def tangent_of(x: Array, given: Operand) -> Array:
     """Return the tangent of a primal as an Array; raise if the two do not fit each other."""
     if not isinstance(x, Array):
         raise TypeError(

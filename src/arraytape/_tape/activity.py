@@ -1,9 +1,9 @@
 """Activity: the elements of each cotangent on which the target depends.
 
-A guarded pass has a mask for each cotangent: ``ALL``, or counts, which are 0 where no path through
-selections leads to the target.  Where an op only selects, moves and adds elements, its own rule passes
-the counts on.  The rule of any other op is probed: it runs on generic values in place of all kept data,
-and a result of 0 shows that nothing active arrives.
+A guarded pass has a mask for each cotangent: ``ALL``, or counts.  A count is 0 where each path to the
+target goes through a selection that left the element out.  The rule of an op that only selects, moves
+and adds elements passes the counts back.  The rule of any other op is probed: it runs on generic values
+in place of all kept data, and a result of 0 shows that nothing active arrives.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Masks: TypeAlias = "RawArray | str | tuple[RawArray | str | None, ...]"  # of re
 
 
 class ActivityData(RawData):
-    """Raw data that holds counts of active paths."""
+    """Operations on counts of active paths."""
 
     def move_to(self, data: RawArray) -> None:
         if data is not ALL:
@@ -40,7 +40,7 @@ class ActivityData(RawData):
     def fit_contribution(
         self, part: RawArray, shape: tuple[int, ...], dtype: np.dtype[Any], op: str = "an op"
     ) -> Any:
-        """Fit counts to an input's shape; keep their dtype, but for the imaginary part if it is real."""
+        """Fit counts to an input's shape; of their dtype, only an imaginary part may go."""
         cut = is_complex(part) and not self.xp.isdtype(dtype, COMPLEX)
         return super().fit_contribution(part, shape, dtype if cut else part.dtype, op)
 
@@ -52,7 +52,7 @@ class ActivityData(RawData):
         return self.for_parts_of(raw, ones)
 
     def for_parts_of(self, data: RawArray, mask: RawArray) -> Any:
-        """Return a mask for both parts of complex data, which views may take apart."""
+        """Return a mask for data: complex for complex data, whose real part a view may read alone."""
         if mask is ALL or is_complex(mask) == is_complex(data):
             return mask
         if is_complex(data):
@@ -60,7 +60,7 @@ class ActivityData(RawData):
         return self.xp.astype(mask != 0, self.xp.float64)
 
     def as_mask(self, counts: RawArray) -> Any:
-        """Return 1 where counts are not 0, or ALL: after each record, so that counts never overflow."""
+        """Return 1 where counts are not 0, or ALL; called after each record, so that none overflows."""
         self.move_to(counts)
         with self.on_device_of(counts):
             inactive = storage_of(counts).unless_none(counts == 0)
@@ -76,9 +76,10 @@ class ActivityData(RawData):
         return self.mask_of_ones(g) if active is ALL else active
 
     def generic_values(self, data: RawArray, start: float) -> Any:
-        """Return values like ``data``: no two alike, none 0, of full rank as matrices.
+        """Return values in the shape and dtype of data: no two alike, none 0, of full rank as matrices.
 
-        Cosines of evenly spaced angles would make matrices of rank 3: no system could be solved.
+        The angles are not evenly spaced: their cosines would make matrices of rank 3, which rules of
+        solve and inv reject.
         """
         xp, count = self.xp, math.prod(data.shape)
         turns = xp.arange(count, dtype=xp.float64, device=data.device)
@@ -98,7 +99,7 @@ class ActivityData(RawData):
 
 
 class ActivityPass(BackwardPass):
-    """A backward pass of masks, which runs beside a guarded one."""
+    """The backward pass of the masks of a guarded one."""
 
     data: ActivityData
 
@@ -119,7 +120,7 @@ class ActivityPass(BackwardPass):
     def pull_users_rule(
         self, outs: Sequence[int], tids: Sequence[int], gradients: Gradients
     ) -> None:
-        """Mark all that a user's rule may reach as active: the rule itself runs on cotangents alone."""
+        """Mark all inputs of a user's rule as active: the rule is never run on masks."""
         held = [self.take_cotangent(out) for out in outs]
         if any(mask is not None for mask in held):
             for tid in tids:
@@ -127,22 +128,25 @@ class ActivityPass(BackwardPass):
 
 
 class Probe(NamedTuple):
-    """Results of a record's rules for two sets of generic values.
+    """Results of a record's rules on two sets of generic values, with cotangents 0 where inactive.
 
-    spoilt : the places where kept data is NaN or infinite, by name.  values : the first set, by name.
-    first, second : the results of each rule; a spoilt value takes part where the two differ.
+    The sets differ where kept data is spoilt, NaN or infinite.  So an element of a contribution is 0 if
+    nothing active arrives, and differs between the two if a spoilt value takes part in it.
+
+    spoilt : masks of kept data, by name.  values : the first set, by name.  first, second : for each
+    rule, its contribution to its input, or to each input if it is joint.
     """
 
     spoilt: dict[str, Any]
     values: dict[str, Any]
-    first: list[Any]
-    second: list[Any]
+    first: list[Sequence[Any]]
+    second: list[Sequence[Any]]
 
 
 def probe(
     data: ActivityData, plan: Plan, active: Masks, g: ResultCotangents, record: Record
 ) -> Probe | None:
-    """Run a record's rules on generic values; return None if a rule rejects them."""
+    """Run a record's rules on two sets of generic values; return None if a rule rejects them."""
     xp = data.xp
     kept = {name: plan.kept_value(record, name) for name in plan.kept_data()}
     kept = {name: x for name, x in kept.items() if hasattr(x, "shape") and inexact(x)}
@@ -153,16 +157,15 @@ def probe(
         for name, x in kept.items()
     }
     cotangent = data.generic_cotangent(active, g)
+    records = plan.with_kept(record, values), plan.with_kept(record, others)
     try:
         first, second = (
-            [
-                data.apply(plan, pull, cotangent, plan.with_kept(record, given))
-                for pull in plan.pulls
-            ]
-            for given in (values, others)
+            [data.apply(plan, pull, cotangent, given) for pull in plan.pulls] for given in records
         )
     except (ArithmeticError, ValueError):
         return None
+    if not plan.op.joint:
+        first, second = [[found] for found in first], [[found] for found in second]
     return Probe(spoilt, values, first, second)
 
 

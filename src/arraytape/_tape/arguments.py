@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,11 +13,14 @@ from .._array.array import Array, namespace, wrap
 from .._array.views import peek
 from .._record.mode_stack import MODES, meet
 from .._record.plan import Record
-from .._storage.batched.batched_data import lengths_of
 from .._storage.storage import holds_kind, inexact, storage_of
 from .._util import nest
 from .._util.errors import TapeWarning, describe, failure, see, stacklevel, user_line
-from .hidden_axes import spread
+from .._util.nest import Nesting
+from .hidden_axes import with_hidden_axes
+
+if TYPE_CHECKING:
+    from .._array.array import Operand
 
 
 class UnconnectedGradients(enum.Enum):
@@ -46,7 +49,7 @@ WORDS = {member.value: member for member in UnconnectedGradients}
 
 
 def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
-    """Return the enum member; raise ValueError with the allowed values for anything else."""
+    """Return the member of the enum; raise ValueError with the allowed values for anything else."""
     if isinstance(value, UnconnectedGradients):
         return value
     found = WORDS.get(value) if isinstance(value, str) else None
@@ -58,10 +61,10 @@ def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
 
 
 class Holes(Exception):
-    """Raised if a nesting of sources has None beside Arrays: a parameter that a model leaves out."""
+    """The exception for None beside Arrays among sources: a model may leave a parameter out."""
 
 
-def around_holes(sources: Any, ask: Callable[[list[Any]], list[Any]]) -> Any:
+def around_holes(sources: Nesting, ask: Callable[[list[Any]], list[Any]]) -> Nesting:
     """Call ``ask`` with the sources that are not None; return its answers, with None for the others."""
     leaves = nest.leaves(sources)
     found = iter(ask([x for x in leaves if x is not None]))
@@ -69,19 +72,19 @@ def around_holes(sources: Any, ask: Callable[[list[Any]], list[Any]]) -> Any:
 
 
 def left_in(records: Sequence[Record]) -> str | None:
-    """Return where a value last left the tape, and what to do about it; None if none did."""
-    from .._exits.messages import last_exit  # seldom, and much code
+    """Return the place of the last exit and what to do about it; None if no value left the tape."""
+    from .._exits.messages import last_exit  # seldom needed, and slow to import
 
     return last_exit(records)
 
 
 def arrays_of(
-    structure: Any, what: str, caller: str = "gradient", left: str | None = None
+    structure: Nesting, what: str, caller: str = "gradient", left: str | None = None
 ) -> list[Array]:
     """Return the leaves of targets or sources; raise TypeError for what is no Array.
 
-    Raise Holes if None is among the sources.  ``left`` says where a value last left the tape
-    (``left_in``): a leaf that is a number or a foreign array may be that value.
+    Raise Holes if None is among the sources.  left : the place of the last exit (``left_in``), since a
+    leaf that is a number or a foreign array may be that value.
     """
     found = nest.leaves(structure)
     if MODES:
@@ -117,8 +120,8 @@ def arrays_of(
     return found
 
 
-def seeds_of(target: Any, targets: list[Array], output_gradients: Any) -> list[Array]:
-    """Return one cotangent for each target: the given one, checked, or ones."""
+def seeds_of(target: Nesting, targets: list[Array], output_gradients: Nesting) -> list[Array]:
+    """Return a cotangent for each target: its output gradient, or ones."""
     if output_gradients is None:
         return [one(y) for y in targets]
     given = nest.leaves_like(target, output_gradients, "output_gradients", numbers=True)
@@ -135,8 +138,8 @@ def filled_like(name: str, like: Array, shape: tuple[int, ...] | None = None) ->
 
 
 def one(y: Array) -> Array:
-    """Return ones in the shape of a target; for NumPy scalars without going through the storage."""
-    if type(y._data) is np.ndarray and y._data.shape == ():
+    """Return ones in the shape of a target."""
+    if type(y._data) is np.ndarray and y._data.shape == ():  # the usual case, without the storage
         return wrap(np.array(1.0, y._data.dtype))
     return filled_like("ones", y)
 
@@ -146,10 +149,10 @@ def differentiable(x: Array) -> bool:
 
 
 def array_beside(x: Array, value: Any, what: str) -> Array:
-    """Return an Array as it is; convert a number, a list of numbers or raw data to x's device.
+    """Return an Array as it is; convert numbers, lists of numbers and raw data to Arrays like x.
 
-    Raw data takes the dtype of x if it is of the same kind; numbers also if x's kind is a greater one,
-    as an integer for a float.  Raise TypeError for anything else.
+    The device is that of x.  Raw data of the kind of x's dtype takes that dtype.  Numbers take it also
+    if their kind is a lesser one, as integers for a float.  Raise TypeError for anything else.
     """
     if isinstance(value, Array):
         return value
@@ -172,7 +175,7 @@ def array_beside(x: Array, value: Any, what: str) -> Array:
     return wrap(data)
 
 
-def as_seed(g: Any, y: Array, index: int) -> Array:
+def as_seed(g: Operand, y: Array, index: int) -> Array:
     """Return output gradient number ``index`` as a cotangent of y; raise if it does not fit."""
     g = array_beside(y, g, f"output_gradients[{index}]")
     if g.shape != y.shape:
@@ -185,11 +188,9 @@ def as_seed(g: Any, y: Array, index: int) -> Array:
             f"output_gradients[{index}] has dtype {g.dtype}, its target has dtype {y.dtype} "
             f"[at {user_line()}]; cast it with astype"
         )
-    seed: Array = g
-    lacking = lengths_of((y._data,)).items() - lengths_of((seed._data,)).items()
-    if lacking:  # under vmap: one output gradient for all examples
-        hidden = dict(sorted(lacking))
-        seed = spread(seed, tuple(hidden), tuple(hidden.values()))
+    seed = with_hidden_axes(
+        g, y._data, copy=True
+    )  # under vmap: one output gradient for all examples
     if seed.dtype != y.dtype:
         xp: Any = namespace()
         seed = xp.astype(seed, y.dtype)  # recorded: it may be an outer tape's

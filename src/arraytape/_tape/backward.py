@@ -1,14 +1,14 @@
 """The backward pass: one loop from the end of a tape's records.
 
-The pass does what rules need not know: it conjugates, sums over broadcast axes, casts to the input's
-dtype and adds contributions, in place where it owns the buffer.  It computes on its ``data``: raw data
-or Arrays.
+The rules of ops give contributions.  The pass conjugates them, sums them over broadcast axes, casts
+them to the input's dtype and adds them up, in place where it owns the buffer.  It computes on its
+``data``: raw data or Arrays.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +23,6 @@ from .._record.plan import (
     Pull,
     Record,
     Structural,
-    identity_rule,
     inputs_of,
     results_of,
 )
@@ -42,14 +41,14 @@ class BackwardPass:
     """Cotangents by value id, and the ways in which records pass them back.
 
     ``borrowed`` has the ids of cotangents whose memory something else may refer to: a rule that returns
-    its cotangent unchanged shares it.  All other buffers that own their memory are added to in place.
-    ``wanted`` has the ids of the cotangents that are asked for, and so outlive their records.
+    its cotangent unchanged shares it.  Sums are formed in place in all other cotangents that own their
+    memory.  ``wanted`` has the ids of the cotangents that are asked for, and so outlive their records.
     """
 
-    picks = False  # whether the seeds are 0 but for some elements of the targets
-    frugal = False  # whether new memory is slow to get: see ``blockwise``
+    picks = False  # True if the seeds are 0 but for some elements of the targets
+    frugal = False  # True if new memory is slow to get: see ``blockwise``
 
-    def __init__(self, data: RawData, followed: Collection[int]) -> None:
+    def __init__(self, data: RawData, followed: Container[int]) -> None:
         self.data, self.followed = data, followed
         self.cotangents: dict[int, Any] = {}
         self.borrowed: set[int] = set()
@@ -61,9 +60,9 @@ class BackwardPass:
     def passes(self) -> list[BackwardPass]:
         return [self]
 
-    # --- cotangents: taken when the loop reaches their record, added up before ---------------------
+    # --- cotangents: added up until the loop reaches the record that made the value ------------------
     def take_cotangent(self, tid: int) -> Any:
-        """Take the cotangent of a value whose record the loop has reached; a wanted one stays."""
+        """Remove and return a value's cotangent; leave it in place if it is wanted."""
         if tid in self.wanted:
             self.borrowed.add(tid)
             held = self.cotangents.get(tid)
@@ -74,14 +73,14 @@ class BackwardPass:
         return held
 
     def peek(self, tid: int) -> Any:
-        """Return the sum of the contributions to a value so far, and leave it there."""
+        """Return the sum of the contributions to a value so far, without removing it."""
         held = self.cotangents.get(tid)
         if held is not None and type(held) is not self.data.kind:
             self.data.move_to(held)
         return held
 
     def take_results(self, record: Record) -> Any:
-        """Take the cotangent of a record's result; of several, a tuple; None if there is none."""
+        """Take the cotangent of a record's result: a tuple for several results, None if all lack one."""
         out = record[1]
         if type(out) is not tuple:
             return self.take_cotangent(out)
@@ -96,7 +95,7 @@ class BackwardPass:
         return None if held is None else self.data.copy_data(held)
 
     def take_buffer(self, tid: int) -> Any:
-        """Take the sum for a value that the loop has yet to reach, as a buffer to write into."""
+        """Take the contributions to a value so far as a buffer to write into: a copy if not owned."""
         held = self.cotangents.pop(tid, None)
         if held is None:
             return None
@@ -106,13 +105,13 @@ class BackwardPass:
         return held if owned else self.data.copy_data(held)
 
     def in_hand(self, tid: int) -> Any:
-        """Return the buffer that ``take_buffer`` would take if it is NumPy's and owned; else None."""
+        """Return the contributions to a value if they are a NumPy array to write into; else None."""
         held = self.cotangents.get(tid)
         owned = type(held) is ndarray and held.base is None and tid not in self.borrowed
         return held if owned else None
 
     def take_in_hand(self, tid: int) -> Any:
-        """Take a buffer as ``take_owned`` does; return None, and take nothing, if that needs a copy."""
+        """Take a NumPy cotangent to write into; take nothing and return None if that needs a copy."""
         held = None if tid in self.wanted else self.in_hand(tid)
         if held is not None:
             del self.cotangents[tid]
@@ -184,7 +183,7 @@ class BackwardPass:
                         (self.lend_contribution if shared else self.add_contribution)(tid, part)
 
     def add_part(self, reading: Pull, plan: Plan, record: Record) -> None:
-        """Add an element read's cotangent to the part of the input that was read."""
+        """Add the cotangent of a read ``x[key]`` to that part of the cotangent of x."""
         tid = record[reading.at]
         g = self.take_cotangent(record[1])
         if g is None or tid not in self.followed:
@@ -202,7 +201,7 @@ class BackwardPass:
                 shape = record[plan.positions[f"shape {plan.op.inputs[reading.at - 2]}"]]
                 buffer = self.data.xp.zeros(shape, dtype=g.dtype, device=g.device)
             self.give_buffer(tid, self.data.add_at_key(self.data.widen_buffer(buffer, g), key, g))
-        elif type(key) is int:
+        elif type(key) is int:  # the usual read in a loop, without a call
             buffer[key] += g
         else:
             self.data.add_at_key(buffer, key, g)
@@ -235,81 +234,75 @@ def contributions(plan: Plan, pull: Pull, record: Record, found: Any) -> list[tu
 
 
 def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
-    """Go through the records from the last to the first; ``pass_`` begins with the seeds.
+    """Pass the cotangents of ``pass_``, at first the seeds, back through the records.
 
-    The loop is for plain records of real data in one storage.  ``careful``, and any subclass of
-    BackwardPass, asks for the general form, ``go_back``.  One function, because a call for each record
-    takes longer than most rules.
+    careful : whether data may be complex or lie in several storages.  Then, and in a subclass of
+    BackwardPass, each record takes the general form, ``go_back``.
+
+    The loop does the same for real data in one storage, by the steps that ``STEPS`` has for most plans.
+    Nothing in it is a function of its own, since a call takes longer than most rules.
     """
     if careful or type(pass_) is not BackwardPass:
         for record in reversed(records):
             pass_.go_back(PLANS[record[0]], record)
         return
     data, lifts = pass_.data, pass_.data.recorded
-    cotangents, borrowed, wanted = pass_.cotangents, pass_.borrowed, pass_.wanted
-    take, setdefault, reduce = cotangents.pop, cotangents.setdefault, np.add.reduce
+    cotangents, borrowed = pass_.cotangents, pass_.borrowed
+    wanted = pass_.wanted or None  # a test for None takes less time than one for emptiness
+    take, get = cotangents.pop, cotangents.get
     for record in reversed(records):
         steps = STEPS[record[0]]
-        if steps is None:
-            plan = PLANS[record[0]]
-            if type(plan) is Structural:
-                plan.pull_cotangents(pass_, record)
-            elif isinstance(plan, Plan) and plan.reading is not None:
-                pass_.add_part(plan.reading, plan, record)
-            else:
-                pass_.go_back(plan, record)
+        if steps is None:  # a view, a write, a read of a part, several results, a user's rule
+            PLANS[record[0]].pull_cotangents(pass_, record)
             continue
         out = record[1]
         g = take(out, None)
         if g is None:
             continue
-        if wanted and out in wanted:
+        if wanted is not None and out in wanted:
             cotangents[out] = g
             borrowed.add(out)
         if lifts:
             record = data.lift(PLANS[record[0]], record)
-        for at, rule, only, more in steps:
-            if only:
+        for at, rule, only, general, fit in steps:
+            if only:  # the last case without its tuple, which would take longer than many a rule
                 part = rule(g, record[only])
-            elif more is None:
+            elif general is None:
                 part = g
             else:
-                picked, with_xp, fit = more
-                if rule is identity_rule:
-                    part = g
-                elif with_xp:
-                    part = rule(g, *picked(record), data.xp)
-                else:
-                    part = rule(g, *picked(record))
-                if part is None:
-                    continue
-                if fit is not None:
-                    shape, dtype = record[fit[0]], record[fit[1]]
-                    raw = part._data if lifts else part  # an Array's properties are Python frames
-                    if raw.dtype is not dtype:
-                        part = data.fit_contribution(part, shape, dtype, PLANS[record[0]].name)
-                    elif raw.shape != shape:
-                        if type(raw) is ndarray:
-                            if raw.shape[1:] != shape:
-                                part = sum_to(part, shape, data.xp)
-                            else:
-                                part = data.xp.sum(part, axis=0) if lifts else reduce(part, 0)
-                        else:
-                            part = data.fit_contribution(part, shape, dtype, PLANS[record[0]].name)
-                    elif type(raw) is Batched and lifts:  # an Array's dtype does not show it
-                        part = data.fit_contribution(part, shape, dtype, PLANS[record[0]].name)
+                pick, with_xp = general
+                part = rule(g, *pick(record), data.xp) if with_xp else rule(g, *pick(record))
+            if part is None:
+                continue
+            if fit is not None:
+                raw = part._data if lifts else part  # an Array's properties are Python frames
+                shape, dtype = record[fit[0]], record[fit[1]]
+                if raw.dtype is not dtype or raw.shape != shape:
+                    part = fit_to_input(data, part, shape, dtype, PLANS[record[0]].name)
             tid = record[at]
-            if part is g:
-                if tid not in cotangents:
-                    cotangents[tid] = part
+            held = get(tid)
+            if held is None:
+                cotangents[tid] = part
+                if (
+                    part is g
+                ):  # the cotangent of the result may be wanted, or go to another input, too
                     borrowed.add(tid)
-                    continue
-                held = cotangents[tid]
-            else:
-                held = setdefault(tid, part)
-                if held is part:
-                    continue
-            if type(held) is ndarray and held.base is None and tid not in borrowed:
+            elif type(held) is ndarray and held.base is None and tid not in borrowed:
                 held += part
             else:
                 pass_.add_contribution(tid, part)
+
+
+def fit_to_input(
+    data: RawData, part: Any, shape: tuple[int, ...], dtype: np.dtype[Any], op: str
+) -> Any:
+    """Return a contribution of another shape or dtype in those of its input.
+
+    The usual case is an input, such as a bias, that was broadcast along a new first axis.
+    """
+    raw = part._data if data.recorded else part
+    if type(raw) is not ndarray or raw.dtype is not dtype:
+        return data.fit_contribution(part, shape, dtype, op)
+    if raw.shape[1:] != shape:
+        return sum_to(part, shape, data.xp)
+    return data.xp.sum(part, axis=0) if data.recorded else np.add.reduce(part, 0)

@@ -3,36 +3,39 @@
 A rule on arrays of full size makes a temporary of full size for each of its operations: more than the
 processor's cache holds, in memory that the system often has yet to map.  Temporaries of blocks are
 small.  A block's result is added to the contributions so far, or written to the memory of the cotangent
-if nothing else refers to it.  A cotangent with one value everywhere, as below a sum, stays one value.
+if nothing else refers to that.  A cotangent with one value everywhere, as below a sum, has strides of 0
+and is handled as one value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from sys import getrefcount
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy import ndarray
 
 from .._array.paths import broadcast_axes
-from .._record.plan import PLANS, PRODUCTS, STEPS, Plan, Pull, Record, Rule, identity_rule
-from .backward import BackwardPass, backward
+from .._record.plan import PLANS, STEPS, Plan, Pull, Record, Rule, identity_rule, is_product
+from .._util.references import ALONE, references_to_item
+from .backward import BackwardPass, backward, fit_to_input
 
 if TYPE_CHECKING:
     from .._util.array_types import RawArray
 
 HostArray: TypeAlias = ndarray[Any, Any]
-BLOCK = 2**14  # elements that a rule is run on at a time: they stay in the processor's cache
-HUGE = 2**22  # bytes of a cotangent that is beyond that cache
-# Where a process gives freed memory back at once, as workers of Dask do, all arrays that malloc maps by
-# themselves (of 128 KiB or more) are slow to get, and those of blocks must not be among them.
+Order: TypeAlias = Literal["C", "F"]
+ORDERS: tuple[Order, ...] = ("C", "F")
+BLOCK = 2**14  # elements on which a rule runs at a time: few enough for the processor's cache
+HUGE = 2**22  # bytes of a cotangent that exceeds the cache
+# Where a process gives freed memory back at once, as workers of Dask do, malloc maps each array of
+# 128 KiB or more anew, slowly.  There LARGE takes the place of HUGE, and SMALL_BLOCK, 64 KiB, of BLOCK.
 SMALL_BLOCK = 2**13
 LARGE = 2**18
 
 
 def backward_by_blocks(pass_: BackwardPass, records: list[Record]) -> None:
-    """Go through the records as ``backward`` does, for real data in one storage, some of it large."""
+    """Pass cotangents back as ``backward`` does, large elementwise records block by block."""
     for record in reversed(records):
         if not by_blocks(pass_, record):
             backward(pass_, [record], False)
@@ -51,18 +54,21 @@ def by_blocks(pass_: BackwardPass, record: Record) -> bool:
         return False
     if out in pass_.wanted:
         return False
-    del g
+    del g  # else the count of references below would include this one
     box = [pass_.cotangents.pop(out)]
     *others, final = in_turn(plan.pulls, record, box[0])
     for pull in others:
         contribute(pass_, pull, record, box[0], owned=False)
-    owned = references_to_item(box) == ALONE and is_own(box[0])
+    owned = references_to_item(box, 0) == ALONE and box[0].base is None and box[0].flags.writeable
     contribute(pass_, final, record, box[0], owned=owned)
     return True
 
 
 def in_turn(pulls: Sequence[Pull], record: Record, g: HostArray) -> Sequence[Pull]:
-    """Return the pulls, those that return the cotangent last; in order if an input stands twice."""
+    """Return the pulls, those that pass the cotangent on unchanged last, so that others may write to it.
+
+    The order stays if an input stands twice, since it is the order of the sums.
+    """
     if len({record[pull.at] for pull in pulls}) < len(pulls):
         return pulls
     return sorted(
@@ -70,25 +76,9 @@ def in_turn(pulls: Sequence[Pull], record: Record, g: HostArray) -> Sequence[Pul
     )
 
 
-def references_to_item(box: list[Any]) -> int:
-    """Return sys.getrefcount of the item in a list.
-
-    The count includes this call's own references: compare with ALONE.
-    """
-    return getrefcount(box[0])
-
-
-ALONE = references_to_item([object()])  # the count of an item to which only a list refers
-
-
-def is_own(g: HostArray) -> bool:
-    """Return True if a cotangent to which nothing else refers may be written to."""
-    return g.base is None and bool(g.flags.writeable)
-
-
 # --- one contribution ---------------------------------------------------------------------------------
 def contribute(pass_: BackwardPass, pull: Pull, record: Record, g: HostArray, owned: bool) -> None:
-    """Add a rule's result to the cotangent of its input.  owned : whether g may be written to."""
+    """Add a rule's result to the cotangent of its input.  owned : True if g may be written to."""
     tid = record[pull.at]
     if pull.rule is identity_rule:
         part = fit_part(pass_, pull, record, g)
@@ -123,22 +113,13 @@ def is_fitted(pull: Pull, record: Record, g: HostArray) -> bool:
 
 def fit_part(pass_: BackwardPass, pull: Pull, record: Record, part: HostArray | None) -> Any:
     """Return a contribution in its input's shape and dtype, summed as ``backward`` does."""
-    if pull.fit is None or part is None:
+    if part is None or not is_fitted(pull, record, part):
         return part
-    shape, dtype = record[pull.fit[0]], record[pull.fit[1]]
-    if part.dtype is not dtype:
-        return pass_.data.fit_contribution(part, shape, dtype)
-    if part.shape == shape:
-        return part
-    return (
-        np.add.reduce(part, 0)
-        if part.shape[1:] == shape
-        else pass_.data.fit_contribution(part, shape, dtype)
-    )
+    return fit_to_input(pass_.data, part, *fit_of(pull, record, part), PLANS[record[0]].name)
 
 
 def contribution_of_constant(rule: Rule, g: HostArray, kept: Sequence[Any]) -> Any:
-    """Apply a rule to a cotangent with one value, without new memory; return None if it cannot be."""
+    """Apply a rule to a cotangent with one value, without new memory; return None where that fails."""
     one = g[(slice(1),) * g.ndim]
     if one.item() == 1 and is_product(rule) and is_like(kept[0], g):
         return kept[0]
@@ -155,42 +136,35 @@ def is_like(x: Any, g: HostArray) -> bool:
     return type(x) is ndarray and x.shape == g.shape and x.dtype is g.dtype
 
 
-def is_product(rule: Rule) -> bool:
-    """Return True if a rule is one product with its one kept value."""
-    code = getattr(rule, "__code__", None)
-    return code is not None and code.co_code in PRODUCTS
-
-
 # --- blocks -------------------------------------------------------------------------------------------
 class Cut(NamedTuple):
     """Arrays to be cut into blocks: by rows, or by elements if all lie in memory without gaps.
 
-    g : the cotangent.  kept : what its rule asks for.  shape : that of the input, to which rows are
-    summed.  held : the contributions to it so far, or None.  order : the order of all in memory, "C" or
-    "F".  flat : whether a row is one element.
+    g : the cotangent.  kept : the rule's other arguments.  shape : that of the input, to which blocks
+    are summed.  held : the contributions to the input so far, or None.  order : the order in memory of
+    all arrays.  flat : True if a row is one element.
     """
 
     g: Any
     kept: Sequence[Any]
     shape: tuple[int, ...]
     held: Any
-    order: Literal["C", "F"]
+    order: Order
     flat: bool
 
     @classmethod
     def cut_arrays(
         cls, g: HostArray, kept: Sequence[Any], held: RawArray | None, fit: tuple[Any, Any]
     ) -> Cut | None:
-        """Return the cut of these; None if the rule would get other arguments than whole arrays give."""
+        """Return the cut of these arrays; None if the rule might give something else on blocks."""
         shape, dtype = fit
-        if any(type(item) is tuple for item in kept) or dtype is not g.dtype:  # a rule may use it
+        if any(type(item) is tuple for item in kept) or dtype is not g.dtype:  # perhaps a shape
             return None
         if type(held) is not ndarray or held.shape != shape or held.dtype is not dtype:
             held = None
         items = [g, *filter(has_axes, kept), *([] if held is None else [held])]
         if shape == g.shape and all(x.shape == shape for x in items):
-            orders: tuple[Literal["C", "F"], ...] = ("C", "F")
-            for order in orders:
+            for order in ORDERS:
                 if all(lies(x, order) for x in items):
                     return cls(g, kept, shape, held, order, True)
         if len(shape) != g.ndim or len(g) != shape[0] or not all(map(is_in_order, items)):
@@ -198,9 +172,9 @@ class Cut(NamedTuple):
         return cls(g, kept, shape, held, "C", False)
 
     def add_to(self, pass_: BackwardPass, tid: int, rule: Rule, memory: HostArray | None) -> bool:
-        """Add what a rule gives to the cotangent of an input; return False if the rule cannot be cut.
+        """Add a rule's result to the cotangent of an input; return False if the rule cannot be cut.
 
-        memory : that of g, if it may be written to.
+        memory : g, if it may be written to.
         """
         given, held = pass_.cotangents.get(tid), self.held
         if held is not None and pass_.in_hand(tid) is held and held.flags.writeable:
@@ -230,10 +204,9 @@ class Cut(NamedTuple):
             here = slice(start, start + step)
             part = g[here]
             block = rule(part, *[x[here] if c else x for x, c in zip(kept, cut, strict=True)])
-            # The first block shows whether a rule is a plain line of operators.
-            if start == 0 and (type(block) is not ndarray or block.shape != part.shape):
-                return False
-            if start == 0 and block.dtype is not g.dtype:
+            # The first block shows whether the rule works by element, in the dtype of g.
+            alike = type(block) is ndarray and (block.shape, block.dtype) == (part.shape, g.dtype)
+            if start == 0 and not alike:
                 return False
             if summed:
                 block = np.add.reduce(block, summed, keepdims=True)
@@ -256,12 +229,12 @@ def has_axes(item: Any) -> bool:
     return type(item) is ndarray and item.ndim > 0
 
 
-def lies(x: HostArray, order: Literal["C", "F"]) -> bool:
+def lies(x: HostArray, order: Order) -> bool:
     """Return True if the elements of an array lie in memory in this order without gaps, or are one."""
     return bool(x.flags[order]) or not any(x.strides)
 
 
 def is_in_order(x: HostArray) -> bool:
-    """Return True if NumPy makes a result from x in C order: axes lie so, or are repeated."""
+    """Return True if strides descend, so that NumPy gives results computed from x in C order."""
     steps = [step for step, n in zip(x.strides, x.shape, strict=True) if step and n > 1]
     return steps == sorted(steps, reverse=True)

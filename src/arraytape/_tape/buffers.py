@@ -17,25 +17,24 @@ if TYPE_CHECKING:
     from .._util.array_types import RawArray
 
 LARGE = 2**18  # bytes of an array that is freed before its tape
-# Types of a record's items beside data: their memory is not counted.
+# Types of the items of records that are no data: their memory is not counted.
 SMALL = (int, float, complex, str, slice, type, type(None), type(Ellipsis), np.dtype, np.generic)
 
 
 def kept_bytes(records: Iterable[Any]) -> tuple[int, bool]:
-    """Return the bytes of the data in the records, and whether that is all they keep.
+    """Return the bytes of the data in the records, and whether records keep nothing else.
 
-    Each buffer counts once; a view counts as the whole buffer, which it keeps alive.  Values in the
-    closure of a ``custom_gradient``'s rule or a ``recompute_grad``'s function cannot be seen.
+    Each buffer counts once; a view counts as the whole buffer, which it keeps alive.  Values in closures
+    of a ``custom_gradient``'s rule or a ``recompute_grad``'s function are not found.
     """
     buffers = Buffers()
-    buffers.add_sizes(buffers.new_in(records))
-    return buffers.total, buffers.complete
+    return buffers.count(records), buffers.complete
 
 
 class Buffers:
-    """The buffers that records keep alive, each counted once, by id while they are kept.
+    """The buffers that records keep alive, each counted once.
 
-    complete : whether the size of all of them is known.
+    sizes : bytes by id, while the records live.  complete : whether the size of all buffers is known.
     """
 
     def __init__(self) -> None:
@@ -46,6 +45,12 @@ class Buffers:
         self.sizes |= found
         self.total += sum(found.values())
 
+    def count(self, records: Iterable[Any]) -> int:
+        """Count the buffers in records; return the bytes of those that were not counted yet."""
+        found = self.new_in(records)
+        self.add_sizes(found)
+        return sum(found.values())
+
     def new_in(self, records: Iterable[Any]) -> dict[int, int]:
         """Return the bytes of buffers in records that are not counted yet, by the id of the buffer."""
         found: dict[int, int] = {}
@@ -55,7 +60,7 @@ class Buffers:
             item = waiting.pop()
             if isinstance(item, SMALL) or id(item) in lists:
                 continue
-            if isinstance(item, list):  # it may hold itself
+            if isinstance(item, list):  # a list may contain itself
                 lists.add(id(item))
             if hasattr(item, "kept_arrays"):  # a call of a user's function
                 self.complete = False

@@ -1,4 +1,4 @@
-"""The end of a recorded pass that is constant to all outer recorders: it runs on raw data."""
+"""The first steps of a recorded pass, as long as they are constant to all outer recorders."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .data import RawData
 def records_left(
     pass_: BackwardPass, records: list[Record], seeds: Sequence[Array]
 ) -> list[Record]:
-    """Run the last records of a pass on raw data; return those that it has to go through on Arrays.
+    """Pass back through the last records on raw data; return those left to pass back on Arrays.
 
-    As long as neither cotangents nor kept data are followed by an outer recorder, nothing would be
-    recorded: the end of a loss that is a mean of a sum, for example.
+    As long as no outer recorder follows cotangents or kept data, nothing would be recorded: for example
+    at the end of a loss that is a mean of a sum.
     """
     if not all(map(is_constant, seeds)):
         return records

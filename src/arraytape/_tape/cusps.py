@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .._record.op import Cusped
-from .._record.plan import PLANS, Plan, Record, inputs_of, plan_of, results_of
+from .._record.plan import PLANS, Plan, Record, Structural, inputs_of, plan_of, results_of
 from .packing import unpack_record
 
 
-def has_cusp(plan: Plan, record: Record) -> bool:
-    """Return True if the slope of a record's op may be finite where its curvature is not."""
-    return answered(plan.op.cusped, plan, record)
+def has_cusp(plan: Plan | Structural, record: Record) -> bool:
+    """Return True if the slope of a record may be finite where its curvature is not."""
+    if isinstance(plan, Plan):
+        return answered(plan.op.cusped, plan, record)
+    return bool(getattr(record[-1], "cusped", False))
 
 
 def selects(plan: Plan, record: Record) -> bool:
@@ -20,7 +22,7 @@ def selects(plan: Plan, record: Record) -> bool:
 
 
 def answered(flag: Cusped, plan: Plan, record: Record) -> bool:
-    """Return an op's flag; a function is called with one that gives the record's kept data by name."""
+    """Return an op's flag for a record: see ``Op.cusped`` for flags that are functions."""
     if not callable(flag):
         return flag
     return flag(
@@ -33,9 +35,9 @@ def answered(flag: Cusped, plan: Plan, record: Record) -> bool:
 def hides_a_cusp(records: Iterable[Record]) -> bool:
     """Return True if a selection follows an op with a cusp.
 
-    A finite gradient through the two says nothing about the next order, so the guard must be on.
+    A finite gradient does not show that the next order is finite, so a recorded pass must be guarded.
     """
-    for record in records:
+    for record in records:  # a quick test, which is enough for most tapes
         if PLANS[record[0]].cusped:
             break
     else:
@@ -43,14 +45,12 @@ def hides_a_cusp(records: Iterable[Record]) -> bool:
     cusped: set[int] = set()
     for record in records:
         plan = plan_of(record)
+        found, follows = has_cusp(plan, record), not cusped.isdisjoint(inputs_of(record))
         if isinstance(plan, Plan):
-            if has_cusp(plan, record):
-                cusped.update(results_of(record))
-            if cusped.isdisjoint(inputs_of(record)):
-                continue
-            if selects(plan, record):
+            if follows and selects(plan, record):
                 return True
-            cusped.update(results_of(record))
-        elif not cusped.isdisjoint(inputs_of(record)) or getattr(record[-1], "cusped", False):
+            if found or follows:
+                cusped.update(results_of(record))
+        elif found or follows:
             return True
     return False

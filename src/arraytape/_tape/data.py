@@ -7,6 +7,7 @@ that is all it takes for higher order.
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ SMALL = 4096  # elements
 
 
 class RawData:
-    """Operations of a pass on raw data, in the ``storage`` (``kind``, ``xp``) of the record at hand."""
+    """Operations of a pass on raw data; ``storage`` is that of the record at hand."""
 
     recorded = False  # whether outer recorders see what is computed
 
@@ -40,11 +41,11 @@ class RawData:
 
     # --- where data lies ------------------------------------------------------------------------
     def on_device_of(self, held: RawArray) -> AbstractContextManager[Any]:
-        """Return a context in which operators on raw data compute on the cotangent's device."""
+        """Return a context in which operators on raw data run on the cotangent's device."""
         return storage_of(held).at(held)
 
     def move_to(self, data: RawArray) -> None:
-        """Compute in the storage of this data from here on: a tape may hold several storages' values."""
+        """Compute in the storage of ``data`` from here on; a tape may hold values of several."""
         if type(data) is self.storage.kind:
             return
         storage = storage_of(data)
@@ -56,7 +57,7 @@ class RawData:
         """Return True if data owns its memory, so that a sum may be formed in it."""
         return held.base is None if type(held) is np.ndarray else storage_of(held).owns(held)
 
-    sums_in = owns_memory  # whether a sum is to be formed in data
+    sums_in = owns_memory  # whether ``data += contribution`` is allowed, and pays
 
     def copy_data(self, data: RawArray) -> Any:
         self.move_to(data)
@@ -69,11 +70,11 @@ class RawData:
         return storage_of(data).put(data, key, value)
 
     def adds_at(self, key: Index, g: RawArray) -> bool:
-        """Return True if ``add_at_key`` costs no more than the part that a key names."""
+        """Return True if ``add_at_key`` takes time for the part that a key names alone."""
         return True
 
     def add_at_key(self, data: RawArray, key: Index, g: RawArray) -> Any:
-        """Return data after ``data[key] += g``, where elements named twice add up; may be in place."""
+        """Return data after ``data[key] += g``, perhaps in place; elements named twice add up."""
         return storage_of(data).add_at(data, key, g)
 
     def shares(self, part: RawArray, whole: RawArray) -> bool:
@@ -88,8 +89,8 @@ class RawData:
 
     # --- to and from Arrays and raw data ----------------------------------------------------------
     def array_of(self, g: RawArray) -> Array:
-        """Return a cotangent, which may be one of NumPy's scalars, as an Array for a user's rule."""
-        data = g if type(g) in STORAGES else storage_of(g).asarray(g, None, None, None)
+        """Return a cotangent as an Array for a user's rule."""
+        data = g if type(g) in STORAGES else storage_of(g).asarray(g, None, None, None)  # a scalar
         return wrap(data, 0, KEPT)
 
     def of_array(self, x: Array) -> Any:
@@ -104,21 +105,11 @@ class RawData:
         return data
 
     def lift(self, plan: Any, record: Record) -> Record:
-        """Return the record in the form that rules take."""
+        """Return the record with kept data in the form that rules take."""
         return record
 
-    # --- hidden axes ------------------------------------------------------------------------------
-    def sum_surplus_axes(self, contribution: Any, shape: tuple[int, ...]) -> Any:
-        """Sum a contribution over the hidden axes that its input lacked when it was recorded.
-
-        Hidden axes that are open where the pass was asked for stay.
-        """
-        if type(contribution) is Batched and (gone := raw.surplus(contribution, shape)):
-            return raw.summed(contribution, gone)
-        return contribution
-
     def widen_buffer(self, buffer: RawArray, g: RawArray) -> Any:
-        """Return a buffer with the hidden axes of the cotangent that is to be added to it."""
+        """Return the buffer, repeated along hidden axes that the cotangent g to be added to it has."""
         return raw.like(buffer, g)
 
     # --- rules --------------------------------------------------------------------------------------
@@ -126,7 +117,7 @@ class RawData:
         self, part: RawArray, shape: tuple[int, ...], dtype: np.dtype[Any], op: str = "an op"
     ) -> Any:
         """Return a contribution in the shape and dtype of its input."""
-        part = self.sum_surplus_axes(part, shape)
+        part = sum_over_surplus(part, shape)
         xp = self.xp
         if part.shape != shape:
             given = part.shape
@@ -155,7 +146,7 @@ class RawData:
         return found
 
     def apply(self, plan: Plan, pull: Pull, g: ResultCotangents, record: Record) -> Any:
-        """Return a rule's contribution in its input's shape and dtype; a list if it is joint."""
+        """Call a rule; return its contribution, fitted to its input; of a joint rule, a list."""
         if plan.op.checked:
             with raw.active(raw.REPLAY):  # the rule may call ops on values of vmaps that have ended
                 part = self.of_users_rule(self.call_rule(plan, pull, g, record), plan.op.name)
@@ -169,7 +160,7 @@ class RawData:
         return self.fit_contribution(part, record[shape], record[dtype], plan.op.name)
 
     def of_users_rule(self, part: Any, op: str) -> Any:
-        """Return a user's rule's result as this pass computes on it; raise TypeError for others."""
+        """Return what a user's rule gave in the form on which this pass computes."""
         if isinstance(part, list | tuple):
             return [self.of_users_rule(one, op) for one in part]
         if isinstance(part, Array):
@@ -181,7 +172,10 @@ class RawData:
             f"[at {user_line()}]; compute it by the functions of the namespace that the rule is given"
         )
 
-    def fitted_all(self, plan: Plan, parts: Any, record: Record) -> list[Any]:
+    def fitted_all(
+        self, plan: Plan, parts: Sequence[Any] | RawArray | None, record: Record
+    ) -> list[Any]:
+        """Return the contributions of a joint rule in the shapes and dtypes of their inputs."""
         given: list[Any] = list(parts) if isinstance(parts, list | tuple) else [parts]
         inputs = inputs_of(record)
         if len(given) != len(inputs):
@@ -198,7 +192,7 @@ class RawData:
 
 
 def of_followed(part: RawArray | Later | None, i: int, plan: Plan) -> Any:
-    """Return a joint rule's contribution to input number i; None if that input is not followed."""
+    """Compute a ``Later`` contribution to input number i; return None if that input is not followed."""
     if type(part) is not Later:
         return part
     return part.form() if plan.followed[i] else None
@@ -223,8 +217,8 @@ class ArrayData(RawData):
         return type(held) is Array and held._tid >= 0 and held.ndim > 0
 
     def sums_in(self, held: Any) -> bool:
-        data = held._data  # a write takes longer than a small new Array
-        if type(data) is np.ndarray and data.size <= SMALL:
+        data = held._data
+        if type(data) is np.ndarray and data.size <= SMALL:  # a write takes longer than a new Array
             return False
         return self.owns_memory(held) and held.size > SMALL
 
@@ -239,7 +233,7 @@ class ArrayData(RawData):
         return data
 
     def adds_at(self, key: Index, g: RawArray) -> bool:
-        empty = type(key) is tuple and not key  # see add_at_key: of a 0-d Array, () names itself
+        empty = type(key) is tuple and not key  # x[()] of a 0-d Array is no view for ``add_at_key``
         return makes_a_view(key) and not empty
 
     def add_at_key(self, data: RawArray, key: Index, g: RawArray) -> Any:
@@ -270,7 +264,7 @@ class ArrayData(RawData):
             return record
         items = list(record)
         for place in plan.saved:
-            # As a raw operand a mask would be foreign data, of which the outer record keeps a copy.
+            # A raw mask would be foreign data to an outer op, whose record would keep a copy of it.
             if getattr(items[place], "dtype", None) == BOOL:
                 items[place] = wrap(items[place], 0, KEPT)
         for place, source, output in plan.lifts:
@@ -282,9 +276,6 @@ class ArrayData(RawData):
                 array._tid = tid[output] if type(tid) is tuple else tid
                 array._state = KEPT
         return items
-
-    def sum_surplus_axes(self, contribution: Any, shape: tuple[int, ...]) -> Any:
-        return sum_over_surplus(contribution, shape)
 
     def widen_buffer(self, buffer: Any, g: Any) -> Any:
         data = g._data

@@ -17,6 +17,7 @@ from .._storage.storage import HERE, Storage, is_complex, storage_of
 from .._util import nest
 from .._util.blocks import quietly
 from .._util.errors import short_repr, user_line
+from .._util.nest import Nesting
 from .arguments import (
     Holes,
     UnconnectedGradients,
@@ -50,9 +51,9 @@ ZERO = UnconnectedGradients.ZERO  # the look-up in the class takes as long as a 
 
 def compute_gradient(
     recording: Recording,
-    target: Any,
-    sources: Any,
-    output_gradients: Any,
+    target: Nesting,
+    sources: Nesting,
+    output_gradients: Nesting,
     unconnected_gradients: UnconnectedGradients | str,
     nan: str,
 ) -> Any:
@@ -80,13 +81,13 @@ def compute_gradient(
 class Differentiation:
     """A request for derivatives: targets and sources by the ids of their values.
 
-    starts : the ids of the targets.  places : the ids of the sources, each with the path from there to
-    the source.  lacks : the dependencies that the gradients miss, where values left the tape.
+    starts : the ids of the targets.  places : for each source, an id and the path to the part of its
+    gradient that is the source's.  lacks : dependencies through values that left the tape, or None.
     """
 
     def __init__(self, recording: Recording, targets: list[Array], asked: list[Array]) -> None:
         self.recording, self.targets, self.asked = recording, targets, asked
-        if AWAITED:  # ops without records need no longer be noted for this tape
+        if AWAITED:  # ops without records need leave no Cut for this tape any more
             AWAITED.pop(id(recording), None)
             UNSTARTED.pop(id(recording), None)
         unwatched: dict[int, int] = {}  # new ids of sources that are not followed
@@ -112,7 +113,7 @@ class Differentiation:
             self.lacks = Lacks(recording.records, recording.journal, tids, self.starts)
 
     def locate_source(self, x: Array, unwatched: dict[int, int]) -> Place:
-        """Return the id of a source that is not watched, and the path from there to the source."""
+        """Return the place of a source that is not watched: its value's id, or a new one."""
         tid = self.recording.tid_of(x)
         if not tid:
             tid = unwatched[id(x)] = unwatched.get(id(x)) or new_tid()
@@ -124,8 +125,8 @@ class Differentiation:
     ) -> list[Any]:
         """Return the gradient of each source; None where there is none.
 
-        picks : whether the seeds are 0 but for some elements of the targets.  guard : whether a NaN
-        starts the guarded rerun.  last : whether a one-shot tape is asked for nothing after this.
+        picks : True if the seeds are 0 but for some elements of the targets.  guard : True if a NaN
+        starts the guarded rerun.  last : True if a one-shot tape is asked for nothing after this.
         """
         first = seeds[0]._data
         storage, recorded = storage_of(first), watched()
@@ -155,13 +156,10 @@ class Differentiation:
         return found
 
     def run_guarded(self, data: RawData, seeds: Sequence[Array], picks: bool) -> list[Any]:
-        """Return gradients to which elements that no selection took contribute 0."""
+        """Return the gradients of a guarded pass."""
         pass_ = GuardedPass(data, self.recording.known)
         pass_.picks = picks
-        found = self.gradients_through(pass_, seeds)
-        if pass_.undefined:
-            warn_of_undefined(pass_.undefined, found)
-        return found
+        return self.gradients_through(pass_, seeds)
 
     def run_checked(
         self, data: RawData, seeds: Sequence[Array], picks: bool, guard: bool
@@ -188,7 +186,7 @@ class Differentiation:
         return self.collect_gradients(pass_)
 
     def seed(self, pass_: BackwardPass, seeds: Sequence[Array]) -> None:
-        """Add the seeds to a pass, and tell it which cotangents are wanted."""
+        """Give a pass its seeds and the ids of the cotangents that are wanted."""
         tids, known = {tid for tid, _ in self.places}, self.recording.known
         pass_.wanted = tids - self.recording.leaves
         pass_.frugal = self.recording.frugal and not pass_.data.recorded
@@ -197,9 +195,9 @@ class Differentiation:
                 pass_.seed_target(start, pass_.data.of_array(seed))
 
     def may_release(self, seeds: Sequence[Array]) -> bool:
-        """Return True if records may be freed on the way, and keep enough bytes for it.
+        """Return True if records may be freed during the pass, and keep enough bytes for that.
 
-        Not if a target is watched: a message may need the records, as source and target may be swapped.
+        Not if a target is watched: source and target may be swapped, and the message needs the records.
         """
         recording = self.recording
         if recording.persistent or not keeps_much(recording) or not may_release_records(recording):
@@ -210,25 +208,22 @@ class Differentiation:
         """Return the gradients of a pass that takes the records off the tape."""
         pass_ = BackwardPass(data, self.recording.known)
         self.seed(pass_, seeds)
-        pass_ = ReleasingPass(pass_, self.recording, [tid for tid, _ in self.places]).run_releasing(
-            guard
-        )
-        found = self.collect_gradients(pass_)
-        if isinstance(pass_, GuardedPass) and pass_.undefined:
-            warn_of_undefined(pass_.undefined, found)
-        return found
+        releasing = ReleasingPass(pass_, self.recording, [tid for tid, _ in self.places])
+        return self.collect_gradients(releasing.run_releasing(guard))
 
     def collect_gradients(self, pass_: BackwardPass) -> list[Any]:
         found: list[Any] = []
         for tid, path in self.places:
             g = pass_.cotangents.get(tid)
             if type(g) is np.ndarray and g.base is None and not path and tid not in pass_.borrowed:
-                pass_.borrowed.add(tid)  # as ``gradient_at``, without a call
+                pass_.borrowed.add(tid)  # as in ``gradient_at``, without a call
                 found.append(wrap(g))
             elif type(g) is np.float64 and not path:
                 found.append(wrap(np.asarray(g)))
             else:
                 found.append(self.gradient_at(pass_, tid, path))
+        if isinstance(pass_, GuardedPass) and pass_.undefined:
+            warn_of_undefined(pass_.undefined, found)
         return found
 
     def gradient_at(self, pass_: BackwardPass, tid: int, path: Path) -> Any:
@@ -249,7 +244,7 @@ class Differentiation:
         zero: bool,
         shapes: Sequence[tuple[int, ...] | None] | None = None,
     ) -> list[Any]:
-        """Return the caller's answers, zeros in place of None if asked for; warn of causes."""
+        """Return the gradients, with zeros in place of None if asked for; warn of causes of None."""
         if self.lacks is not None:
             self.report_lacks(self.lacks, found)
         if AWAITED:
@@ -269,13 +264,13 @@ class Differentiation:
         ]
 
     def note_for_others(self, found: Sequence[Any]) -> None:
-        """Note a Cut at gradients of which tapes that are yet to be asked have no record."""
+        """Leave a Cut at gradients that were not recorded, for tapes that are yet to be asked."""
         results = [g for g in found if isinstance(g, Array) and not g._tid]
         if results:
             note_cut("gradient", results, [*self.starts, *[tid for tid, _ in self.places]], ())
 
     def report_lacks(self, lacks: Lacks, found: Sequence[Any]) -> None:
-        """Warn or raise, as the tape's ``exits`` says, where a value left that gradients may lack."""
+        """Warn or raise, as the tape's ``exits`` says, if gradients may lack a part after an exit."""
         recording, mode = self.recording, mode_of(self.recording.exits)
         absent = {tid for (tid, _), g in zip(self.places, found, strict=True) if g is None}
         unseen = any(start not in recording.known for start in self.starts)
@@ -284,7 +279,7 @@ class Differentiation:
         lacks.tell(absent, "gradient", mode, never_zeros=never, unseen=unseen, doubts=doubts)
 
     def warn_of_unfollowed_sources(self, found: Sequence[Any]) -> None:
-        """Warn of sources that have no gradient by mistake; exits are reported by ``report_lacks``."""
+        """Warn of sources that have no gradient by mistake, other than those with exits."""
         left = self.lacks.sources_that_left() if self.lacks else ()
         rows = zip(self.asked, found, self.places, strict=True)
         lost = [(x, tid) for x, g, (tid, _) in rows if g is None and tid not in left]
@@ -293,7 +288,7 @@ class Differentiation:
 
 
 def needs_care(seeds: Sequence[Array]) -> bool:
-    """Return True if a pass has to expect complex data, or several storages or devices."""
+    """Return True if seeds are complex, or lie in several storages or on several devices."""
     if len(seeds) == 1:
         return is_complex(seeds[0])
     if any(is_complex(seed) for seed in seeds):
@@ -304,7 +299,7 @@ def needs_care(seeds: Sequence[Array]) -> bool:
 
 def gradient_has_nan(g: Array) -> bool:
     """Return True if a gradient holds a NaN: the only NaN check of a backward pass."""
-    data = g._data  # a gradient is a root: its data is up to date
+    data = g._data  # a gradient is no view, so its data is up to date
     if type(data) is np.ndarray:
         flat = data.ravel()  # see NumPyStorage.has_nan; here without a call
         square = flat.dot(flat)

@@ -1,8 +1,8 @@
 """The forward pass: tangents along given directions, computed while the program runs.
 
-The pass is a recorder like the tape and takes the same records.  An op's one statement says what it does
-to tangents: an elementwise rule is the map itself, a linear op is its own derivative, and the derivative
-of any other op is the transpose of its VJP, which a tape computes from the rule.
+The pass is a recorder like the tape and takes the same records.  The rule of an elementwise op is the
+map of its tangent.  A linear op is applied to the tangent itself.  For any other op the tangent is the
+transpose of its VJP, which a tape computes from the rule.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ PullBack = Callable[[], Iterable[tuple[int, Any]]]
 class ForwardPass(BaseRecorder):
     """The recorder of forward mode: tangents by value id.
 
-    missing : by value id, the error for the op without a rule that the value went through.  undefined :
-    the factorisations whose tangents are NaN.  journal, after : from the first exit on, the entries of
-    constants, and the records without what they keep.
+    missing : by value id, the error for an op without a rule from which the value was computed.
+    undefined : the factorisations whose tangents are NaN.  journal, after : from the first exit on, the
+    entries of constants, and the records without their kept values.
     """
 
     def __init__(self) -> None:
@@ -75,14 +75,14 @@ class ForwardPass(BaseRecorder):
         root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
         tid = root._ensure_id()
         held = self.tangents.get(tid)
-        # A view is followed through its root; memory that primals share gets the sum of their tangents.
+        # A view is followed through its root.  Where primals share memory, their tangents are added.
         whole = filled_like("zeros", root) if held is None else xp.asarray(held, copy=True)
         at = ArrayData(storage_of(peek(t)))
         self.tangents[tid] = add_through(whole, path, t, at)
         self.known.add(tid)
 
-    def record(self, record: tuple[Any, ...]) -> None:
-        """Take one record: compute the tangents of its results from those of its inputs."""
+    def record(self, record: Record) -> None:
+        """Compute the tangents of a record's results from those of its inputs."""
         plan = PLANS[record[0]]
         if self.journal is not None:
             self.journal.note(record, len(self.after), depth=2)
@@ -98,7 +98,7 @@ class ForwardPass(BaseRecorder):
     def push_record(self, plan: Plan | Structural, record: Record) -> None:
         """Compute the tangents of a record's results; only recorders around this one see the ops.
 
-        The stack is set and never reset: this is called in a context of its own.
+        The stack is set and never reset, since ``quietly`` calls this method in a context of its own.
         """
         around = recorders()
         if self in around:
@@ -107,11 +107,13 @@ class ForwardPass(BaseRecorder):
         found = plan.push_tangents(self, record)
         for tid, tangent in zip(results_of(record), found, strict=True):
             if tangent is not None:
-                current(tangent)  # a view is read while the recorders around may see it
+                current(
+                    tangent
+                )  # reads a view now, while only the recorders around are on the stack
                 self.tangents[tid] = tangent
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """Begin a journal of the entries of constants when a value leaves."""
+        """Note an exit; from the first one on, keep a journal of where constants enter."""
         if plan is LEFT:
             if self.journal is None:
                 self.journal = Journal(self.known, self.frames)
@@ -123,7 +125,7 @@ class ForwardPass(BaseRecorder):
     def report_exits(
         self, y: Array, found: Array | None, mode: str, doubts: list[Doubt] | None
     ) -> None:
-        """Warn or raise for a derivative that misses what left, or that is NaN."""
+        """Warn or raise for a derivative that may lack a part because of an exit, or that is NaN."""
         if self.undefined:
             warn_of_undefined(self.undefined, (found,))
         tid = y._current_id()
@@ -138,7 +140,7 @@ class ForwardPass(BaseRecorder):
     def tangents_of_op(self, plan: Plan, record: Record) -> list[Array | None]:
         op = plan.op
         if not any(tid in self.tangents for tid in inputs_of(record)):
-            return [None] * len(op.outputs)  # of integers that another op gave beside its results
+            return [None] * len(op.outputs)  # of integers, such as indices that another op returned
         data = ArrayData(storage_of(self.some_tangent(record)._data))
         if op.kind == "linear":
             return [self.tangent_of_linear_op(plan, record)]
@@ -150,11 +152,13 @@ class ForwardPass(BaseRecorder):
         return self.tangents_by_transpose(plan, record, lifted, data)
 
     def tangent_of_elements(
-        self, plan: Plan, record: tuple[Any, ...], lifted: Record, data: ArrayData
+        self, plan: Plan, record: Record, lifted: Record, data: ArrayData
     ) -> Array | None:
         """Return the tangent of an elementwise op: the sum of its rules on the inputs' tangents."""
         total: Any = None
-        new = True  # whether nothing else refers to it: a user's own rule may give what it keeps
+        new = (
+            True  # False if something else may refer to it: a user's rule may return what it keeps
+        )
         for at, rule, _, asks, _ in plan.pulls:
             if record[at] not in self.tangents:
                 continue
@@ -164,8 +168,8 @@ class ForwardPass(BaseRecorder):
             total = part if total is None else total + part
         return None if total is None else self.lay_out_tangent(plan, record, total, new)
 
-    def tangent_by_itself(self, plan: Plan, record: tuple[Any, ...]) -> Array:
-        """Return the tangent of an op that is linear in each followed input: the op, once for each."""
+    def tangent_by_itself(self, plan: Plan, record: Record) -> Array:
+        """Return the tangent of an op that is linear in each followed input, from one run for each."""
         op = plan.op
         assert op.public is not None
         parameters = plan.kept_parameters(record)
@@ -182,15 +186,13 @@ class ForwardPass(BaseRecorder):
         found: Array = total
         return found
 
-    def some_tangent(self, record: tuple[Any, ...]) -> Array:
+    def some_tangent(self, record: Record) -> Array:
         return next(self.tangents[tid] for tid in inputs_of(record) if tid in self.tangents)
 
-    def lay_out_tangent(
-        self, plan: Plan, record: tuple[Any, ...], tangent: Array, new: bool
-    ) -> Array:
-        """Return a tangent in its result's shape and dtype; never another handle on an input's tangent.
+    def lay_out_tangent(self, plan: Plan, record: Record, tangent: Array, new: bool) -> Array:
+        """Return a tangent in its result's shape and dtype, in memory that no other tangent has.
 
-        new : whether the tangent is the only handle on its data, if it is no view.
+        new : True if no other handle has the data of the tangent, unless it is a view.
         """
         xp: Any = namespace()
         shape, dtype = plan.result_layout(record, "y")
@@ -203,7 +205,7 @@ class ForwardPass(BaseRecorder):
         found: Array = tangent
         return found
 
-    def tangent_of_linear_op(self, plan: Plan, record: tuple[Any, ...]) -> Array:
+    def tangent_of_linear_op(self, plan: Plan, record: Record) -> Array:
         op, xp = plan.op, namespace()
         assert op.public is not None
         parameters = plan.kept_parameters(record)
@@ -224,12 +226,14 @@ class ForwardPass(BaseRecorder):
         return found
 
     def tangents_by_transpose(
-        self, plan: Plan, record: tuple[Any, ...], lifted: Record, data: ArrayData
+        self, plan: Plan, record: Record, lifted: Record, data: ArrayData
     ) -> list[Array | None]:
         """Return tangents as the transpose of the VJP, which is linear in the cotangent."""
         op, xp = plan.op, data.xp
         device = self.some_tangent(record).device
-        if plan.keeps_value("unread"):  # cotangents of 0 do not say what will be read
+        if plan.keeps_value(
+            "unread"
+        ):  # the cotangents of 0 below do not tell which results are read
             lifted = plan.with_kept(lifted, {"unread": ()})
         g = []
         for y in op.outputs:
@@ -267,7 +271,7 @@ class ForwardPass(BaseRecorder):
         ))  # fmt: skip
         return [next(found) if differentiable(part) else None for part in g]
 
-    # --- what records that are not an op's ask for -------------------------------------------------
+    # --- for records of views, writes and calls of functions -----------------------------------------
     def tangent(self, tid: int) -> Array | None:
         """Return the tangent of a value; None if it does not depend on the primals."""
         return self.tangents.get(tid)
@@ -292,7 +296,7 @@ class ForwardPass(BaseRecorder):
     def rerun(
         self, outs: Sequence[int], records: Sequence[Record], names: Sequence[int]
     ) -> list[Array | None]:
-        """Return tangents of results through the records of a second run, which calls them ``names``."""
+        """Return tangents of results from the records of a second run, which has them as ``names``."""
         with active(REPLAY):  # vmaps of the function have ended
             for record in records:
                 self.record(record)
@@ -305,8 +309,8 @@ class ForwardPass(BaseRecorder):
     def tangent_of_target(self, y: Array) -> Array | None:
         """Return the tangent of a target; None if it does not depend on the primals.
 
-        The answer is another handle on the tangent's value, not a copy: recorders around would have
-        to see a copy, and know the value even if they have stopped.
+        The answer is another handle on the tangent's value, not a copy, which is an op: recorders
+        around that have stopped would not see it, and lose the value.
         """
         tid, _ = current(y)
         if tid in self.missing:
@@ -316,15 +320,17 @@ class ForwardPass(BaseRecorder):
             return private_handle(tangent)
         root, path = location(y)
         whole = self.tangents.get(root._tid) if path else None
-        if whole is not None:  # a view that was not read while this pass recorded
-            # In its root's layout every step of the path makes a view, which is no op.
+        if whole is not None:  # y is a view that was not read while this pass recorded
+            # In the layout of the root each step of the path makes a view, which is no op.
             found: Array = walk_path(lay_out_like(private_handle(whole), root), path, namespace())
-            return found if whole._tid else private_handle(found)  # the caller's own, to write to
+            return (
+                found if whole._tid else private_handle(found)
+            )  # so that the caller may write to it
         return None
 
 
 def without_kept(plan: Plan | Structural, record: Record) -> Record:
-    """Return a record without what it keeps: the ids of inputs and results.  Exits stay whole."""
+    """Return the plan and the ids of a record without its kept values; a record of an exit as it is."""
     if plan is LEFT:
         return record
     end = plan.inputs.stop if isinstance(plan.inputs, slice) else plan.inputs + 1

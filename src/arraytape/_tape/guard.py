@@ -1,9 +1,9 @@
 """The guarded rerun: elements that a selection did not take contribute exactly zero.
 
-``where(x > 0, sqrt(x), 0)`` at 0 multiplies a cotangent that the selection left out, 0, by an infinite
-slope: NaN.  The plain backward pass pays nothing for this.  If a requested gradient holds a NaN, the
-pass runs again beside a pass of masks (``activity``) and sets contributions to 0 where nothing is
-active.  A 0 x inf that is zero by value and not by selection stays NaN: ``sqrt(x) ** 2`` at 0.
+``where(x > 0, sqrt(x), 0)`` at 0 multiplies a cotangent that the selection set to 0 by an infinite
+slope: NaN.  The plain backward pass does not look for such products.  If a requested gradient holds a
+NaN, the pass runs again beside a pass of masks (``activity``) and sets contributions to 0 where nothing
+is active.  A 0 that is no selection's stays a factor: ``sqrt(x) ** 2`` at 0 is NaN.
 
 One of four strategies says how activity passes an op, and what is set to 0:
 
@@ -17,7 +17,7 @@ by probing   any other op: its rule, run on generic values, shows what reaches a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Container, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @cache
 def tell_once() -> None:
-    """Log, once in a process, that a gradient held a NaN and is computed again, guarded."""
+    """Write to the log, once in a process, that a gradient held a NaN and is computed again."""
     import logging  # seldom needed, and slow to import
 
     logging.getLogger("arraytape").info(
@@ -47,9 +47,9 @@ def tell_once() -> None:
 
 
 class Contribution(NamedTuple):
-    """A rule's contribution to an input, and which elements of it are active.
+    """A rule's contribution to an input, and the mask of its active elements.
 
-    borrowed : whether something else may refer to the part.
+    borrowed : whether something else may refer to the memory of the part.
     """
 
     tid: int
@@ -59,12 +59,12 @@ class Contribution(NamedTuple):
 
 
 class GuardedPass(BackwardPass):
-    """A backward pass with a pass of masks beside it.
+    """A backward pass together with a pass of masks, ``activity``.
 
-    undefined : the factorisations whose rules gave NaN of numbers: see ``note_undefined``.
+    undefined : the factorisations whose rules gave NaN from finite numbers: see ``note_undefined``.
     """
 
-    def __init__(self, data: RawData, followed: Collection[int]) -> None:
+    def __init__(self, data: RawData, followed: Container[int]) -> None:
         super().__init__(data, followed)
         self.undefined: list[str] = []
         self.activity = ActivityPass(ActivityData(data.storage), followed)
@@ -89,7 +89,7 @@ class GuardedPass(BackwardPass):
             )
 
     def pull_structural(self, plan: Structural, record: Record) -> None:
-        if not plan.unfolds:  # records that it unfolds into carry activity themselves
+        if not plan.unfolds:  # the records that it stands for pass activity back themselves
             self.count_parts(record)
             plan.pull_cotangents(self.activity, record)
         super().pull_structural(plan, record)
@@ -138,11 +138,11 @@ class GuardedPass(BackwardPass):
             return self.all_active(plan, g, record, lifted)
         if op.diagonal:
             return self.in_place_of(plan, g, active, record, lifted)
-        if op.checked:  # a user's rule is run on nothing but cotangents
+        if op.checked:  # a user's rule is never run on masks or generic values
             return self.all_active(plan, g, record, lifted)
         return self.by_probing(plan, g, active, record, lifted)
 
-    # --- the four strategies: ``lifted`` is the record as the pass's own rules see it ---------------
+    # --- the four strategies: ``lifted`` is the record in the form that rules take --------------------
     def by_rule_of_op(
         self, plan: Plan, g: ResultCotangents, active: Masks, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
@@ -167,7 +167,7 @@ class GuardedPass(BackwardPass):
     ) -> Iterator[Contribution]:
         """Keep activity where it is; sum it over broadcast axes as the contribution is."""
         for pull in plan.pulls:
-            # Mask before the sum, in which inactive elements would meet active ones.
+            # Mask before the sum over broadcast axes, which adds inactive elements to active ones.
             part, counts = self.only(active, self.data.call_rule(plan, pull, g, lifted)), active
             if pull.fit is not None:
                 shape, dtype = (record[place] for place in pull.fit)
@@ -178,36 +178,38 @@ class GuardedPass(BackwardPass):
     def by_probing(
         self, plan: Plan, g: ResultCotangents, active: Masks, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
-        """Probe the rules; replace kept NaN and infinities that reach nothing active.
+        """Run each rule on kept and on generic values, and choose between the results by element.
 
-        So an inactive row of a matrix product does not spoil the sums over the active ones.
+        A spoilt value is a kept NaN or infinity.  Elements of a contribution in which one takes part
+        actively come from the rule on the kept values, and are NaN for a reason.  All other elements
+        come from the rule on values without NaN and infinities, which a cotangent of 0 would make NaN:
+        an inactive row of a matrix product then does not spoil the sums over the active rows.
         """
         counts = self.masks.as_counts(active, g)
-        if plan.keeps_value("unread"):  # for rules that ask which results are never read
+        if plan.keeps_value("unread"):  # the rule asks which elements of the results are never read
             unread = tuple([a if a is None else self.data.of_raw(a == 0) for a in counts])
             lifted = plan.with_kept(lifted, {"unread": unread})
         probed = probe(self.masks, plan, counts, g, record)
         if probed is None:
             yield from self.all_active(plan, g, record, lifted)
             return
-        lifted = self.without_idle_inputs(plan, probed, record, lifted)
-        clean = self.without_spoilt_values(plan, probed, lifted)
+        kept = self.without_idle_inputs(plan, probed, record, lifted)
+        clean = self.without_spoilt_values(plan, probed, kept)
         for pull, first, second in zip(plan.pulls, probed.first, probed.second, strict=True):
-            whole = self.applied(plan, pull, g, record, lifted)
+            from_kept = self.applied(plan, pull, g, record, kept)
             try:
-                safe = self.applied(plan, pull, g, record, clean)
-            except (ArithmeticError, ValueError):
-                safe = whole
-            ones, twos = (contributions(plan, pull, record, found) for found in (first, second))
-            for (tid, part), (_, other), (_, one), (_, two) in zip(
-                whole, safe, ones, twos, strict=True
+                from_clean = self.applied(plan, pull, g, record, clean)
+            except (ArithmeticError, ValueError):  # the rule rejects this mixture of values
+                from_clean = from_kept
+            for (tid, part), (_, clean_part), one, two in zip(
+                from_kept, from_clean, first, second, strict=True
             ):
                 if part is not None:
-                    reached = self.data.of_raw(one != two)
+                    spoilt = self.data.of_raw(one != two)
                     mask = self.masks.as_mask(self.masks.xp.abs(one))
-                    yield Contribution(tid, self.data.xp.where(reached, part, other), mask)
+                    yield Contribution(tid, self.data.xp.where(spoilt, part, clean_part), mask)
 
-    # --- their parts ----------------------------------------------------------------------------------
+    # --- parts of the strategies ----------------------------------------------------------------------
     def applied(
         self, plan: Plan, pull: Pull, g: ResultCotangents, record: Record, lifted: Record
     ) -> list[tuple[int, Any]]:
@@ -216,9 +218,9 @@ class GuardedPass(BackwardPass):
     def without_idle_inputs(
         self, plan: Plan, probed: Probe, record: Record, lifted: Record
     ) -> Record:
-        """Return the record with generic values where an input's element reaches no active result.
+        """Return the record with generic values for elements of inputs that no active element reaches.
 
-        Such an element has no part in any derivative of that result.
+        The derivative of an active result does not depend on such an element.
         """
         changed = {}
         for x, found in probed_inputs(plan, probed).items():
@@ -229,7 +231,7 @@ class GuardedPass(BackwardPass):
         return plan.with_kept(lifted, changed)
 
     def without_spoilt_values(self, plan: Plan, probed: Probe, lifted: Record) -> Record:
-        """Return the record with generic values in place of NaN and infinities."""
+        """Return the record with generic values in place of kept NaN and infinities."""
         changed = {}
         for name, spoilt in probed.spoilt.items():
             where, filler = (self.data.of_raw(data) for data in (spoilt, probed.values[name]))
@@ -243,7 +245,8 @@ class GuardedPass(BackwardPass):
 
 
 def probed_inputs(plan: Plan, probed: Probe) -> dict[str, Any]:
+    """Return the contributions of the first probe by the name of the input."""
     inputs = plan.op.inputs
     if plan.op.joint:
         return dict(zip(inputs, probed.first[0], strict=False))
-    return {inputs[pull.at - 2]: f for pull, f in zip(plan.pulls, probed.first, strict=True)}
+    return {inputs[pull.at - 2]: f for pull, (f,) in zip(plan.pulls, probed.first, strict=True)}

@@ -1,7 +1,7 @@
 """Ops that hide, show, add and sum hidden axes, and how a pass treats such axes.
 
-The ops are of the linear word but in no registry: their data has no meaning by itself.  Hiding and
-showing an axis moves no memory: result and operand share it, on raw data and on Arrays, until one of
+The ops are linear, and in no registry, since batched data has no meaning outside of a ``vmap``.  Hiding
+and showing an axis moves no memory: result and operand share it, on raw data and on Arrays, until one of
 them is written to.
 """
 
@@ -30,7 +30,7 @@ enter(BATCHED)
 def of_hidden_axes(
     transpose: Rule, **saves: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that makes a linear op on Arrays of a raw function of one array."""
+    """Return a decorator that makes a raw function of one array a linear op on Arrays."""
 
     def declare_hidden_axis_op(function: Callable[..., Any]) -> Callable[..., Any]:
         name, signature = function.__name__, inspect.signature(function)
@@ -46,7 +46,7 @@ def of_hidden_axes(
 
 
 def sharing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function for operands and results that may share memory: a write copies first."""
+    """Return the op with its result marked as shared, so that a write copies first."""
 
     @functools.wraps(function)
     def call_sharing(x: Array, /, *arguments: Any, **keywords: Any) -> Array:
@@ -89,32 +89,31 @@ def with_hidden_axes(x: Array, *values: Any, copy: bool = False) -> Array:
     """Return x with each axis that is hidden in the values; x itself if it has them all."""
     here = raw.axis_ids_of((current(x)[1],))
     hidden = {n: size for n, size in raw.lengths_of(values).items() if n not in here}
-    if not hidden:
-        return x
-    wide: Array = spread(x, tuple(hidden), tuple(hidden.values()), copy)
-    return wide
+    return spread_over(x, hidden, copy)
 
 
 def with_ended_axes(x: Array, shape: tuple[int, ...]) -> Array:
-    """Return x with the hidden axes of a recorded shape that are not open: no pass sums over them."""
-    hidden = raw.ended(shape)
-    if not hidden:
-        return x
-    wide: Array = spread(x, tuple(hidden), tuple(hidden.values()))
-    return wide
+    """Return x with the hidden axes of a recorded shape whose ``vmap`` has ended."""
+    return spread_over(x, raw.ended(shape))
 
 
-def sum_over_surplus(contribution: Array, shape: tuple[int, ...]) -> Array:
+def spread_over(x: Array, hidden: dict[int, int], copy: bool = True) -> Array:
+    """Return x repeated along hidden axes, given with their lengths; x itself if there are none."""
+    found: Array = spread(x, tuple(hidden), tuple(hidden.values()), copy) if hidden else x
+    return found
+
+
+def sum_over_surplus(contribution: Any, shape: tuple[int, ...]) -> Any:
     """Sum a contribution over the hidden axes that its input, of this shape, lacked when recorded.
 
-    Hidden axes that are open where the pass was asked for stay.
+    Hidden axes of a ``vmap`` inside which the pass runs stay.
     """
     gone = surplus_of(contribution, shape)
-    return summed(contribution, gone) if gone else contribution
+    return either("summed", contribution, gone) if gone else contribution
 
 
-def surplus_of(contribution: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
-    data = contribution._data
+def surplus_of(contribution: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    data = contribution._data if isinstance(contribution, Array) else contribution
     return raw.surplus(data, shape) if type(data) is raw.Batched else ()
 
 

@@ -13,24 +13,25 @@ from .._storage.batched.batched_data import Batched, NoBatchedForm, active, diag
 from .._storage.storage import STORAGES, storage_of
 from .._util import nest
 from .._util.errors import describe, user_line
+from .._util.nest import Nesting
 from .arguments import Holes, UnconnectedGradients, around_holes, arrays_of, unconnected
 from .differentiation import Differentiation
 from .hidden_axes import unbatched
 from .packing import Packed
 from .recording import Recording
 
-MEMORY = 2**26  # bytes: what one cotangent of a batched pass may take, roughly
+MEMORY = 2**26  # bytes that one cotangent of a batched pass may take, roughly
 Seed = Callable[[int], Array]
 
 
 def compute_jacobian(
     recording: Recording,
-    target: Any,
-    sources: Any,
+    target: Nesting,
+    sources: Nesting,
     unconnected_gradients: UnconnectedGradients | str,
     chunk_size: int | None = None,
 ) -> Any:
-    """Return the Jacobians of ``GradientTape.jacobian``, ``chunk_size`` rows at most in one pass."""
+    """Return Jacobians, from passes of at most ``chunk_size`` rows."""
     recording.check_usable()
     zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
     y = one_array(target, "jacobian", "target")
@@ -51,8 +52,8 @@ def compute_jacobian(
 
 def compute_batch_jacobian(
     recording: Recording,
-    target: Any,
-    source: Any,
+    target: Nesting,
+    source: Nesting,
     unconnected_gradients: UnconnectedGradients | str,
 ) -> Any:
     recording.check_usable()
@@ -75,7 +76,7 @@ def compute_batch_jacobian(
     return answer
 
 
-def one_array(x: Any, caller: str, what: str) -> Array:
+def one_array(x: Nesting, caller: str, what: str) -> Array:
     """Return ``x`` if it is one Array; raise TypeError if it is not."""
     parts = nest.parts_of_nesting(x)
     if parts is not None:
@@ -87,7 +88,7 @@ def one_array(x: Any, caller: str, what: str) -> Array:
 
 
 def unit_seed(y: Array, i: int, batch: int) -> Array:
-    """Return 1 at element i, 0 elsewhere; in each of ``batch`` entries along the first axis."""
+    """Return 1 at element i and 0 elsewhere, for each of ``batch`` entries along the first axis."""
     storage = storage_of(y._data)
     size = math.prod(y.shape) // batch if batch else 0
     data = storage.create("zeros", y.device, (batch, size), dtype=y.dtype)
@@ -105,12 +106,15 @@ def shaped(g: Array | None, shape: tuple[int, ...]) -> Any:
 def jacobian_rows(
     request: Differentiation, y: Array, batch: int = 1, chunk_size: int | None = None
 ) -> list[Any]:
-    """Return for each source the gradients of y's elements as rows; ``batch`` entries at once."""
+    """Return for each source the gradients of the elements of y, as rows along a new first axis.
+
+    batch : the number of entries along the first axis of y whose elements share a row.
+    """
     if not request.places:
         return []
     rows = math.prod(y.shape) // batch if batch else math.prod(y.shape[1:])
     recording = request.recording
-    # A hook is a user's function, which is not trusted to take batched data.
+    # A hook is a user's function, which may not take batched data.
     largest = largest_of(recording.records) if rows > 1 and batch and not recording.hooks else None
     with storage_of(y._data).at(y._data):
         if largest is not None:
@@ -142,9 +146,9 @@ def rows_at_once(size: int) -> int:
 
 # --- all rows in one backward pass ------------------------------------------------------------------
 def largest_of(records: Iterable[Record]) -> int | None:
-    """Return the most elements that a record keeps in one array; None if a user's rule is among them.
+    """Return the most elements that a record keeps in one array.
 
-    Such rules are not trusted to take batched data.
+    None if a user's rule is among the records, since it may not take batched data.
     """
     largest = 0
     for record in records:

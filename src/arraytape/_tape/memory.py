@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from sys import getrefcount
 from typing import Any, NamedTuple
 
 from .._record.plan import Record, plan_of
 from .._storage.storage import STORAGES
+from .._util.references import ALONE, references_to_item
 from .buffers import SMALL, Buffers, owner_of_memory, parts_of_record
 from .recording import Recording
 from .table_text import align_table, format_bytes
@@ -17,8 +17,8 @@ from .table_text import align_table, format_bytes
 class Kept(NamedTuple):
     """One row of a MemoryUse: an op, the number of its records, and bytes.
 
-    kept : bytes of the buffers that its records keep alive.  shared : bytes of those that something else
-    keeps alive, too.
+    kept : bytes of the buffers that its records keep alive.  shared : bytes of those among these buffers
+    to which something else refers, too.
     """
 
     name: str
@@ -85,13 +85,13 @@ def shared_buffers(records: Iterable[Record]) -> set[int]:
     objects, expected = arrays_in_records(records)
     found = set()
     for key in objects:
-        if references_to_value(objects, key) > expected[key] + ALONE:
+        if references_to_item(objects, key) > expected[key] + ALONE:
             found.add(id(owner_of_memory(objects[key])))
     return found
 
 
 def arrays_in_records(records: Iterable[Record]) -> tuple[dict[int, Any], Counter[int]]:
-    """Return the arrays in records and their views' buffers by id, and how often these refer to each."""
+    """Return by id the arrays in records and the bases of views, and how often both refer to each."""
     objects: dict[int, Any] = {}
     expected: Counter[int] = Counter()
     for item in kept_in(records):
@@ -112,11 +112,3 @@ def kept_in(records: Iterable[Record]) -> Iterator[Any]:
             if type(item) is not int and not isinstance(item, SMALL):
                 parts = parts_of_record(item)
                 yield from kept_in([tuple(parts)]) if parts is not None else (item,)
-
-
-def references_to_value(box: dict[int, Any], key: int) -> int:
-    """Return sys.getrefcount of the value under a key; compare the count with ALONE."""
-    return getrefcount(box[key])
-
-
-ALONE = references_to_value({0: object()}, 0)  # the count of a value to which only a dict refers

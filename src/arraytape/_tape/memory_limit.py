@@ -1,4 +1,4 @@
-"""The limit on the bytes that records keep: an observer that refuses the record that would pass it."""
+"""The limit on the bytes that records keep: an observer that refuses a record beyond the limit."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class MemoryLimit:
             size, plan = sum(found.values()), plan_of(record)
             if not size:
                 return
-            # A write has been done when its record comes: it counts, and the next op is refused.
+            # A write is done before it is recorded, so its record is kept and the next op is refused.
             refused = self.buffers.total + size > self.limit
             if refused and plan is not PUT and plan is not ADD:
                 raise MemoryError(self.message(plan.name, size))
@@ -49,14 +49,13 @@ class MemoryLimit:
             self.keepers[keeper] = self.keepers.get(keeper, 0) + size
 
     def message(self, op: str, size: int) -> str:
-        """Return a message that names the refused op, what the tape keeps, and what to do."""
+        """Return a message on the refused op, with the three largest keepers."""
         largest = sorted(self.keepers.items(), key=lambda item: -item[1])[:3]
         keepers = "; ".join(f"{format_bytes(n)} by {name} at {line}" for (name, line), n in largest)
         return (
-            f"{op}: to record it the tape would keep {format_bytes(size)} more than its "
-            f"{format_bytes(self.buffers.total)}, above memory_limit={self.limit} "
-            f"({format_bytes(self.limit)}) "
-            f"[at {user_line()}]. It keeps most for: {keepers or 'nothing yet'}. Wrap a part of the "
-            "computation in recompute_grad, keep saved data elsewhere with diagnose.saved_data, or "
-            f"raise the limit {see('memory-limit')}"
+            f"{op}: wrap a part of the computation in recompute_grad, keep saved data elsewhere with "
+            f"diagnose.saved_data, or raise memory_limit={self.limit} ({format_bytes(self.limit)}). To "
+            f"record the op the tape would keep {format_bytes(size)} more than its "
+            f"{format_bytes(self.buffers.total)} [at {user_line()}], most for: "
+            f"{keepers or 'nothing yet'} {see('memory-limit')}"
         )

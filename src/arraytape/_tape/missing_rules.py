@@ -1,4 +1,4 @@
-"""Ops without a rule: found between sources and targets before a backward pass consumes anything."""
+"""Ops without a rule: found between sources and targets before a backward pass changes anything."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def missing_rule(plan: Plan | Structural, record: Sequence[Any]) -> str | None:
 
 
 def find_missing_rule(record: Record, depending: Container[int]) -> MissingRule | None:
-    """Return the error if a rule is missing for one of ``depending``, the ids that matter; else None."""
+    """Return the error if a rule is missing for one of the value ids ``depending``; else None."""
     plan = PLANS[record[0]]
     if isinstance(plan, Plan) and plan.unknown:
         found = [told for place, told in plan.unknown.items() if record[place] in depending]
@@ -59,9 +59,9 @@ class UnfinishedWrite(MissingRule):
 
     def __init__(self, what: str) -> None:
         super().__init__(
-            f"the write into {what} did not finish: an error or an interruption came before it was "
-            "recorded, and its data may be old or new or a part of each. No derivative goes through "
-            f"it; compute it anew [at {user_line()}] {see('unfinished-write')}",
+            f"compute the Array anew: the write into {what} did not finish. An error or an "
+            "interruption came before it was recorded, so the data may be old or new or a part of each, "
+            f"and no derivative goes through it [at {user_line()}] {see('unfinished-write')}",
             "unfinished write",
         )
         self.what = what
@@ -87,8 +87,8 @@ def missing_rule_error(name: str) -> MissingRule:
 
 def unknown_rule_error(name: str, argument: str, why: str) -> MissingRule:
     return MissingRule(
-        f"{name} has no derivative by {argument}: {why}. stop_gradient it if it is a constant, or "
-        f"give the function a rule of your own with custom_gradient [at {user_line()}] "
+        f"{name} has no derivative with respect to {argument}: {why}. stop_gradient it if it is a "
+        f"constant, or give the function a rule of your own with custom_gradient [at {user_line()}] "
         f"{see('no-gradient-rule')}",
         name,
         argument,

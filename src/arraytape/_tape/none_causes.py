@@ -1,7 +1,7 @@
 """Causes of a gradient that is None although the tape follows the source: one function for each.
 
-Each returns a sentence, or "" where the tape does not know.  That the target does not depend on a source
-is no cause: several sources are asked for, and one of them is not used.
+Each returns a sentence, or "" if the cause does not apply.  A target that does not depend on the source
+is not reported, as long as it depends on another source.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .._util.errors import layout_text
 from .arguments import differentiable
 from .recording import Pause, Recording
 
-# Users' names of ops that are a part of another one.
+# The names by which users know records and inner ops.
 PUBLIC = {
     "cast": "astype", "discretized": "astype", "setitem": "a write",
     "in-place add": "an in-place addition", "view": "a view",
@@ -31,7 +31,7 @@ def public_op_name(name: str) -> str:
 
 
 def name_with_layout(x: Array) -> str:
-    """Return an Array as messages call it: ``Array float64(3,)``, ``Variable 'w' float64(2,)``."""
+    """Return ``Array float64(3,)`` or ``Variable 'w' float64(2,)``, for messages."""
     name = f" {x.name!r}" if x._has_state else ""  # type: ignore[attr-defined]
     return f"{type(x).__name__}{name} {layout_text(x)}"
 
@@ -39,7 +39,8 @@ def name_with_layout(x: Array) -> str:
 class Request(NamedTuple):
     """A source without a gradient, and the targets that were asked for.
 
-    tid : that of the source.  starts : those of the targets.  alone : whether no source has a gradient.
+    tid : the value id of the source.  starts : those of the targets.  alone : True if no source has a
+    gradient.
     """
 
     recording: Recording
@@ -51,7 +52,7 @@ class Request(NamedTuple):
 
     @property
     def reached_ids(self) -> set[int]:
-        """Return the ids of the source and of all values that the tape knows to be made of it."""
+        """Return the ids of the source and of all recorded values that were computed from it."""
         entry = self.recording.watched.get(id(self.source))
         found = {self.tid} if entry is None else {self.tid, entry.root}
         for record in self.recording.records:
@@ -61,13 +62,13 @@ class Request(NamedTuple):
 
     @property
     def since(self) -> int:
-        """Return the time at which the source was watched; 0 if it is not, or is a Variable."""
+        """Return the time of the watch of the source; 0 if it was not watched, or is a Variable."""
         entry = self.recording.watched.get(id(self.source))
         return 0 if entry is None else entry.since
 
 
 def ids_needed_for(records: Sequence[Record], tids: Iterable[int]) -> set[int]:
-    """Return these ids and those of all values that the tape knows to have gone into them."""
+    """Return these ids and those of all recorded values from which they were computed."""
     found = set(tids)
     for record in reversed(records):
         if not found.isdisjoint(results_of(record)):
@@ -85,12 +86,6 @@ def used_too_early(where: str, x: Array) -> str:
 
 def ran_outside(where: str) -> str:
     return f"{where} ran outside the tape's block. Move it into the block"
-
-
-def dropped_by_reset(where: str, line: str) -> str:
-    return (
-        f"{where} ran before tape.reset() at {line}, which drops all records. Compute it after that"
-    )
 
 
 def ran_stopped(where: str, pause: Pause | None = None) -> str:
@@ -112,7 +107,7 @@ def was_assigned(name: str, line: str) -> str:
 
 def swapped_words(x: Array, target: Array) -> str:
     return (
-        f"the source {name_with_layout(x)} was computed of the target {name_with_layout(target)}, "
+        f"the source {name_with_layout(x)} was computed from the target {name_with_layout(target)}, "
         "and not the target of the "
         "source: they are swapped. Call tape.gradient(target, sources)"
     )
@@ -120,7 +115,7 @@ def swapped_words(x: Array, target: Array) -> str:
 
 # --- causes -------------------------------------------------------------------------------------------
 def watched_late(request: Request) -> str:
-    """Return a sentence if an op took the source too early, or the source is younger than targets."""
+    """Return a sentence if an op used the source, or made the target, before the source was watched."""
     x, recording, since = request.source, request.recording, request.since
     used, periods = cut_of(x), recording.periods
     if used is not None and not used.tids and periods and periods[0] <= used.time < since:
@@ -142,7 +137,7 @@ def watched_late(request: Request) -> str:
 
 
 def watched_anew(request: Request) -> str:
-    """Return a sentence if the source, followed already, was watched anew after the use that counts."""
+    """Return a sentence if the source was followed, used for the target, and then watched once more."""
     entry, records = request.recording.watched.get(id(request.source)), request.recording.records
     if entry is None or entry.root == entry.source:
         return ""
@@ -179,7 +174,10 @@ def why_not_recorded(request: Request, time: int, where: str) -> str:
     recording = request.recording
     bounds = [*recording.periods, time + 1]
     if recording.reset_at and time < bounds[0]:
-        return dropped_by_reset(where, recording.reset_at)
+        return (
+            f"{where} ran before tape.reset() at {recording.reset_at}, which drops all records. Compute "
+            "it after that"
+        )
     periods = zip(bounds[::2], bounds[1::2], strict=False)
     if not any(begun <= time < ended for begun, ended in periods):
         return ran_outside(where)
@@ -201,7 +199,7 @@ def where_of(cut: Cut) -> str:
 
 
 def assigned_between(request: Request) -> str:
-    """Return a sentence if the source's value was assigned to a Variable that the target depends on."""
+    """Return a sentence if a value from the source reached the target by assignment to a Variable."""
     recording = request.recording
     if not recording.assigned_to:
         return ""
@@ -217,7 +215,7 @@ def assigned_between(request: Request) -> str:
 
 
 def another_view(request: Request) -> str:
-    """Return a sentence if the source is a new view of a part that was used through another view."""
+    """Return a sentence if the target uses another view of the same part as the source, a view."""
     x, recording = request.source, request.recording
     if not request.alone or not x._state & IS_VIEW or id(x) in recording.watched:
         return ""
@@ -236,7 +234,7 @@ def another_view(request: Request) -> str:
 
 
 def made_after_target(request: Request) -> str:
-    """Return a sentence if source and target have a common ancestor, and the source is younger."""
+    """Return a sentence if the source was computed after the target: from it, or from its ancestors."""
     recording, tid = request.recording, request.tid
     if not request.alone or tid in recording.leaves or request.source._state & IS_VIEW:
         return ""
@@ -251,21 +249,21 @@ def made_after_target(request: Request) -> str:
 
 
 def time_of(x: Array) -> int:
-    """Return the id that an Array got when it was made; of a view that of when it was read."""
+    """Return the time at which an Array got its value's id; for a view, that of its root's value."""
     return x._view.seen if x._state & IS_VIEW else x._current_id()
 
 
 def computed_of_others(recording: Recording, x: Array, tid: int, starts: Sequence[int]) -> str:
-    """Return a sentence if source and target have ancestors in common; else ""."""
+    """Return a sentence if source and target were computed from the same watched Arrays."""
     above = ids_needed_for(recording.records, [tid]) & ids_needed_for(recording.records, starts)
     parents = [name_with_layout(e.handle) for e in recording.watched.values() if e.source in above]
     if not parents:
         return ""
     return (
-        f"the target was computed of {join_words([*dict.fromkeys(parents)])}, as the source "
+        f"the target was computed from {join_words([*dict.fromkeys(parents)])}, as the source "
         f"{name_with_layout(x)} was, "
         "but not of this source: the name of the one that was used now stands for another Array (x = x "
-        "+ 1)? Give the Array that the target was computed of"
+        "+ 1)? Give the Array that the target was computed from"
     )
 
 

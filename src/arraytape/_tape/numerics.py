@@ -1,12 +1,11 @@
 """The first NaN or infinity: checks of each op as it runs, and of each rule in the backward pass.
 
-A tape without ``check_numerics`` has none of this: the checks are an observer of its recording, and
-passes of their own.
+The checks are an observer of a recording, and passes of their own: other tapes pay nothing.
 
-A forward op is at fault if its result has a NaN and none of the operands that the tape follows has one;
-or an infinity, and no operand has an infinity or a NaN.  So a NaN among constants is found where it
-enters, and a constant -inf, as in masks, may pass.  A backward rule is at fault if the cotangent of its
-result is finite and the cotangent of an input no longer is.
+A forward op is at fault if its result has a NaN and no operand that the tape follows has one; or if its
+result has an infinity and no operand has an infinity or a NaN.  So a NaN among constants is found at its
+first use, and a constant -inf, as in masks, may pass.  A backward rule is at fault if the cotangent of
+its result is finite and makes the cotangent of an input infinite or NaN.
 """
 
 from __future__ import annotations
@@ -103,7 +102,7 @@ Values = tuple[list[Range], list[Range], list[Range]]  # results, operands follo
 
 
 def range_of(name: str, value: RawOperand) -> Range:
-    """Return the range of raw data, of an Array or of a number; of complex values that of magnitudes."""
+    """Return the range of raw data, of an Array or of a number; for complex values, of magnitudes."""
     values = values_on_host(value)
     dims = ", ".join(map(str, values.shape)) + ("," if values.ndim == 1 else "")
     if values.dtype.kind not in "fc":
@@ -132,7 +131,7 @@ def is_finite(value: RawOperand) -> bool:
 
 
 def at_fault(results: Iterable[Range], followed: Iterable[Range], others: Iterable[Range]) -> bool:
-    """Return True if an op made a value that is not finite: see the module's docstring."""
+    """Return True if an op is at fault: see the module's docstring."""
     followed, others, results = [*followed], [*others], [*results]
     if any(y.nans for y in results) and not any(x.nans for x in followed):
         return True
@@ -142,7 +141,7 @@ def at_fault(results: Iterable[Range], followed: Iterable[Range], others: Iterab
 
 
 def name_nonfinite(ranges: Iterable[Range]) -> str:
-    """Return ``a NaN`` or ``an infinity``, as results have one."""
+    """Return ``a NaN`` if a range has one, else ``an infinity``."""
     return "a NaN" if any(y.nans for y in ranges) else "an infinity"
 
 
@@ -154,8 +153,7 @@ def join_ranges(ranges: Iterable[Range]) -> str:
 class Checks:
     """The checks of one tape: an observer of its records, and the passes for its gradients.
 
-    lines : by value id, the lines where the values of the records were made.  finite : the ids of those
-    that are known to be finite.
+    lines : by value id, the line where the value was made.  finite : the ids of finite values.
     """
 
     def __init__(self) -> None:
@@ -166,7 +164,7 @@ class Checks:
         self.finite: set[int] = set()
 
     def observe(self, record: Record) -> None:
-        """Check an op's values, from the frame that hands over its record, before it is kept."""
+        """Check an op's values, read from the frame that hands over its record, before it is kept."""
         self.lines.update(dict.fromkeys(results_of(record), user_line()))
         plan, frame = plan_of(record), caller()
         if frame.f_code.co_filename.startswith(COMPILED):
@@ -177,7 +175,7 @@ class Checks:
         elif hasattr(record[-1], "missing"):
             results, followed, others = values_of_call(frame)
         else:
-            return  # a view, a write, an exit: nothing is computed
+            return  # a view, a write, an exit: no value is computed
         if not any(y.nans or y.infinities for y in results):
             self.finite.update(results_of(record))
         elif at_fault(results, followed, others):
@@ -187,7 +185,7 @@ class Checks:
             raise NonFiniteError(what, ", of ".join(filter(None, ranges)), name)
 
     def values_of_addition(self, record: Record, frame: FrameType | None) -> Values:
-        """Return the values of ``x += y``, from the frames that record it; none if x is unknown."""
+        """Return the values of ``x += y`` from its frames; none if x may have been NaN before."""
         write = write_of(record)
         while frame is not None and not {"x", "value"} <= frame.f_locals.keys():
             frame = frame.f_back
@@ -199,14 +197,13 @@ class Checks:
 
     # --- backward -------------------------------------------------------------------------------------
     def pass_of(self, data: RawData, followed: Collection[int], guard: bool) -> BackwardPass:
-        """Return a backward pass that checks each rule, guarded if asked for."""
         pass_ = CheckedGuardedPass(data, followed) if guard else CheckedPass(data, followed)
         pass_.lines = self.lines
         return pass_
 
 
 def caller() -> FrameType:
-    """Return the frame that hands a record over to the recording."""
+    """Return the frame that hands over a record."""
     frame = sys._getframe(1)
     while frame.f_code.co_filename in OURS and frame.f_back is not None:
         frame = frame.f_back
@@ -245,9 +242,9 @@ def operands_in(plan: Plan, seen: dict[str, Any]) -> tuple[list[Range], list[Ran
 
 # --- backward -----------------------------------------------------------------------------------------
 class Checking(BackwardPass):
-    """A mixin for passes: it checks the cotangents of inputs before and after each record."""
+    """A mixin for passes that checks the cotangents of inputs before and after each record."""
 
-    lines: dict[int, str] = {}  # noqa: RUF012  (set by who makes the pass)
+    lines: dict[int, str] = {}  # noqa: RUF012  (set by ``Checks.pass_of``)
 
     def go_back(self, plan: Plan | Structural, record: Record) -> None:
         came = [

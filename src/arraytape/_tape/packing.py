@@ -1,4 +1,4 @@
-"""Saved data packed by a user's function: records keep its result until a rule needs the array."""
+"""Saved data packed by a user's function: records keep the function's result in place of the array."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Unpack = Callable[[Any], Array]
 
 
 class Packed:
-    """The stand-in for an array in a record: the result of ``pack``, and the way back to the array."""
+    """The stand-in for an array in a record: the result of ``pack``, and ``unpack``."""
 
     __slots__ = ("__weakref__", "data", "device", "dtype", "shape", "size", "source", "unpack")
 
@@ -35,7 +35,7 @@ class Packed:
             self.data = pack(x)
 
     def unpack_array(self) -> Any:
-        """Return the array; raise ValueError if ``unpack`` returns anything else in its place."""
+        """Return the array that ``unpack`` gives; raise ValueError if its layout is another one."""
         x = self.unpack(self.data)
         given = (x.shape, x._data.dtype, x.device) if isinstance(x, Array) else None
         if given != (self.shape, self.dtype, self.device):
@@ -47,7 +47,7 @@ class Packed:
 
 
 def reference(data: RawArray) -> Callable[[], Any]:
-    """Return a weak reference to data, or a function that returns None if its type allows none."""
+    """Return a weak reference to data, or a function that returns None for a type without these."""
     try:
         return ref(data)
     except TypeError:
@@ -55,10 +55,10 @@ def reference(data: RawArray) -> Callable[[], Any]:
 
 
 class Packing:
-    """The work of ``saved_data`` while its block is open: it replaces arrays in records by ``Packed``.
+    """An open block of ``saved_data``: it replaces arrays in records by ``Packed``.
 
-    An array that several records keep is packed once, as long as both the array and its ``Packed`` are
-    alive.  recordings : those whose records it packs.
+    known : by id of the array, so that an array that several records keep is packed once.
+    recordings : the recordings whose records are packed.
     """
 
     def __init__(self, pack: Pack, unpack: Unpack) -> None:

@@ -13,7 +13,7 @@ from .record_places import Place, Places
 
 
 class Line(NamedTuple):
-    """Facts of one record that outlive it."""
+    """The entry of one record, which outlives it: bytes, and seconds of the forward op."""
 
     op: str
     place: Place
@@ -22,10 +22,10 @@ class Line(NamedTuple):
 
 
 class Profile:
-    """An observer that notes the line and the time of each record since the tape began.
+    """An observer that notes the line of each record, and the seconds since the record before.
 
     lines : by the id of the first result.  backward : the seconds of the rules, by the same id.
-    since : by thread, the time of the last record there; before the first one, the tape's block began.
+    began : when the tape's block was entered.  since : by thread, when the last record was noted.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Profile:
         self.resume()
 
     def resume(self) -> None:
-        """Begin to measure at the tape's block: time before it does not count."""
+        """Count time from here on, where the tape's block is entered."""
         self.began = time.perf_counter()
         self.since: dict[int, float] = {}
 
@@ -50,11 +50,10 @@ class Profile:
         took = time.perf_counter() - self.since.get(thread, self.began)
         self.places(record)
         with self.noting:
-            found = self.buffers.new_in([record])
-            self.buffers.add_sizes(found)
+            size = self.buffers.count([record])
         tid = results_of(record)[0]
         place = self.places.place_of_record(record)
-        self.lines[tid] = Line(plan_of(record).name, place, sum(found.values()), took)
+        self.lines[tid] = Line(plan_of(record).name, place, size, took)
         self.since[thread] = time.perf_counter()
 
     def went_back(self, record: Record, seconds: float) -> None:

@@ -1,6 +1,6 @@
-"""Where records are made: the user's line, function and Modules, noted while a tape records.
+"""Where records are made: the user's line, function and Modules.
 
-``Places`` is an observer of a ``Recording``.  A tape without one does not look at frames.
+``Places`` is an observer of a ``Recording``; a tape without this observer walks no frames.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ UNKNOWN = "an unknown line"
 class Place(NamedTuple):
     """The source location of a record.
 
-    line : ``file:line`` of the innermost line that is neither arraytape's nor NumPy's.  file : its
-    file.  caller : the same, outside installed packages.  function : the function that ran there, with
-    the class of its ``self``.  modules : the names of the Modules that were running, outermost first.
-    scope : these names; without any, the function, or that through which the user's code called an
-    installed package.
+    line : ``file:line`` of the innermost line that is neither arraytape's nor NumPy's.  file : the file
+    of that line.  caller : the innermost such line outside installed packages.  function : the function
+    of ``line``, with the class of its ``self``.  modules : the names of the running Modules, outermost
+    first.  scope : ``modules``; without any, the function, or the function of an installed package that
+    the user's code called.
     """
 
     line: str
@@ -79,7 +79,7 @@ def outwards(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def entry(stack: list[FrameType]) -> FrameType:
-    """Return the innermost frame; in an installed package the named function by which it was called."""
+    """Return the innermost frame, or the outermost named one of the installed package that it is in."""
     inside = []
     for frame in stack:
         if not is_installed_frame(frame):
@@ -99,7 +99,7 @@ def line_of_frame(frame: FrameType) -> str:
 
 
 def self_of(frame: FrameType) -> Any:
-    """Return the first parameter of a method, if it is called ``self``."""
+    """Return the first argument of a function whose first parameter is called ``self``."""
     names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
     return frame.f_locals.get("self") if names[:1] == ("self",) else None
 
@@ -117,11 +117,12 @@ def function_name(frame: FrameType) -> str:
 def module_names(frame: FrameType) -> list[str]:
     """Return the names of the Modules that are running, outermost first.
 
-    The name of an inner one is the attribute of the outer one that holds it.  The outermost one, and one
-    without such an attribute, go by their own names.
+    The name of an inner Module is the attribute of the outer one that holds it, or else its own name.
     """
     owners: list[Any] = []
-    for one in reversed([*outwards(frame)]):  # arraytape's own, too: some are Modules
+    for one in reversed(
+        [*outwards(frame)]
+    ):  # also arraytape's frames: some of its classes are Modules
         owner = self_of(one)
         if owner is not None and is_module(owner) and not any(owner is other for other in owners):
             owners.append(owner)
@@ -130,7 +131,7 @@ def module_names(frame: FrameType) -> list[str]:
 
 
 def is_module(x: Any) -> bool:
-    """Return True for a Module: that class is of a higher room, but one of its attributes is known."""
+    """Return True for a Module, known by an attribute: its class is of a higher room."""
     return hasattr(type(x), "_module_name")
 
 

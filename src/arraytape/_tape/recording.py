@@ -1,4 +1,4 @@
-"""The recorder of a tape: its blocks, in one thread or several, its records, and what it watches."""
+"""The recorder of a tape: its blocks, in one thread or several, its records, what it watches."""
 
 from __future__ import annotations
 
@@ -42,9 +42,10 @@ from .._util import nest
 from .._util.blocks import Context
 from .._util.errors import TapeWarning, describe, see, stacklevel, user_frame, user_line
 from .._util.locks import reentrant_lock
+from .._util.nest import Nesting
 from .._util.places import frame_that_counts
 from .buffers import LARGE, is_large_data
-from .dead_records import collecting_record
+from .dead_records import DeadRecordCollector
 from .memory_limit import MemoryLimit
 from .missing_rules import missing_rule
 from .packing import PACKING, Packing
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 
     from .._exits.lacks import Doubt
     from .._util.array_types import RawArray
+    from ..variable import Variable
     from .tape import GradientTape
 
 RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -65,8 +67,8 @@ USED_UP = (
     "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians); "
     "make it GradientTape(persistent=True) or record again"
 )
-# Two threads must not both find a tape free; not on the op path.  Reentrant, as an object finalised
-# within may leave a tape, and an interrupted function of ``sys.setprofile`` may leave it locked.
+# Held while a tape is entered or left, so that two threads do not both find it free.  Reentrant, since
+# an object that is finalised meanwhile may leave a tape.
 ENTERING = reentrant_lock()
 
 
@@ -81,9 +83,9 @@ def observed_record(
     packing: Packing | None,
     accounts: tuple[Observer, ...],
 ) -> Observer:
-    """Return a function that takes a record: observers and a journal see it, it is packed, then counted.
+    """Return a function that hands a record to observers, packs it, counts it, and keeps it.
 
-    Each of them may refuse the record by raising.
+    Observers and accounts may refuse the record by raising.
     """
 
     def record_observed(record: Record) -> None:
@@ -113,10 +115,10 @@ def check_flags(**flags: Any) -> None:
 
 
 class Watched(NamedTuple):
-    """A watched Array, and where its gradient comes together.
+    """A watched Array, and the place of its gradient.
 
     root : the id of its root's value when it was watched.  source : the id of the value whose gradient
-    has this one as its part at the end of ``path``.  since : the time of that, 0 for a Variable that
+    has that of the Array as its part at ``path``.  since : the time of the watch, 0 for a Variable that
     was read.
     """
 
@@ -143,8 +145,9 @@ class Assigned(NamedTuple):
 class Pause:
     """A time in which ``stop_recording`` stopped a tape.
 
-    begun, ended : on the scale of value ids; ended is 0 until the end.  line : the user's.  generator :
-    the name of the generator, or coroutine, that stopped the tape; "" for other functions.
+    begun, ended : on the scale of value ids; ended is 0 until the end.  line : that of the user's
+    ``with`` statement.  generator : the name of the generator, or coroutine, with that statement; "" in
+    other functions.
     """
 
     __slots__ = ("begun", "ended", "generator", "line")
@@ -157,12 +160,12 @@ class Recording(BaseRecorder, SeesAssignments):
     """The recorder that a GradientTape puts on the stack: its records and what it follows.
 
     known : the ids that it follows, or would if it were recording; ``followed`` is this set or empty.
-    watched : the watched Arrays, by the id of the handle.  implied : the ids of roots of which only a
-    view is watched.  leaves : ids that no record makes.  careful, has_missing_rules : what the
-    backward pass must expect, so that it need not check otherwise.  profile, limit : observers that the
-    tape was asked for, together ``accounts``: they see records as they are kept.  hooks : functions
-    that see cotangents, by value id.  packing, packed : the Packing of records from here on, and
-    whether any is packed.  frugal : whether new memory is slow to get, see ``blockwise``.
+    watched : the watched Arrays, by the id() of the handle.  implied : the ids of roots of which only a
+    view is watched.  leaves : ids that no record makes.  careful : True after complex data or data in
+    several storages, so that other passes need not check.  profile, limit : observers that the tape was
+    asked for, together ``accounts``, which see records as they are kept.  hooks : functions that see
+    cotangents, by value id.  packing : the Packing of records from here on.  packed : True if a record
+    may be packed.  frugal : True if new memory is slow to get, see ``blockwise``.
     """
 
     frugal = False
@@ -187,14 +190,14 @@ class Recording(BaseRecorder, SeesAssignments):
                 profile=profile,
             )
         self.persistent, self.one_shot = persistent, not persistent
-        self.listed = True  # an attribute of its own is found faster than the class's
+        self.listed = True  # an instance's attribute is found faster than the class's
         self.exits = exits if exits is None else mode_of(exits)
-        # Set by function forms: doubts about exits.  Zeros in place of values that left are an error.
+        # Set by ``xp.grad`` and its like, which never answer zeros for a value that left the tape.
         self.doubts: list[Doubt] | None = None
         self.watches_variables = watch_accessed_variables
         self.followed: set[int] = UNFOLLOWED  # the tids, while recording
-        self.active = False  # whether its own block or a worker's is open
-        self.open = False  # its own block
+        self.active = False  # True if its own block or a worker's is open
+        self.open = False  # True if its own block is open
         self.block: Callable[[], Any] | None = None  # returns None once its own block is over
         self.home = 0  # the thread of its own block
         self.workers: list[int] = []  # the threads of blocks that in_this_thread opened
@@ -212,20 +215,20 @@ class Recording(BaseRecorder, SeesAssignments):
         self.forget_records()
 
     def forget_records(self) -> None:
-        # Set until all is done: a tape that is interrupted here raises when asked, and forgets again.
+        # True until all is done: a tape that is interrupted here raises when asked, and forgets again.
         self.used_up = True
         self.known: set[int] = set()
         self.watched: dict[int, Watched] = {}
-        # Sets that few tapes need are a constant at first: objects that the collector tracks cost time.
-        self.variables: tuple[Any, ...] = ()  # the Variables among them
-        self.implied: set[int] = NOTHING  # roots of which only a view is watched
+        # Sets that few tapes need are constants at first: the garbage collector has to track new ones.
+        self.variables: tuple[Any, ...] = ()  # the watched ones
+        self.implied: set[int] = NOTHING
         self.journal: Journal | None = None  # from the first exit on
-        self.shared = False  # whether it had workers
-        self.watches_large = False  # whether a large array is watched
+        self.shared = False  # True once it had workers
+        self.watches_large = False
         self.start_records()
-        self.leaves: set[int] = set()  # tids that no record of this tape makes
-        self.lost: set[tuple[int, str]] = NOTHING  # what other threads used, and where
-        self.periods: list[int] = [new_tid()] if self.active else []
+        self.leaves: set[int] = set()
+        self.lost: set[tuple[int, str]] = NOTHING  # ids that other threads used, and the lines
+        self.periods: list[int] = [new_tid()] if self.active else []  # begin, end, begin, ...
         self.reset_at = ""  # the line of the last ``reset``
         self.pauses: tuple[Pause, ...] = ()
         self.assigned_to: tuple[Assigned, ...] = ()
@@ -238,41 +241,41 @@ class Recording(BaseRecorder, SeesAssignments):
         self.used_up = False
 
     def release_records(self) -> None:
-        self.used_up = True  # first: a tape without some of its records must raise when asked
+        self.used_up = True  # first, since a tape without some of its records must raise when asked
         self.known, self.watched, self.journal, self.hooks = set(), {}, None, {}
         self.start_records()
 
     def start_records(self) -> None:
-        """Begin an empty list of records; without observers, recording is its ``append``."""
+        """Start with no records; without observers, ``record`` is the ``append`` of their list."""
         self.records: list[Record] = []
         self.views_read: ViewsRead | None = None  # from the first watch that asks for it on
         self.packed = False
         if self.observers or self.accounts or self.packing is not None:
             self.choose_record()
         else:
-            self.record: Observer = self.records.append  # no Python frame
+            self.record: Observer = self.records.append  # which needs no Python frame
         if self.numerics is not None:
             self.numerics.restart_checks()
 
     def choose_record(self) -> None:
-        """Hand records to all that want to see them; other threads may record meanwhile."""
+        """Set ``record`` to what hands records to observers; other threads may record meanwhile."""
         if self.observers or self.accounts or self.journal or self.packing is not None:
             self.record = observed_record(
                 self.records, self.observers, self.journal, self.packing, self.accounts
             )
         elif self.watches_large and not self.shared:
-            self.record = collecting_record(self)
+            self.record = DeadRecordCollector(self).collect_and_record
         else:
             self.record = self.records.append
         self.packed = self.packed or self.packing is not None
 
     def observe(self, observer: Observer) -> None:
-        """Have ``observer(record)`` called before each record is kept; what it raises, the op raises."""
+        """Call ``observer(record)`` before each record is kept; what it raises, the op raises."""
         self.observers += (observer,)
         self.choose_record()
 
     def pack_by(self, packing: Packing | None) -> None:
-        """Keep data packed from here on, or as it is if ``packing`` is None."""
+        """Pack the data of records from here on; keep data as it is if ``packing`` is None."""
         self.packing = packing
         if packing is not None:
             packing.recordings.append(self)
@@ -289,7 +292,7 @@ class Recording(BaseRecorder, SeesAssignments):
         block : returns None once the ``with`` statement is over, whether or not it was left.
         """
         if self.active and self.block is not None and self.block() is None:
-            self.leave_block()  # its end was interrupted
+            self.leave_block()  # the end of the last block was interrupted
         with ENTERING:
             if self.active:
                 raise ValueError(
@@ -324,7 +327,7 @@ class Recording(BaseRecorder, SeesAssignments):
         with ENTERING:
             self.open = False
             self.rest()
-            self.block = None  # last, since until then it may call for this once more
+            self.block = None  # last: if this is interrupted, ``enter_block`` leaves the block
 
     def rest(self) -> None:
         """Follow nothing any more once the last block is left."""
@@ -339,19 +342,19 @@ class Recording(BaseRecorder, SeesAssignments):
                 self.periods.append(new_tid())
 
     def be_awaited(self) -> None:
-        """Have ops without records noted until a gradient is asked for, or the tape goes."""
-        if len(AWAITED) > 8:  # tapes that went without a gradient
+        """Make ops without records leave a ``Cut`` until the tape is asked for a gradient or freed."""
+        if len(AWAITED) > 8:  # perhaps tapes that were freed and never asked
             forget_gone()
-        # Without a callback, in which an interruption would be lost.
+        # A weak reference without a callback, in which an interruption would be lost.
         reference: ref[Recorder] = ref(self)
         AWAITED[id(self)] = reference
         if not self.known:
             UNSTARTED[id(self)] = reference
 
     def used_elsewhere(self, tids: Sequence[int], /) -> None:
-        """Note an exit of values that this tape follows and that a thread used that does not record."""
+        """Note an exit of followed values that were used in a thread without a recorder."""
         if get_ident() == self.home or get_ident() in self.workers:
-            return  # another task of this thread, which has nothing to do with this tape
+            return  # another task of a thread of this tape, which may compute what it wants
         line = user_line()
         for tid in tids:
             if tid in self.followed and (tid, line) not in self.lost:
@@ -389,7 +392,6 @@ class Recording(BaseRecorder, SeesAssignments):
                 self.rest()
 
     def stop_recording(self) -> Stopped:
-        """Return a block in which this thread records nothing: see ``GradientTape.stop_recording``."""
         return Stopped(self, user_frame())
 
     def reset(self) -> None:
@@ -398,7 +400,7 @@ class Recording(BaseRecorder, SeesAssignments):
 
     # --- watching ---------------------------------------------------------------------------------
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """Note what the backward pass must expect, so that it need not check otherwise."""
+        """Note an exit, a missing rule, or that the backward pass must be careful."""
         if plan is LEFT:
             self.note_exit(record)
         elif plan is ENTERED:
@@ -410,9 +412,9 @@ class Recording(BaseRecorder, SeesAssignments):
             self.careful = True  # complex data, or more than one storage
 
     def note_exit(self, record: Sequence[Any]) -> None:
-        """Note an exit, and from the first one on where constants enter, which may derive from it."""
+        """Note an exit; from the first on, note where constants enter, which may derive from it."""
         with MOVING:
-            journal = self.journal  # which its own thread may drop meanwhile, at a gradient
+            journal = self.journal  # once: a gradient in another thread may set it to None
             if journal is None:
                 if self.used_up:
                     return
@@ -421,11 +423,11 @@ class Recording(BaseRecorder, SeesAssignments):
             journal.left(record)
 
     def index_of_record(self, tid: int) -> int:
-        """Return the place of the record that made a value, which is one of the last."""
+        """Return the place of the record that made a value, searched from the end."""
         places = range(len(self.records) - 1, -1, -1)
         return next(place for place in places if tid in results_of(self.records[place]))
 
-    def watch_nesting(self, x: Any) -> None:
+    def watch_nesting(self, x: Nesting) -> None:
         if not self.active:
             raise RuntimeError(
                 f"watch() needs a recording tape: call it inside `with tape:` [at {user_line()}]"
@@ -446,8 +448,8 @@ class Recording(BaseRecorder, SeesAssignments):
             if MODES:
                 tell_watched(leaf)
 
-    def assigned(self, variable: Any, value: RawArray | npt.ArrayLike, /) -> None:
-        """Note that a Variable gets a value: a gradient ends there."""
+    def assigned(self, variable: Variable, value: RawArray | npt.ArrayLike, /) -> None:
+        """Note an assignment, which is not recorded, for a message about a gradient that ends there."""
         tid = value._current_id() if isinstance(value, Array) else 0
         if tid:
             said = Assigned(new_tid(), variable._current_id(), tid, variable.name, user_line())
@@ -461,7 +463,7 @@ class Recording(BaseRecorder, SeesAssignments):
             if MODES:
                 tell_watched(x)
 
-    def watched_variables(self) -> tuple[Any, ...]:
+    def watched_variables(self) -> tuple[Variable, ...]:
         """Return the watched Variables, in the order in which they were made."""
         return tuple(sorted(self.variables, key=lambda variable: variable._current_id()))
 
@@ -476,7 +478,7 @@ class Recording(BaseRecorder, SeesAssignments):
                 stacklevel=stacklevel(),
             )
             return
-        # A view is followed through its root, so what is read through other aliases counts too.
+        # A view is followed through its root, so that reads through other aliases count, too.
         root, path = location(x) if x._state & IS_VIEW else (x, ())
         with MOVING:
             tid = root._tid
@@ -504,11 +506,11 @@ class Recording(BaseRecorder, SeesAssignments):
                 self.known.add(tid)
             if UNSTARTED:
                 UNSTARTED.pop(id(self), None)
-            # As ``Watched(...)``, without the frame of a named tuple's own ``__new__``.
+            # As ``Watched(...)``, without the Python frame of a named tuple's own ``__new__``.
             self.watched[id(x)] = tuple.__new__(Watched, (x, tid, source, path, since))
 
     def watch_large(self, data: RawArray) -> None:
-        """Free records of dead results from the first large array on."""
+        """Free records of dead results from the first large watched array on."""
         if is_large_data(data):
             self.watches_large = True
             self.choose_record()
@@ -517,7 +519,8 @@ class Recording(BaseRecorder, SeesAssignments):
         """Return the id and path of the gradient of a watched Array whose root has records already."""
         if not path and tid not in self.implied:
             return tid, path
-        # Earlier records of the root count for other sources, not for the one watched from now on.
+        # Records so far count for other sources, not for this one: it gets a new id, and records that
+        # connect it to the values of the root and of views which are read so far.
         watched, shape = new_tid(), root.shape
         self.views_read = self.views_read or ViewsRead()
         self.views_read.read_views(self.records)
@@ -550,10 +553,9 @@ class Recording(BaseRecorder, SeesAssignments):
             )
 
     def without_doubles(self) -> None:
-        """Make each view's value recorded once: workers that read a view at once each record it.
+        """Keep the first record of each view: workers that read a view at once each record it.
 
-        The first record counts.  The others become records of new values without handles, so that each
-        record keeps its place.
+        The other records stay in their places under new ids, which no handle has.
         """
         with MOVING:
             found: set[int] = set()
@@ -571,7 +573,7 @@ class Recording(BaseRecorder, SeesAssignments):
         if tid in self.implied and not current_value:
             return 0
         if x._state & IS_VIEW and tid and tid not in self.known and x._view.seen in self.known:
-            # A view that was not read while the tape recorded: it is read now.
+            # A view that was not read while the tape recorded is read now.
             root, path = x._view.root, x._view.path
             with MOVING:
                 if tid not in self.known:
@@ -580,7 +582,7 @@ class Recording(BaseRecorder, SeesAssignments):
         return tid
 
     def paused(self) -> AbstractContextManager[Any]:
-        """Return a block in which a one-shot tape is stopped; the tape goes on if the block raises."""
+        """Return a block in which a one-shot tape is stopped; after an error the tape records on."""
         return Stopped(self) if self.active and not self.persistent else HERE
 
     def use_up(self) -> None:
@@ -604,10 +606,10 @@ class Recording(BaseRecorder, SeesAssignments):
 class Stopped(Context):
     """The block of ``stop_recording``.
 
-    A stand-in keeps the tape's place, in this thread and task only: a generator that ends in another one
-    puts nothing on a stack that is not its own.
+    A stand-in has the tape's place on the stack of this thread and task.  A generator that ends in
+    another thread or task finds no stand-in there, and so puts no tape on a stack that never had it.
 
-    frame : the user's function that stops the tape; None if arraytape does.
+    frame : that of the user's function with the ``with`` statement; None if arraytape stops the tape.
     """
 
     pause: Pause | None = None

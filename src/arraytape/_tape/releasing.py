@@ -1,17 +1,17 @@
 """The backward pass of a one-shot tape that keeps much: records are freed once nothing needs them.
 
-The guarded rerun (``guard``) goes through the records again if a gradient holds a NaN.  So a record may
-be freed only if the rerun cannot need it:
+The guarded rerun (``guard``) goes through the records again if a gradient holds a NaN.  So a record is
+freed only when the rerun cannot need it:
 
 at once      from the end of the tape to the last record that selects elements: as long as every element
              is active, a guarded pass computes what the plain one did
-in segments  from there on: at the end of a segment its cotangents are checked for NaN.  Without one
-             the rerun would find the same; of the segment it needs no more than which elements were
-             active, and records stay without their large arrays (``Hollow``).  With one the guarded
-             pass goes on from the segment's start
+in segments  from there on.  At the end of a segment its cotangents are checked for NaN.  Without a NaN,
+             a later rerun needs no more of the segment than which elements were active: its records
+             stay without their large arrays (``Hollow``).  With a NaN, the guarded pass starts from
+             the segment's first cotangents
 
-If a user's function was recorded, nothing goes in segments: such a function is not run on made-up
-values.
+If a user's function was recorded, all records from there on are one segment: such a function is not run
+on made-up values.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
     from .._util.array_types import RawArray
     from .recording import Recording
 
-MUCH = 2**24  # bytes from which on freeing records pays
-SEGMENT = 2**22  # bytes that a segment keeps at least
-SEGMENTS = 4  # at most, roughly: the cotangents are checked at the end of each
+MUCH = 2**24  # bytes of all records from which on freeing them pays
+SEGMENT = 2**22  # the least bytes that a segment keeps
+SEGMENTS = 4  # the most segments, roughly: each ends with a check of the cotangents
 FEW = 4  # records in the sample that tells whether a tape keeps much
 MANY = 64  # records in the sample if a large array is watched
 
 
 # --- conditions ---------------------------------------------------------------------------------------
 def keeps_much(recording: Recording) -> bool:
-    """Return True if records keep many bytes, judged by a sample: to check each would take too long."""
+    """Return True if records keep ``MUCH``, as a sample shows: to check each would take too long."""
     records = recording.records
     step = len(records) // (MANY if recording.watches_large else FEW) + 1
     sizes: dict[int, int] = {}
@@ -62,7 +62,7 @@ def keeps_much(recording: Recording) -> bool:
 def may_release_records(recording: Recording) -> bool:
     """Return True if nothing but a backward pass will ask for the records of a one-shot tape.
 
-    A trace keeps all data anyway, and its program would contain all checks on the way.
+    Not while a trace runs: it keeps all data anyway, and its program would contain all checks.
     """
     return not (
         recording.persistent
@@ -98,17 +98,17 @@ class Hollow:
         self.shape, self.dtype = data.shape, data.dtype
 
     def ones_in_place(self) -> Any:
-        """Return ones, without memory: which elements are active does not depend on values."""
+        """Return ones that take no memory: which elements are active does not depend on values."""
         return np.broadcast_to(np.ones((), self.dtype), self.shape)
 
 
 class ReleasingPass:
     """A backward pass over records that it takes off the tape.
 
-    pass_ : the plain pass, with its seeds.  passed : the records that a guarded rerun would go through
-    before those that are still on the tape, from the last one on, without large arrays.  reached : the
-    layouts of the cotangents where these records begin; all of their elements are active.  idle : ids
-    whose cotangents are not asked for.
+    pass_ : the plain pass, with its seeds.  passed : the records that are off the tape and that a
+    guarded rerun would go through first, from the last one on, without large arrays.  reached : the
+    layouts of the cotangents with which that rerun would begin; all of their elements are active.
+    idle : watched ids whose cotangents are not asked for.
     """
 
     def __init__(self, pass_: BackwardPass, recording: Recording, sources: Collection[int]) -> None:
@@ -118,7 +118,7 @@ class ReleasingPass:
         self.reached: dict[int, Hollow] = {}
 
     def run_releasing(self, guard: bool) -> BackwardPass:
-        """Go through all records; return the pass with the gradients, which may be a guarded one."""
+        """Pass back through all records; return the plain pass, or the guarded one that took over."""
         if not guard:
             while self.records:
                 self.pass_record_back(self.take_record())
@@ -137,7 +137,7 @@ class ReleasingPass:
         return self.pass_
 
     def take_record(self) -> Record:
-        self.recording.used_up = True  # first: it must raise when asked without this record
+        self.recording.used_up = True  # before the record goes: an interruption may come between
         return self.records.pop()
 
     def pass_record_back(self, record: Record) -> None:
@@ -146,10 +146,7 @@ class ReleasingPass:
             backward(self.pass_, [record], False)
 
     def may_select(self, record: Record) -> bool:
-        """Return True if activity may differ between elements once this record was passed.
-
-        For a linear op its rule shows it, on counts of ones.
-        """
+        """Return True if activity may differ between elements once cotangents passed this record."""
         plan = PLANS[record[0]]
         if not self.pass_.has_cotangent(record):
             return False
@@ -160,7 +157,7 @@ class ReleasingPass:
         return plan.op.kind != "linear" or self.drops(plan, record)
 
     def drops(self, plan: Plan, record: Record) -> bool:
-        """Return True if a linear op's rules give elements of an input no counts."""
+        """Return True if a linear op leaves out elements of an input: its rules give them no counts."""
         g = self.pass_.cotangents[record[1]]
         if type(g) is not ndarray:
             return True
@@ -173,10 +170,10 @@ class ReleasingPass:
         return False
 
     def run_segment(self, size: int, counted: set[int]) -> BackwardPass | None:
-        """Go through records that keep ``size`` bytes; on a NaN, return a finished guarded pass."""
+        """Pass back through ``size`` bytes of records; on a NaN, return a finished guarded pass."""
         pass_, records = self.pass_, self.records
         before = {tid: g for tid, g in pass_.cotangents.items() if g is not None}
-        pass_.borrowed.update(before)  # a rerun starts with them, so they are not written to
+        pass_.borrowed.update(before)  # not to be written to, since a rerun starts with them
         segment: list[Record] = []
         start, kept = len(records), 0
         while start and kept < size:
@@ -193,7 +190,7 @@ class ReleasingPass:
         return None
 
     def left_nan(self, before: dict[int, Any]) -> bool:
-        """Return True if a cotangent holds a NaN and is not the one of the segment's begin."""
+        """Return True if a cotangent that changed within the segment holds a NaN."""
         return any(
             g is not None and g is not before.get(tid) and tid not in self.idle and holds_nan(g)
             for tid, g in self.pass_.cotangents.items()
@@ -218,7 +215,7 @@ class ReleasingPass:
 
 # --- records without their arrays ---------------------------------------------------------------------
 def may_be_hollow(record: Record) -> bool:
-    """Return True if a rerun may go through a record on made-up cotangents: no user's function runs."""
+    """Return True unless a rerun on made-up cotangents would run a user's function."""
     plan = PLANS[record[0]]
     if isinstance(plan, Structural):
         return plan in (VIEW, PUT, ADD, WATCH)
@@ -226,21 +223,17 @@ def may_be_hollow(record: Record) -> bool:
 
 
 def hollowed(record: Record) -> Record:
-    """Return a record without large arrays, if its rules can run on any values in their place.
+    """Return a record of an elementwise op or a product without its large arrays; others as they are.
 
-    Rules of elementwise ops and of products can: no value is an error to them.
+    The rules of these ops run on any values: none is an error.
     """
     plan = PLANS[record[0]]
     if not isinstance(plan, Plan) or plan.op.selects:
         return record
     if not (plan.diagonal or set(plan.op.linear_in).issuperset(plan.op.inputs)):
         return record
-    return tuple(
-        [
-            Hollow(item) if type(item) is ndarray and item.nbytes >= LARGE else item
-            for item in record
-        ]
-    )
+    large = [type(item) is ndarray and item.nbytes >= LARGE for item in record]
+    return tuple([Hollow(x) if is_large else x for x, is_large in zip(record, large, strict=True)])
 
 
 def refill_record(record: Record) -> Record:
@@ -249,7 +242,7 @@ def refill_record(record: Record) -> Record:
 
 # --- NaN checks ---------------------------------------------------------------------------------------
 def condensed(data: np.ndarray[Any, Any]) -> Any:
-    """Return data with one element for all that a stride of 0 repeats."""
+    """Return data with one element along each axis that a stride of 0 repeats."""
     if 0 not in data.strides or not data.size:
         return data
     return data[tuple([slice(None) if step else 0 for step in data.strides])]

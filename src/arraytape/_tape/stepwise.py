@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def stepwise_backward(pass_: BackwardPass, recording: Recording) -> None:
-    """Go through the records as ``backward`` does; time them, call hooks, unpack kept data."""
+    """Pass cotangents back as ``backward`` does; time records, call hooks, unpack kept data."""
     groups = groups_of(recording.hooks.values())
     for group in groups:
         group.begin_pass()
@@ -59,14 +59,14 @@ class Group:
 
     def __init__(self, count: int, call: Callable[[list[Array | None]], Any]) -> None:
         self.count, self.call = count, call
-        self.passes: dict[int, list[list[Array | None]]] = {}  # those under way, by thread
+        self.passes: dict[int, list[list[Array | None]]] = {}  # cotangents of passes, by thread
 
     def begin_pass(self) -> None:
-        """Begin a pass in this thread; passes around it may be under way."""
+        """Make room for the cotangents of a pass in this thread, which may run inside another pass."""
         self.passes.setdefault(get_ident(), []).append([None] * self.count)
 
     def end_pass(self) -> list[Array | None]:
-        """End the innermost pass of this thread, and return the cotangents that it saw."""
+        """Return the cotangents that the innermost pass of this thread saw."""
         return self.passes[get_ident()].pop()
 
     def show(self, found: list[Array | None]) -> None:
@@ -91,14 +91,8 @@ def groups_of(hooks: Iterable[Sequence[Hook]]) -> list[Group]:
 
 def makers_of(records: Sequence[Record], tids: Collection[int]) -> dict[int, int]:
     """Return for each of these ids the place of the first record that made its value."""
-    if not tids:
-        return {}
-    found: dict[int, int] = {}
-    for i, record in enumerate(records):
-        for tid in results_of(record):
-            if tid in tids:
-                found.setdefault(tid, i)
-    return found
+    places = reversed(range(len(records)))  # the first record is the last to be entered
+    return {tid: i for i in places for tid in results_of(records[i]) if tid in tids}
 
 
 def show(pass_: BackwardPass, tid: int, hooks: Sequence[Hook]) -> None:
@@ -106,7 +100,7 @@ def show(pass_: BackwardPass, tid: int, hooks: Sequence[Hook]) -> None:
     g = pass_.cotangents.get(tid)
     if g is None:
         return
-    pass_.borrowed.add(tid)  # a hook may keep what it sees
+    pass_.borrowed.add(tid)  # a hook may keep the Array
     with pass_.data.on_device_of(g):
         pass_.data.move_to(g)
         first = x = pass_.data.array_of(g)
@@ -132,6 +126,7 @@ def replaced_cotangent(g: Array, found: Array | None) -> Array:
 
 
 def activate(pass_: GuardedPass, tid: int, g: RawArray) -> None:
+    """Mark the elements to which a hook gave a value other than 0 as active."""
     held, masks = pass_.activity.cotangents, pass_.masks
     mask = held.get(tid)
     if mask is not None and mask is not ALL:

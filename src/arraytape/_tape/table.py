@@ -18,8 +18,8 @@ from .table_text import align_table, format_bytes
 class Row(NamedTuple):
     """One row of a Summary.
 
-    name : the op, ``file:line``, or names of Modules, or file.  kept : bytes.  forward, backward :
-    seconds; None where they were not taken.
+    name : the op, ``file:line``, the names of Modules, or a file.  kept : bytes.  forward, backward :
+    seconds; None without a profile.
     """
 
     name: str
@@ -74,7 +74,7 @@ def cells(row: Row) -> list[str]:
 
 
 def shortened(name: str) -> str:
-    """Return a name without the working directory, or that of installed packages, at its start."""
+    """Return a name without the folder of installed packages, or the working directory, before it."""
     _, packages, rest = name.partition("site-packages" + os.sep)
     return rest if packages else name.removeprefix(os.getcwd() + os.sep)
 
@@ -106,9 +106,7 @@ def table(recording: Recording, by: str) -> Summary:
 def lines_of(recording: Recording) -> dict[int, Line]:
     buffers, lines = Buffers(), {}
     for i, record in enumerate(list(recording.records)):
-        found = buffers.new_in([record])
-        buffers.add_sizes(found)
-        lines[i] = Line(plan_of(record).name, NOWHERE, sum(found.values()), 0.0)
+        lines[i] = Line(plan_of(record).name, NOWHERE, buffers.count([record]), 0.0)
     return lines
 
 

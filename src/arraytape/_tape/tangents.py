@@ -1,13 +1,13 @@
 """The tangents of forward mode, by value id.
 
 A write to an array changes a part of its tangent.  The tangent of the value before the write is seldom
-asked for again, so the write goes into that tangent's memory, and only the part that it changed is put
-aside: a loop that writes T rows costs T rows.
+asked for again.  So the write goes into the memory of that tangent, and the part that it replaces is
+copied: a loop that writes T rows copies T rows.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._array.aliasing import AddRecord, PutRecord
 from .._array.array import Array
@@ -17,15 +17,20 @@ from .._storage.batched.batched_data import axis_ids_of, plain
 from .._storage.storage import is_complex, storage_of
 from .data import ArrayData
 
+if TYPE_CHECKING:
+    from .._util.array_types import Index
+
 
 class Tangents:
-    """Tangents by value id; of a value that was written to, the part that the write replaced."""
+    """Tangents by value id; for a value that was written to, the part that the write replaced."""
 
     def __init__(self) -> None:
         self._held: dict[int, Array] = {}
-        self._own: dict[int, int] = {}  # id of an Array that nothing else refers to -> its tid
-        # tid -> the tid after the write, path and key of the write, and the part that it replaced
-        self._before: dict[int, tuple[int, Path, Any, Array]] = {}
+        self._own: dict[
+            int, int
+        ] = {}  # id() of an Array to which nothing else refers -> its value id
+        # value id -> the one after the write, path and key of the write, and the part that it replaced
+        self._before: dict[int, tuple[int, Path, Index, Array]] = {}
 
     def __contains__(self, tid: object) -> bool:
         return tid in self._held or tid in self._before
@@ -40,24 +45,24 @@ class Tangents:
 
     def __setitem__(self, tid: int, tangent: Array) -> None:
         root, _ = location(tangent)
-        self._own.pop(id(root), None)  # it has two ids from now on
+        self._own.pop(id(root), None)  # from now on it is the tangent of two values
         self._held[tid] = tangent
 
     def _restored(self, tid: int) -> Array:
-        """Return a tangent as it was before the writes that followed."""
-        taken = []
+        """Return a copy of a tangent as it was before the writes that followed."""
+        writes = []
         while tid in self._before:
-            tid, *change = self._before[tid]
-            taken.append(change)
+            tid, path, key, part = self._before[tid]
+            writes.append((path, key, part))
         newest = self._held[tid]
         at = ArrayData(storage_of(newest._data))
         whole: Array = at.copy_data(newest)
-        for path, key, part in reversed(taken):
+        for path, key, part in reversed(writes):
             whole = write_through(whole, path, key, part, at)
         return whole
 
     def apply_write(self, write: PutRecord | AddRecord) -> None:
-        """Set the tangent of a root's new value, from a record of a write."""
+        """Set the tangent of a root's value after a write."""
         old, path, key = write.old, write.path, ... if isinstance(write, AddRecord) else write.key
         held, t = self.get(old), self.get(write.value)
         some = t if held is None else held
@@ -78,11 +83,11 @@ class Tangents:
         self._held[write.new], self._own[id(whole)] = whole, write.new
 
 
-def can_write_in_place(whole: Array, t: Array | None, key: Any) -> bool:
-    """Return True if the write can be applied to the tangent in place.
+def can_write_in_place(whole: Array, t: Array | None, key: tuple[Index, Path]) -> bool:
+    """Return True if a write of ``t`` can go into the tangent ``whole`` in place.
 
-    Then the written tangent is another one, and adds no hidden axes.  key : the key, and the path to
-    where it is applied.
+    It cannot if t is that tangent itself, or if t or the key has hidden axes that the tangent lacks.
+    key : the key, and the path to where it is applied.
     """
     if t is whole or axis_ids_of(key):
         return False
@@ -101,7 +106,8 @@ def write_into_tangent(
     key, lost = write.key, write.lost
     if lost is None or t is None:
         return write_through(whole, path, key, 0.0 if t is None else t, at)
-    # Elements named twice: ``lost`` says which write lasted; the order of tangents must not.
+    # The key names elements twice.  ``lost`` masks the values that another one overwrote; where NumPy
+    # writes the tangents in another order, others would last.
     whole = write_through(whole, path, key, 0.0, at)
     if t.ndim > lost.ndim:  # a write drops leading axes of length 1
         t = at.xp.reshape(t, t.shape[t.ndim - lost.ndim :])

@@ -29,9 +29,9 @@ class GradientTape(OfThisProcess, Block):
     watch_accessed_variables : bool, default: True
         Whether to watch every trainable Variable that is read.
     exits : str | None, default: None
-        What to do at a gradient that may lack a part, because a value left the tape (``float(x)``,
-        ``np.asarray(x)``...) and what was computed from it came back as a constant: "warn", "raise" a
-        LostGradientError, or "ignore".  None: what ``set_exits`` says, "warn" at first.
+        The reaction to a gradient that may lack a part: "warn", "raise" a LostGradientError, or
+        "ignore".  A part is missing if a value left the tape (``float(x)``, ``np.asarray(x)``...) and
+        came back as a constant.  None: what ``set_exits`` says, "warn" at first.
     check_numerics : bool, default: False
         Whether to check the values of each recorded op, and of each rule in the gradient, and raise
         where the first NaN or infinity is made: slow, for finding it.  With nan="guard" elements that a

@@ -1,7 +1,7 @@
 """The warning that a derivative is NaN because a factorisation does not determine it.
 
-Rules that ask which results are never read (``unread``) are those of factorisations whose vectors are a
-free choice at some matrices.  There they give NaN, unless the function does not depend on the choice.
+The vectors of a factorisation are a free choice at some matrices.  There its rule gives NaN, unless the
+function does not depend on the choice.  Such rules ask which results are never read (``unread``).
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def is_nan(data: RawArray | None) -> bool:
 def note_undefined(
     notes: list[str], plan: Plan, given: Iterable[Any], found: RawArray | None
 ) -> None:
-    """Note an op whose rule gave NaN of numbers, in words for the warning.
+    """Add the op to the notes, in words for the warning, if its rule made the first NaN.
 
-    given : the rule's arguments, None for absent ones.  found : its result.
+    given : the rule's cotangents or tangents, None for absent ones.  found : its result.
     """
     if found is not None and is_nan(found) and not any(map(is_nan, given)):
         notes.append(f"{plan.op.name} is NaN at a matrix {layout_text(found)}")

@@ -1,8 +1,8 @@
 """Sources that a tape does not follow: why their gradient is None, in one line.
 
-No warning is due if a source was watched, or computed of what was, and the target does not depend on it:
-several sources are asked for, and one of them is not used.  A warning is due if the tape never followed
-the source, or the target was computed of nothing but what the source was computed from.
+No warning is due for a source that the tape follows and the target does not use: one of several sources
+may be unused.  A warning is due if the tape never followed the source, or if ``none_causes`` finds a
+mistake.
 """
 
 from __future__ import annotations
@@ -22,10 +22,7 @@ ON_THE_TAPE = see("source-that-the-tape-does-not-follow")
 
 
 def follows(recording: Recording, x: Array) -> bool:
-    """Return True if a tape follows an Array, as a watched one or as one that was computed of such.
-
-    The question changes nothing.
-    """
+    """Return True if a tape follows an Array: a watched one, or one computed from watched ones."""
     if id(x) in recording.watched:
         return True
     tids = [x._current_id(), x._view.root._tid if x._state & IS_VIEW else 0]
@@ -33,7 +30,7 @@ def follows(recording: Recording, x: Array) -> bool:
 
 
 def alike_among(recording: Recording) -> dict[str, Array]:
-    """Return, of what a tape watches, the first Array of each shape and dtype."""
+    """Return the first watched Array of each shape and dtype, by these as text."""
     handles = [entry.handle for entry in recording.watched.values()]
     return {layout_text(x): x for x in reversed(handles)}
 
@@ -41,10 +38,9 @@ def alike_among(recording: Recording) -> dict[str, Array]:
 def why_not_followed(
     recording: Recording, x: Array, alikes: Callable[[], Mapping[str, Array]] | None = None
 ) -> str:
-    """Return why a tape does not follow a source, and what to do; "" if it does or need not.
+    """Return why a tape does not follow a source, and what to do; "" if no warning is due.
 
-    A Variable need not be followed.  alikes : returns ``alike_among``, for callers that ask more than
-    once.
+    alikes : returns ``alike_among(recording)``, for callers with several sources.
     """
     if follows(recording, x):
         return ""
@@ -79,7 +75,7 @@ def why_not_followed(
 def first_targets(
     recording: Recording, targets: Sequence[Array], starts: Sequence[int]
 ) -> dict[int, Array]:
-    """Return for each value made of watched targets the first of these targets."""
+    """Return for each value computed from watched targets the first of these targets."""
     leaves = [
         (target, start)
         for target, start in zip(targets, starts, strict=True)

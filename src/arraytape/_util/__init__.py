@@ -1,15 +1,15 @@
-"""Tools of every room, without knowledge of arrays: messages, nestings, attached methods.
+"""Tools of the whole package that know nothing of its arrays: messages, nestings, locks, blocks.
 
-The body runs before anything of the package for which NumPy may be too old.
+The NumPy version is checked here, since this module runs before any import that needs a newer NumPy.
 """
 
 import numpy as np
 
-OLDEST = 2, 2  # as pyproject.toml has it; a test holds them equal
+OLDEST = 2, 2  # the same as in pyproject.toml, which a test checks
 
 
 def check_version(found: str) -> None:
-    """Raise ImportError, with both versions, if NumPy is older than the package needs."""
+    """Raise ImportError if this NumPy version is older than the package needs."""
     major, minor, *_ = found.split(".")
     if (int(major), int(minor)) < OLDEST:
         oldest = ".".join(map(str, OLDEST))

@@ -1,6 +1,6 @@
-"""Hooks by which a higher room gives a lower one methods and parts that are loaded on demand.
+"""Attachment of methods: a higher room sets its functions as methods of a lower room's class.
 
-A class of a lower room knows no op; the room that has the function attaches it as a method.
+So the lower room imports no op.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from .errors import user_line
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# By another library's module: what gives our ufuncs in place of its own, and what makes our rules act on
-# its functions.  The public namespace enters both, which load higher rooms when they are called.
+# By name of another library's module: a function that returns our ufuncs for its own, and one that
+# installs our rules for its functions.  The package's ``__init__`` fills both; the functions import
+# higher rooms when they are called.
 UFUNCS_FOR: dict[str, Callable[[], Mapping[Any, Callable[..., Any]]]] = {}
 RULES_FOR: dict[str, Callable[[], None]] = {}
 
@@ -31,9 +32,9 @@ def attach_method(cls: type, name: str) -> Callable[[F], F]:
 def read_only_property(
     fget: Callable[[Any], Any], name: str, advice: str, doc: str | None = None
 ) -> property:
-    """Return a property that cannot be set: the AttributeError gives advice."""
+    """Return a property whose setter raises AttributeError with this advice."""
 
-    def fset(x: Any, value: Any) -> NoReturn:
+    def fset(x: Any, _: Any) -> NoReturn:
         raise AttributeError(
             f"the {name} of an {type(x).__name__} cannot be set [at {user_line()}]; {advice}"
         )

@@ -1,10 +1,10 @@
-"""Context managers whose blocks end whenever an interruption comes.
+"""Context managers that also clean up if a KeyboardInterrupt prevents the call of ``__exit__``.
 
-A KeyboardInterrupt may come on entry to ``__exit__``, or at the end of ``__enter__``: then the block has
-ended and nothing has left it.  A ``Block`` does not count on the call alone.  What a ``with`` statement
-holds while its block is open, and nothing else does, is the bound ``__exit__``.  Here that is an object
-of its own, a ``partial``; when it is freed, the block is left, if it was not before.  No frame refers to
-it, so a traceback that someone keeps does not keep the block open.
+The interrupt may come at the end of ``__enter__`` or on entry to ``__exit__``; then Python does not run
+``__exit__``.  While a block is open, only the ``with`` statement holds the bound ``__exit__``.  A
+``Block`` makes that an object of its own, a ``partial`` with a weak reference to it.  When the
+``partial`` is freed before it was called, the reference's callback ends the block.  No frame refers to
+the ``partial``, so a traceback that someone keeps does not keep the block open.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ T = TypeVar("T")
 
 
 class Exit:
-    """The ``__exit__`` of a Block: it leaves the block when it is called, or else when it is freed.
+    """The ``__exit__`` of a Block: ends the block when it is called, or else when it is freed.
 
-    Read from the class, as ``contextlib.ExitStack`` does, it is a function that leaves when called.
+    ``contextlib.ExitStack`` reads ``__exit__`` from the class and gets a plain function.
     """
 
     def __get__(self, block: Block | None, owner: type | None = None) -> Callable[..., None]:
@@ -43,11 +43,11 @@ def end_block(block: Block, *error: object) -> None:
 
 
 class Block:
-    """A context whose setting, made by ``_begin``, lasts until ``_end`` and no longer than the block.
+    """A context manager: ``_begin`` changes a setting, ``_end`` restores it.
 
-    ``_end`` may be called twice, and before ``_begin`` has done its work: it undoes what is there.
-    _held : a reference to the ``__exit__`` that the ``with`` statement holds.  _opened : the same, from
-    ``_begin`` on.
+    ``_end`` may be called twice, or before ``_begin`` is complete, and restores what was changed.
+    _held : a reference to the ``__exit__`` that the ``with`` statement holds.  _opened : the same
+    reference, from ``_begin`` on.
     """
 
     _held: ref[Any] | None = None
@@ -60,15 +60,15 @@ class Block:
     __exit__: Any = Exit()
 
     def _begin(self) -> Any:
-        """Set what holds in the block; return the value for ``as``."""
+        """Set the value of the block; return the value for ``as``."""
         raise NotImplementedError
 
     def _end(self) -> None:
-        """Undo what ``_begin`` set."""
+        """Restore what ``_begin`` changed."""
         raise NotImplementedError
 
     def _dropped(self, held: ref[Any]) -> None:
-        """End a block that is over and was not left."""
+        """End the block if its ``__exit__`` was freed without a call."""
         if self._held is held:
             if self._opened is held:
                 self._end()
@@ -76,10 +76,10 @@ class Block:
 
 
 class Context(Block, ContextDecorator):
-    """A Block that serves for one ``with`` statement, or as a decorator."""
+    """A Block for one ``with`` statement, or for use as a decorator."""
 
     def _recreate_cm(self) -> Self:
-        """Return a block of its own for each call of a decorated function."""
+        """Return a new block for each call of a decorated function, as ``ContextDecorator`` asks."""
         from copy import copy
 
         return copy(self)
@@ -98,8 +98,9 @@ class Setting(Context, Generic[T]):
 
     def _end(self) -> None:
         if self.token is not None:
-            with suppress(RuntimeError):  # it was reset already
+            with suppress(RuntimeError):  # the token was used already
                 self.variable.reset(self.token)
+        # An interrupt came between ``set`` and the assignment to ``token``.
         elif hasattr(self, "before") and self.variable.get() is self.value:
             self.variable.set(*self.before)
 
@@ -112,18 +113,21 @@ class Profiled(Block):
 
     def _begin(self) -> None:
         self.before = sys.getprofile()
-        sys.setprofile(self.function)
+        self._install(self.function)
 
     def _end(self) -> None:
         if sys.getprofile() is self.function:
-            sys.setprofile(self.before)
+            self._install(self.before)
+
+    def _install(self, function: Any) -> None:
+        sys.setprofile(function)
 
 
 class Quiet(Block):
-    """A block in which NumPy ignores infinities and NaN: ``np.errstate``, which ends as blocks do.
+    """A Block with NumPy's error state of ``np.errstate``.
 
-    settings : those of ``np.errstate``; ``all="ignore"`` if none are given.
-    A block that ends late, after one around it, changes nothing any more.
+    settings : those of ``np.errstate``; ``all="ignore"`` by default.  A block that ends after the one
+    around it restores nothing.
     """
 
     def __init__(self, **settings: Any) -> None:
@@ -143,26 +147,24 @@ class Quiet(Block):
 
 
 def quietly(function: Callable[..., T], *arguments: Any) -> T:
-    """Return the function's result; NumPy ignores infinities and NaN meanwhile.
+    """Call a function while NumPy ignores infinities and NaN, and return its result.
 
-    The function runs in a context of its own, which is over when it returns or raises: no interruption
-    leaves anything of it to others, and no block has to be left.  Context variables that the function
-    sets are set in that context.
+    The call runs in a copy of the context, so an interrupt cannot leave the error state changed.
+    Context variables that the function sets are set in that copy alone.
     """
     return copy_context().run(in_silence, function, *arguments)
 
 
 def in_silence(function: Callable[..., T], *arguments: Any) -> T:
-    """Set NumPy's errors to "ignore", without resetting them, and call a function: see ``quietly``."""
+    """Set NumPy's errors to "ignore" in this context for good, and call a function: see ``quietly``."""
     set_error_state(state_of(all="ignore"))
     return function(*arguments)
 
 
-# The blocks in which NumPy is quiet here, from the outermost one on.
+# The open Quiet blocks of this context, outermost first.
 QUIET: ContextVar[tuple[Quiet, ...]] = ContextVar("arraytape quiet", default=())
 
-# NumPy's settings for errors: what ``np.geterr`` and ``np.seterr`` read and set, without the dicts that
-# these make, which take ten times as long.
+# NumPy's error state without the dicts of ``np.geterr`` and ``np.seterr``, which take ten times as long.
 UMATH = sys.modules["numpy._core.umath"]
 VARIABLE = getattr(UMATH, "_extobj_contextvar", None)
 MADE_OF = getattr(UMATH, "_make_extobj", None)
@@ -171,12 +173,11 @@ set_error_state: Callable[[Any], Any]
 state_of: Callable[..., Any]
 
 
-def by_names(settings: dict[str, Any]) -> None:
-    """Set the error state from (a part of) what ``np.geterr`` returned."""
+def set_by_names(settings: dict[str, Any]) -> None:
     np.seterr(**settings)
 
 
 if VARIABLE is None or MADE_OF is None:
-    error_state, set_error_state, state_of = np.geterr, by_names, dict
+    error_state, set_error_state, state_of = np.geterr, set_by_names, dict
 else:
     error_state, set_error_state, state_of = VARIABLE.get, VARIABLE.set, MADE_OF

@@ -1,7 +1,7 @@
-"""Containers: the table of how each kind is taken apart and put together.
+"""Kinds of containers: the functions that flatten and unflatten each of them.
 
-Lists, tuples, named tuples, mappings, dataclasses, and the classes that ``register_nesting`` enters.
-Objects of unregistered types are leaves.
+Lists, tuples, named tuples, mappings, dataclasses, and classes registered with ``register_nesting``.
+Objects of all other types are leaves.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from typing import Any, NamedTuple, TypeVar
 from .errors import describe, user_line
 
 T = TypeVar("T")
-Parts = dict[Any, Any] | Sequence[Any]  # by name, or in order
+Nesting = Any  # a leaf, which may be any object, or a container whose parts are nestings
+Parts = dict[Any, Nesting] | Sequence[Nesting]  # by name, or in order
 
 UNSET = object()
-CACHED = 1000  # classes; a program may make them without end
+CACHED = 1000  # classes, since a program may create classes without end
 
 
 class Kind(NamedTuple):
-    """The functions that take containers of one kind apart and put them together.
+    """The functions that flatten and unflatten containers of one kind.
 
     flatten : takes a container, returns (parts, rest).
     unflatten : takes (rest, parts), parts by the same names or in the same order; returns a container.
-    always : whether the container is made anew if all parts are what they were.
+    always : True if a new container is made even if all parts are the same objects.
     declared : the line that registered the kind.
     """
 
@@ -59,16 +60,16 @@ def _like_tuple(structure: tuple[Any, ...], parts: list[Any]) -> Any:
     return tuple.__new__(type(structure), parts)  # a subclass's constructor may take anything
 
 
-def _like_mapping(structure: Any, parts: dict[Any, Any]) -> Any:
-    """Return a mapping of the same kind; a dict if that cannot be made."""
+def _like_mapping(structure: Mapping[Any, Any], parts: dict[Any, Any]) -> Any:
+    """Return a mapping of the same class; a dict if the class cannot be called with the parts."""
     if type(structure) is dict:
         return parts
     if isinstance(structure, MutableMapping):
-        same_kind: Any = copy_container(structure)  # its constructor may take anything
+        same_kind: Any = copy_container(structure)  # a subclass's constructor may take anything
         same_kind.update(parts)
         return same_kind
     try:
-        return type(structure)(parts)
+        return type(structure)(parts)  # type: ignore[call-arg]  # Mapping declares no constructor
     except TypeError:
         return parts
 
@@ -83,13 +84,13 @@ LEAVES: list[type] = [int, float, complex, str, bytes, bytearray, type, type(Non
 
 
 class Kinds(dict[type, Kind | None]):
-    """The kind of each class that was met; None for classes whose instances are leaves."""
+    """A cache of the kind of each class; None for classes whose instances are leaves."""
 
     def __missing__(self, cls: type) -> Kind | None:
         if len(self) >= CACHED:
             self.clear()
         self[cls] = kind = _kind_of(cls)
-        if cls in REGISTERED:  # perhaps by another thread, meanwhile
+        if cls in REGISTERED:  # another thread may have registered it since ``_kind_of``
             self[cls] = kind = REGISTERED[cls]
         return kind
 
@@ -98,7 +99,7 @@ KINDS = Kinds()
 
 
 def _kind_of(cls: type) -> Kind | None:
-    """Return the kind of a class that is met for the first time; a class with a dtype is an array's."""
+    """Determine the kind of a class; a class with a ``dtype`` counts as one of arrays."""
     if cls in REGISTERED:
         return REGISTERED[cls]
     if hasattr(cls, "dtype") or issubclass(cls, tuple(LEAVES)):
@@ -120,17 +121,16 @@ def _kind_of(cls: type) -> Kind | None:
 
 
 def is_dataclass(cls: type) -> bool:
-    """Return ``dataclasses.is_dataclass`` of a class, without its import."""
+    """Return ``dataclasses.is_dataclass(cls)`` without an import of ``dataclasses``."""
     return hasattr(cls, "__dataclass_fields__")
 
 
 def _dataclass_kind(cls: type) -> Kind | None:
-    """Return a kind whose parts are the fields that are not static, by name; other fields stay.
+    """Return a kind whose parts are the fields that are not static; static fields are copied.
 
-    Neither ``__init__`` nor ``__post_init__`` runs: among the parts may be None and Arrays of other
-    shapes, which a check there would refuse.  Attributes that are no fields are not taken over: values
-    that ``__post_init__`` or a cached property computed from the old parts would be wrong beside new
-    ones.
+    Neither ``__init__`` nor ``__post_init__`` runs: parts may be None or Arrays of other shapes, which a
+    check there would refuse.  Attributes that are no fields are not copied, since ``__post_init__`` or a
+    cached property may have computed them from the old parts.
     """
     import dataclasses
 
@@ -140,14 +140,14 @@ def _dataclass_kind(cls: type) -> Kind | None:
     if "dtype" in every:
         return None
 
-    def flatten_dataclass(x: Any) -> tuple[Parts, Any]:
+    def flatten_dataclass(x: Nesting) -> tuple[Parts, Any]:
         values = [(name, getattr(x, name, UNSET)) for name in nested]
         return {name: value for name, value in values if value is not UNSET}, x
 
-    def unflatten_dataclass(x: Any, parts: dict[str, Any]) -> Any:
+    def unflatten_dataclass(x: Nesting, parts: dict[str, Any]) -> Any:
         try:
             made: Any = object.__new__(cls)
-        except TypeError as error:  # of a class that derives from a builtin one
+        except TypeError as error:  # the class derives from a builtin class
             raise TypeError(
                 f"the dataclass {cls.__qualname__} cannot be put together from its fields ({error}): "
                 f"call register_nesting({cls.__qualname__}, ...) [at {user_line()}]"
@@ -155,7 +155,7 @@ def _dataclass_kind(cls: type) -> Kind | None:
         for name in every:
             value = parts[name] if name in parts else getattr(x, name, UNSET)
             if value is not UNSET:
-                object.__setattr__(made, name, value)  # a frozen one has a __setattr__ that raises
+                object.__setattr__(made, name, value)  # __setattr__ of a frozen dataclass raises
         return made
 
     return Kind(flatten_dataclass, unflatten_dataclass, always=False)
@@ -172,24 +172,24 @@ def register_nesting(
     flatten: Callable[[T], tuple[Mapping[str, Any] | Sequence[Any], Any]] | None = None,
     unflatten: Callable[[Any, Any], T] | None = None,
 ) -> type[T]:
-    """Make the instances of a class nestings, as lists, tuples, dicts and dataclasses are.
+    """Register a class as a nesting, like lists, tuples, dicts and dataclasses.
 
     ``watch``, ``gradient``, ``vmap``, ``custom_gradient``, functions of functions, optimizers, Modules
-    and checkpoints then go through them, and give gradients and results back in such instances.
-    Dataclasses need no registration: their fields are the parts, except those that are declared with
+    and checkpoints then find the Arrays in its instances, and return gradients and results in such
+    instances.  Dataclasses need no registration: their fields are the parts, except those declared with
     ``field(metadata={"static": True})``.
 
     Parameters
     ----------
     cls : type
-        The class, and no subclass of it: that may have parts which ``flatten`` does not know.
+        The class.  Subclasses are not registered: they may have parts that ``flatten`` does not know.
     flatten : callable, optional
-        Takes an instance and gives a pair ``(parts, rest)``.  ``parts`` are Arrays and nestings: in a
+        Takes an instance and returns a pair ``(parts, rest)``.  ``parts`` are Arrays and nestings: in a
         dict, whose keys name them in messages, checkpoints and ``Module.named_variables``, or in
-        a list or tuple.  ``rest`` is whatever else the instance holds, and need not be hashable.  By
+        a list or tuple.  ``rest`` holds all other data of the instance, and need not be hashable.  By
         default the method ``tree_flatten`` of the class.
     unflatten : callable, optional
-        Takes ``(rest, parts)``, parts in a dict with the same keys or in a tuple, and gives an instance.
+        Takes ``(rest, parts)``, parts in a dict with the same keys or in a tuple; returns an instance.
         By default the class method ``tree_unflatten``.
 
     Returns
@@ -200,21 +200,21 @@ def register_nesting(
     Raises
     ------
     TypeError
-        When ``cls`` is no class, one of leaves (arrays, Modules, numbers, strings) or abstract, or a
-        function is missing.  Later, when ``flatten`` gives no such pair or ``unflatten`` no instance
-        of the class, and for an instance of a subclass that is not registered itself.
+        When ``cls`` is no class, is a class of leaves (arrays, Modules, numbers, strings) or abstract,
+        or a function is missing.  Later, when ``flatten`` returns no such pair or ``unflatten`` no
+        instance of the class, and for an instance of a subclass that is not registered itself.
     KeyError
-        When the class is registered, with the place where that was done.
+        When the class is registered already; the message names the line.
 
     Notes
     -----
-    ``flatten`` gives the Arrays that the instance holds, the same ones at each call: a tape knows them
-    by identity, not by value.
+    ``flatten`` must return the same Array objects at each call, since a tape identifies Arrays by
+    ``id``.
 
-    In the place of an Array ``unflatten`` is given its stand-in: a gradient or None, a Jacobian of
-    another shape, an axis, a NumPy array.  So it must not check or convert parts; where the
-    constructor does, ``object.__new__(cls)`` goes around it.  Dataclasses are put together so, without
-    ``__init__`` and ``__post_init__``, and from their fields alone.
+    The parts that ``unflatten`` receives may be no Arrays: a gradient or None, a Jacobian of another
+    shape, an axis, a NumPy array.  So ``unflatten`` must not check or convert parts.  Where the
+    constructor does, call ``object.__new__(cls)``.  Dataclasses are built in this way from their fields,
+    without ``__init__`` and ``__post_init__``.
 
     Examples
     --------
@@ -246,7 +246,7 @@ def register_nesting(
     return cls
 
 
-def _check_class(cls: Any) -> None:
+def _check_class(cls: type) -> None:
     """Raise TypeError or KeyError for a class that cannot be registered."""
     if not isinstance(cls, type):
         raise TypeError(f"register_nesting: takes a class, got {describe(cls)} [at {user_line()}]")
@@ -274,9 +274,9 @@ def _check_class(cls: Any) -> None:
 def _registered_kind(
     cls: type, flatten: Callable[[Any], Any], unflatten: Callable[[Any, Any], Any], declared: str
 ) -> Kind:
-    """Return a kind of the user's functions, with checks of their answers."""
+    """Return a kind that calls the user's functions and checks their results."""
 
-    def checked_flatten(x: Any) -> tuple[Parts, Any]:
+    def checked_flatten(x: Nesting) -> tuple[Parts, Any]:
         answer = flatten(x)
         pair = isinstance(answer, tuple | list) and len(answer) == 2
         if not pair or not isinstance(answer[0], Mapping | list | tuple):

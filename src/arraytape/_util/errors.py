@@ -1,4 +1,4 @@
-"""Messages: what to do, what happened and on what."""
+"""Errors and warnings: the user's line, descriptions of arguments, and documented exceptions."""
 
 from __future__ import annotations
 
@@ -25,20 +25,18 @@ STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 PAGE = "https://github.com/arraytape/arraytape/blob/main/docs/howto/errors.md"
 
 
-# The file of the trampolines in ``interop``: both words in it make ``warnings.warn`` pass such a frame
-# over, as it does those of an import, when it counts ``stacklevel``.
+# The file name of the trampolines in ``interop``.  ``warnings.warn`` does not count frames of files
+# whose names contain "importlib" and "_bootstrap" for ``stacklevel``.
 TRAMPOLINE = "<arraytape interop, hidden like importlib._bootstrap>"
 
-
-ASKING = reentrant_lock()  # held while sysconfig is asked
-
+SYSCONFIG = reentrant_lock()  # held during the first call of sysconfig: see ``folder_of``
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 class TapeWarning(UserWarning):
-    """A warning that a gradient may not be what the caller expects, with the reason and the line.
+    """A warning that a gradient may differ from what the caller expects, with the reason and the line.
 
     Examples
     --------
@@ -59,7 +57,7 @@ class TapeWarning(UserWarning):
 
 
 class LostGradientError(RuntimeError):
-    """The error that a gradient would lack a part, as a value left the tape and came back as a constant.
+    """The error for a gradient that would lack a part, since a value left the tape and came back.
 
     Examples
     --------
@@ -78,9 +76,9 @@ class LostGradientError(RuntimeError):
 
 
 class UnknownName:
-    """The message of an AttributeError, with arraytape's name for what another library calls so.
+    """The lazy message of an AttributeError, with arraytape's name for another library's name.
 
-    ``hasattr`` raises that error, too, and drops it, so the message is made when it is read.
+    ``hasattr`` raises and drops the same error, so the hint is searched only when the message is read.
     """
 
     __slots__ = ("message", "name", "obj", "where")
@@ -109,7 +107,7 @@ def unknown_name(message: str, name: str, obj: object, where: str) -> AttributeE
 
 
 def missing_from(module: str, where: str) -> Callable[[str], NoReturn]:
-    """Return a ``__getattr__`` for a module, which Python calls for names that the module lacks."""
+    """Return a ``__getattr__`` for a module that raises AttributeError with a hint."""
 
     def missing(name: str) -> NoReturn:
         message = f"module {module!r} has no attribute {name!r}"
@@ -120,13 +118,13 @@ def missing_from(module: str, where: str) -> Callable[[str], NoReturn]:
 
 @functools.cache
 def folder_of(kind: str) -> str:
-    """Return a folder of sysconfig, which is imported late: it takes a millisecond.
+    """Return a folder of sysconfig, which is imported late because the import takes a millisecond.
 
-    Its first answer is made in a table that threads share, without a lock of its own.
+    The first call of ``sysconfig`` fills a table that threads share, without a lock.
     """
     import sysconfig
 
-    with ASKING:
+    with SYSCONFIG:
         return os.path.join(sysconfig.get_path(kind), "")
 
 
@@ -143,31 +141,30 @@ def folder_of_package(name: str) -> str:
 
 
 def see(anchor: str) -> str:
-    """Return the end of a message that refers to a section of docs/howto/errors.md."""
+    """Return the link to a section of docs/howto/errors.md that ends a message."""
     return f"(see {PAGE}#{anchor})"
 
 
 def foreign(frame: FrameType) -> bool:
-    """Return True if a frame is neither arraytape's, nor NumPy's, nor of the layer between the two."""
+    """Return True if a frame's file is outside of arraytape and NumPy: see ``outside``."""
     return outside(frame.f_code.co_filename)
 
 
 @functools.lru_cache(maxsize=4096)
 def outside(file: str) -> bool:
-    """Return True if a file is neither arraytape's, nor NumPy's, nor of the layer between the two."""
+    """Return True if a file belongs neither to arraytape, nor to NumPy, nor to array_api_compat.
+
+    Files of NumPy's own tests count as outside.
+    """
     between = NUMPY, folder_of_package("array_api_compat")
     inside = file.startswith(between) and os.sep + "tests" + os.sep not in file
-    inside = inside or is_in_cython(file)
+    # Tracebacks name NumPy's Cython files by their paths in its repository.
+    inside = inside or (file.endswith(".pyx") and file.startswith(("numpy/", "numpy\\")))
     return not inside and not file.startswith((PACKAGE, "<arraytape"))
 
 
-def is_in_cython(file: str) -> bool:
-    """Return True for a file of NumPy's in Cython, which tracebacks name as its repository does."""
-    return file.endswith(".pyx") and file.startswith(("numpy/", "numpy\\"))
-
-
 def user_frame() -> FrameType | None:
-    """Return the innermost running frame of the user's: none of arraytape's, NumPy's or SciPy's."""
+    """Return the innermost running frame of the user's code: see ``is_users_file``."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and not is_users_file(frame.f_code.co_filename):
         frame = frame.f_back
@@ -176,9 +173,9 @@ def user_frame() -> FrameType | None:
 
 @functools.lru_cache(maxsize=4096)
 def is_users_file(file: str) -> bool:
-    """Return True if a file is neither of these, nor of a library that ``interop`` and optimizers run.
+    """Return True if a file is outside of arraytape, NumPy, SciPy, scikit-learn and joblib.
 
-    joblib is what scikit-learn calls fits with.
+    ``interop`` and optimizers run in SciPy and scikit-learn, which calls fits through joblib.
     """
     libraries = tuple([folder_of_package(name) for name in ("scipy", "sklearn", "joblib")])
     between = file.startswith(libraries) and os.sep + "tests" + os.sep not in file
@@ -186,7 +183,7 @@ def is_users_file(file: str) -> bool:
 
 
 def numpys_function() -> str:
-    """Return the name of NumPy's function that the user's line calls, if it runs in Python; else ""."""
+    """Return the name of NumPy's Python function that the user's line calls; "" if there is none."""
     name, frame = "", sys._getframe(1)
     while not foreign(frame) and frame.f_back is not None:
         name = frame.f_code.co_qualname if frame.f_code.co_filename.startswith(NUMPY) else ""
@@ -195,13 +192,13 @@ def numpys_function() -> str:
 
 
 def user_line() -> str:
-    """Return ``file:line`` of the innermost running frame of the user's."""
+    """Return ``file:line`` of the innermost running frame of the user's code."""
     frame = user_frame()
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else "an unknown line"
 
 
 def stacklevel() -> int:
-    """Return the ``stacklevel`` with which the caller's warning points at the user's line."""
+    """Return the ``stacklevel`` for ``warnings.warn`` in the caller that points at the user's line."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and not foreign(frame):
         level += frame.f_code.co_filename != TRAMPOLINE
@@ -224,13 +221,12 @@ def describes_array(value: Any) -> bool:
 
 
 def describe(value: Any, array: str | None = None, depth: int = 3) -> str:
-    """Return a short description: dtype and shape of an array, type and value of anything else.
+    """Return a short description: dtype and shape of an array, type and value of any other object.
 
-    array : the name of an array's type in the text; by default that of its class.  depth : the depth to
-    which lists are shown in full.
+    array : the name for an array's type in the text; by default that of its class.  depth : levels of
+    lists to show, since a list may hold itself.
     """
     if type(value) in (list, tuple) and any(hasattr(type(part), "dtype") for part in value):
-        # A list may hold itself.
         parts = ", ".join(
             describe(part, array, depth - 1) if depth else type(part).__name__ for part in value
         )
@@ -244,13 +240,13 @@ def describe(value: Any, array: str | None = None, depth: int = 3) -> str:
         return f"{array or kind}{name_of_state(value)} {layout_text(value)}"
     try:
         text, _, more = repr(value).partition("\n")
-    except Exception:  # it is nested too deeply, or cannot be shown
+    except Exception:  # the value is nested too deeply, or its __repr__ raises
         return f"{kind} {object.__repr__(value)}"
     return f"{kind} {text if len(text) <= 40 and not more else text[:37] + '...'}"
 
 
 def name_of_state(value: Any) -> str:
-    """Return the name of a Variable that was given one, or its path in a Module, in quotes."""
+    """Return the quoted path of a Variable in a Module, or its name; "" for other arrays."""
     if getattr(type(value), "_has_state", False) is not True:
         return ""
     name = value.path or value.name
@@ -262,9 +258,9 @@ SHORT.maxlevel, SHORT.maxstring, SHORT.maxother = 3, 60, 60
 
 
 def short_repr(value: Any) -> str:
-    """Return the repr of an argument, cut short; of an array dtype and shape.  It never raises.
+    """Return a shortened repr of an argument, or dtype and shape of an array; never raise.
 
-    For arguments that are mostly names or numbers; ``describe`` gives the type, too.
+    For arguments that are mostly names or numbers; ``describe`` adds the type.
     """
     if describes_array(value):
         return describe(value)
@@ -274,7 +270,7 @@ def short_repr(value: Any) -> str:
         return object.__repr__(value)
 
 
-# Words in a storage's message, and the section of docs/howto/errors.md that helps.
+# Words in a storage's message, and the section of docs/howto/errors.md about that error.
 SECTIONS = (
     ("broadcast", "shapes-do-not-fit"),
     ("core dimension", "shapes-do-not-fit"),
@@ -288,7 +284,7 @@ SECTIONS = (
     ("not supported for the input types", "dtype-that-an-op-does-not-take"),
     ("inhomogeneous", "nested-lists-of-unequal-lengths"),
 )
-# The exceptions that an op documents; whatever a storage raises becomes the nearest of these.
+# The exceptions that an op documents.  Another exception of a storage becomes its first base among them.
 DOCUMENTED = (
     IndexError, OverflowError, ZeroDivisionError, MemoryError, BufferError, NotImplementedError,
     ValueError,
@@ -296,10 +292,9 @@ DOCUMENTED = (
 
 
 def explain(op: str, error: Exception, **arguments: Any) -> Exception:
-    """Return the documented exception for an error of a storage in ``op``, with the op's inputs.
+    """Return the documented exception for an error of a storage in ``op``, with the op's arguments.
 
-    The inputs come as raw data, which the user knows as Arrays.  Parameters that are None or False are
-    left out.
+    arguments : raw data, which the message calls Arrays, and parameters; None and False are left out.
     """
     what = ", ".join(
         f"{name}: {describe(value, 'Array')}"
@@ -309,7 +304,9 @@ def explain(op: str, error: Exception, **arguments: Any) -> Exception:
     return failure(f"{op}({what})", error)
 
 
-# What NumPy's functions raise on purpose: np.cov, np.isin, np.einsum_path, np.shares_memory.
+LONGEST = 200  # letters of another library's text in a message
+
+# Exceptions that np.cov, np.isin, np.einsum_path and np.shares_memory document.
 ON_PURPOSE = (RuntimeError, np.exceptions.TooHardError)
 
 
@@ -320,23 +317,26 @@ def failure(
     verb: str = " failed",
     kept: Sequence[type[Exception]] = (),
 ) -> Exception:
-    """Return the documented exception for an error in ``what``, which names the function and its input.
+    """Return the documented exception for an error in ``what``, a function with its arguments.
 
-    LinAlgError and AxisError stay themselves, and so does an ImportError; an AttributeError or KeyError
-    from inside becomes a TypeError. ``end`` : the message's advice.  ``verb`` : the message's words
-    after ``what``. ``kept`` : other kinds that stay themselves.
+    LinAlgError, AxisError and ImportError keep their class.  AttributeError and KeyError become
+    TypeError.  end : advice at the end of the message.  verb : the words after ``what``.  kept : other
+    classes to keep.
     """
     if isinstance(error, RecursionError):
         error = ValueError("an argument is nested too deeply, or holds itself")
     said = str(error).strip()
     section = next((anchor for words, anchor in SECTIONS if words in said), None)
-    place = "" if "[at " in said else f" [at {user_line()}]"
+    if "[at " in said:
+        place = ""
+    else:
+        place = f" [at {user_line()}]"
+        said = said if len(said) <= LONGEST else f"{said[:LONGEST]}..."
     message = f"{what}{verb}: {said}{place}{end}"
     if section is not None and PAGE not in message:
         message += f" {see(section)}"
-    if isinstance(error, Warning | FloatingPointError):  # the user made warnings errors
-        return type(error)(message)
-    if type(error) in kept:
+    # A Warning or FloatingPointError is raised where the user made warnings errors.
+    if isinstance(error, Warning | FloatingPointError) or type(error) in kept:
         return type(error)(message)
     if isinstance(error, ImportError):
         return ImportError(message)
@@ -348,17 +348,17 @@ def failure(
 
 
 def raise_documented(error: Exception, name: str, /, *args: Any, **keywords: Any) -> NoReturn:
-    """Raise an error of a function of arraytape, called so, as a documented exception.
+    """Raise the documented exception for an error in the function ``name`` of arraytape.
 
-    Some errors are raised as they are: those with the user's line in the message, those of the user's
-    own code, ImportErrors, errors of the system and those of ``arraytape.testing``'s checks.  For the
-    ``except`` clause of a public function: it costs nothing if nothing is raised.
+    Some errors are raised unchanged: those with the user's line in the message, those of the user's own
+    code, ImportErrors, errors of the system and those of ``arraytape.testing``'s checks.  For the
+    ``except`` clause of a public function, which costs nothing without an error.
     """
     found_wrong = isinstance(error, AssertionError) and name.startswith("check_")
-    as_it_is = (
-        isinstance(error, Warning | ImportError) or found_wrong or getattr(error, "errno", None)
-    )
-    if as_it_is or "[at " in str(error) or is_users_own(error):
+    is_of_system = getattr(error, "errno", None)
+    if isinstance(error, Warning | ImportError) or found_wrong or is_of_system:
+        raise error
+    if "[at " in str(error) or is_users_own(error):
         raise error
     given = [describe(x, "Array") for x in args]
     given += [f"{key}: {describe(x, 'Array')}" for key, x in keywords.items()]
@@ -366,10 +366,9 @@ def raise_documented(error: Exception, name: str, /, *args: Any, **keywords: Any
 
 
 def entrance(function: Callable[P, R]) -> Callable[P, R]:
-    """Wrap a public function so that its errors are documented ones: see ``raise_documented``.
+    """Wrap a public function so that it raises documented errors: see ``raise_documented``.
 
-    The wrapper costs a frame, so functions that run in loops have the ``except`` clause in their own
-    body.
+    The wrapper adds a frame; functions that run in loops have the ``except`` clause in their own body.
     """
 
     @functools.wraps(function)
@@ -383,7 +382,7 @@ def entrance(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def is_users_own(error: Exception) -> bool:
-    """Return True if an error was raised in code of the user's or of another library's."""
+    """Return True if an error was raised in the user's code or in another library."""
     trace = error.__traceback__
     while trace is not None:
         if foreign(trace.tb_frame) and not is_library(trace.tb_frame.f_code.co_filename):

@@ -1,7 +1,7 @@
-"""Forks that find no module half loaded.
+"""Hooks that delay a fork until other threads have finished their imports.
 
-Chapters, and what functions need, are imported when they are first asked for.  Meanwhile Python holds a
-lock for each module, which a forked child finds held for ever if another thread was about to import it.
+Modules are imported late, at the first use of a name.  Python holds a lock for each module during its
+import.  If another thread held such a lock at a fork, the child would wait for that lock for ever.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from importlib import import_module
 from threading import get_ident
 from typing import Any
 
-# The packages of which arraytape imports modules late.
+# The packages whose modules arraytape imports late.
 PACKAGES = "arraytape", "array_api_compat", "numpy", "scipy", "sklearn", "cupy", "dask"
-ROUNDS = 100  # of waiting, after which the fork goes on as it would have
+ROUNDS = 100  # of waiting, after which the fork goes on regardless
 
 
 def being_imported() -> list[str]:
-    """Return the modules of these packages that other threads import at this moment."""
+    """Return the modules of PACKAGES that other threads are importing."""
     locks: dict[str, Any] = getattr(sys.modules["_frozen_importlib"], "_module_locks", {})
     held = [(name, reference()) for name, reference in locks.copy().items()]
     return [name for name, lock in held if name.partition(".")[0] in PACKAGES and is_held(lock)]
 
 
 def is_held(lock: Any) -> bool:
-    """Return True if another thread holds the lock of a module, or is taking it."""
-    if lock is None:  # it was freed meanwhile
+    """Return True if another thread holds a module's import lock, or is about to take it."""
+    if lock is None:  # freed since its weak reference was read
         return False
     if getattr(lock, "owner", None) not in (None, get_ident()):
         return True
@@ -40,15 +40,15 @@ def is_held(lock: Any) -> bool:
 
 
 def wait_for_imports() -> None:
-    """Wait, before a fork, until other threads have ended their imports, and let none begin."""
+    """Wait until other threads have finished their imports, and hold the lock that starts imports."""
     for _ in range(ROUNDS):
-        _imp.acquire_lock()  # without which no import begins
+        _imp.acquire_lock()  # no import can begin without this lock
         names = being_imported()
         if not names:
             return
         _imp.release_lock()
         for name in names:
-            with suppress(Exception):  # the other thread raises it, too
+            with suppress(Exception):  # the other thread raises the same error
                 import_module(name)
     _imp.acquire_lock()
 

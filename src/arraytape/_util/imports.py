@@ -1,4 +1,4 @@
-"""Actions on modules once they are imported: at once if a module is there, else when it is imported."""
+"""Actions that run when a module has been imported: at once, or after its import."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from .locks import reentrant_lock
 
 Action = Callable[[ModuleType], None]
 
-WAITING: dict[str, list[Action]] = {}  # by the module that they wait for
-RAN: set[str] = set()  # the awaited modules that have run, though their import may go on
-LOCK = reentrant_lock()  # of WAITING; held for no import and no action
+WAITING: dict[str, list[Action]] = {}  # by name of the awaited module
+RAN: set[str] = set()  # awaited modules whose body has run, even if their import is not complete
+LOCK = reentrant_lock()  # of WAITING; never held during an import or an action
 
 
 def when_imported(name: str, action: Action) -> None:
-    """Call ``action(module)`` when the module has run: now if it has, else after its import.
+    """Call ``action(module)`` once the module's body has run: now, or after its import.
 
-    An action may be asked for, and run, more than once.
+    The action must allow several calls.
     """
     if name not in sys.modules:
         await_module(name, action)
-    if name in sys.modules:  # also if it came meanwhile
-        # Another thread may be about to run it: the import waits for that, and raises as it does.
+    if name in sys.modules:  # also if another thread has imported it since the test above
+        # Another thread may be running the body: this import waits for it, and raises what it raises.
         module = importlib.import_module(name)
         if is_running(module):
             await_module(name, action)
-            tell_when_initialized(module)
+            if type(module.__spec__) is ModuleSpec:
+                module.__spec__.__class__ = RunningSpec
         else:
             action(module)
 
@@ -45,7 +46,7 @@ def await_module(name: str, action: Action) -> None:
 
 
 def is_running(module: ModuleType) -> bool:
-    """Return True if a module has not run to its end: this thread is importing it further up."""
+    """Return True if this thread is importing the module further up the stack."""
     initializing = getattr(module.__spec__, "_initializing", False)
     return bool(initializing) and module.__name__ not in RAN
 
@@ -58,9 +59,9 @@ def run_actions(module: ModuleType) -> None:
 
 
 class Finder:
-    """A finder that finds nothing itself: it makes the loaders of awaited modules run actions.
+    """A finder that asks the other finders, and makes the loaders of awaited modules run actions.
 
-    No MetaPathFinder: ``importlib.abc`` takes longer to import than the rest.
+    Not derived from MetaPathFinder, because ``importlib.abc`` takes longer to import than this module.
     """
 
     def find_spec(
@@ -73,7 +74,7 @@ class Finder:
             spec: ModuleSpec | None = find(fullname, path, target) if find else None
             if spec is not None:
                 if hasattr(spec.loader, "exec_module"):
-                    tell_when_done(spec.loader)
+                    run_actions_after(spec.loader)
                 return spec
         return None
 
@@ -81,10 +82,10 @@ class Finder:
 FINDER = Finder()
 
 
-def tell_when_done(loader: Any) -> None:
-    """Make a loader run what waits for its module, once, when the module has run.
+def run_actions_after(loader: Any) -> None:
+    """Make a loader run the actions that wait for its module after it has run the module's body.
 
-    The method is replaced on this one loader and put back, so that the module keeps its own loader.
+    ``exec_module`` is replaced on this one instance and restored by its first call.
     """
     execute = loader.exec_module
 
@@ -98,18 +99,12 @@ def tell_when_done(loader: Any) -> None:
 
 
 class RunningSpec(ModuleSpec):
-    """The spec of a module that was running before it was awaited, until it has run."""
+    """The spec of a module that was awaited while its body ran: runs the actions when that is done."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
         if name == "_initializing" and not value:
             self.__class__ = ModuleSpec  # type: ignore[assignment]
             module = sys.modules.get(self.name)
-            if module is not None:  # else it has failed
+            if module is not None:  # None: the import has failed
                 run_actions(module)
-
-
-def tell_when_initialized(module: ModuleType) -> None:
-    """Make the spec of a running module run what waits for it, once, when the module has run."""
-    if type(module.__spec__) is ModuleSpec:
-        module.__spec__.__class__ = RunningSpec

@@ -1,8 +1,8 @@
-"""Locks that a forked child can take: it has none of the threads that held them.
+"""Locks that are free in a forked child, which lacks the threads that held them.
 
-Where Python has a GIL, threads do not switch within a few attributes that are read and set without a
-call in between: steps of this kind on the op path need no lock.  ``in_one_step`` gives them one where
-Python runs without a GIL.
+With a GIL, threads do not switch between reads and writes of attributes without a call in between.  So
+short steps of this kind on the op path need no lock.  ``in_one_step`` gives them a lock only in builds
+without a GIL.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ F = TypeVar("F", bound=Callable[..., Any])
 FREE_THREADED = not getattr(sys, "_is_gil_enabled", lambda: True)()
 LOCK_TYPES = (type(Lock()), type(RLock()))
 HAVE_LOCKS = (Condition, Semaphore)  # classes of the standard library whose objects have one
-LOCKS: WeakSet[Any] = WeakSet()  # all that arraytape holds
+LOCKS: WeakSet[Any] = WeakSet()  # all locks of arraytape
 
 
 def reentrant_lock() -> Any:
-    """Return a lock that its thread may take again, even if an interruption has left it taken.
+    """Return a lock that its thread may take again, even if an interrupt has left it taken.
 
-    In a forked child the lock is free, whichever thread held it in the parent.
+    The lock is free in a forked child, whichever thread of the parent held it.
     """
     made = RLock()
     LOCKS.add(made)
     return made
 
 
-# Held while a thread imports what is loaded on demand: where two threads import modules that need each
-# other, Python gives one of them a module that is not complete.  No module asks for it in its body, but
-# under ``_numpy_hook``, which holds it.
+# Held during late imports: if two threads import modules that import each other, Python gives one thread
+# an incomplete module.  The body of a module must not take this lock, except below ``_numpy_hook``,
+# whose thread holds it.
 LOADING = reentrant_lock()
 
 
 def in_one_step(held: AbstractContextManager[Any]) -> Callable[[F], F]:
-    """Return a decorator: the function holds a reentrant lock if Python runs without a GIL."""
+    """Return a decorator that holds a reentrant lock during calls, in builds without a GIL."""
 
     def with_lock(function: F) -> F:
         if not FREE_THREADED:
@@ -58,11 +58,10 @@ def in_one_step(held: AbstractContextManager[Any]) -> Callable[[F], F]:
     return with_lock
 
 
-def renew() -> None:
-    """Free all locks: the threads that may have held them are not in this process."""
-    for made in tuple(LOCKS):
-        made._at_fork_reinit()  # as the standard library does with its own locks
+def free_all_locks() -> None:
+    for lock in tuple(LOCKS):
+        lock._at_fork_reinit()  # as the standard library does with its own locks
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=renew)
+    os.register_at_fork(after_in_child=free_all_locks)

@@ -1,4 +1,7 @@
-"""Nestings: containers of arrays, or of such containers, taken apart and put together as a whole."""
+"""Nestings: flattening to leaves, and packing of leaves into a nesting of the same structure.
+
+A nesting is a leaf, or a container (see ``container_kinds``) whose parts are nestings.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .container_kinds import KINDS, REGISTERED, Parts, is_dataclass
+from .container_kinds import Nesting as Nesting
 from .errors import describe, user_line
 
 MOVED = "a nesting has other parts than a moment ago: {}"
@@ -15,7 +19,7 @@ END = object()
 
 
 # --- taking apart -------------------------------------------------------------------------------
-def leaves(structure: Any) -> list[Any]:
+def leaves(structure: Nesting) -> list[Any]:
     """Return the leaves of a nesting, in order; None counts as a leaf.
 
     Raise ValueError for a nesting that holds itself.
@@ -31,20 +35,19 @@ def leaves(structure: Any) -> list[Any]:
     except RecursionError:
         raise ValueError(
             f"a nesting holds itself, or is too deep: a {cls.__name__} of "
-            f"{len(parts_of_nesting(structure))} "
-            f"[at {user_line()}]"
+            f"{len(parts_of_nesting(structure))} [at {user_line()}]"
         ) from None
     return found
 
 
 def _all_leaves(structure: Sequence[Any]) -> bool:
-    for kind in set(map(type, structure)):  # noqa: SIM110  (all() of a generator takes twice as long)
+    for kind in set(map(type, structure)):  # noqa: SIM110  (all() with a generator takes twice as long)
         if KINDS[kind] is not None:
             return False
     return True
 
 
-def _collect(structure: Any, found: list[Any]) -> None:
+def _collect(structure: Nesting, found: list[Any]) -> None:
     kind = KINDS[type(structure)]
     if kind is None:
         found.append(structure)
@@ -54,19 +57,21 @@ def _collect(structure: Any, found: list[Any]) -> None:
         _collect(part, found)
 
 
-def parts_of_nesting(value: Any) -> Any:
+def parts_of_nesting(value: Nesting) -> Any:
     """Return the parts of a container: a dict by name, or a list or tuple; None for a leaf."""
     kind = KINDS[type(value)]
     return None if kind is None else kind.flatten(value)[0]
 
 
 def items_of(parts: Parts) -> Iterator[tuple[Any, Any]]:
-    """Return parts with their names: keys, or the places in the order."""
+    """Return pairs (name, part); the names of parts in a sequence are their indices."""
     return iter(parts.items() if isinstance(parts, dict) else enumerate(parts))
 
 
-def located(structure: Any, path: str = "", owner: Any = None) -> Iterator[tuple[str, Any, Any]]:
-    """Yield each leaf as (path of names, leaf, the container that it is a part of)."""
+def located(
+    structure: Nesting, path: str = "", owner: Nesting = None
+) -> Iterator[tuple[str, Any, Any]]:
+    """Yield for each leaf (path of names, leaf, container of the leaf)."""
     parts = parts_of_nesting(structure)
     if parts is None:
         yield path, structure, owner
@@ -75,15 +80,15 @@ def located(structure: Any, path: str = "", owner: Any = None) -> Iterator[tuple
         yield from located(part, f"{path}.{name}" if path else str(name), structure)
 
 
-def place_in_nesting(leaf: Any, structure: Any) -> str:
-    """Return the path of a leaf for messages; "" if it is no part of a container."""
+def place_in_nesting(leaf: Nesting, structure: Nesting) -> str:
+    """Return the words " at 'path'" for a leaf in messages; "" if the nesting is that leaf."""
     for path, found, owner in located(structure):
         if found is leaf and owner is not None:
             return f" at {path!r}{_way_out(owner)}"
     return ""
 
 
-def _way_out(owner: Any) -> str:
+def _way_out(owner: Nesting) -> str:
     plain = type(owner) not in REGISTERED and not isinstance(owner, Mapping | list | tuple)
     if not plain or not is_dataclass(type(owner)):
         return ""
@@ -94,8 +99,8 @@ def _way_out(owner: Any) -> str:
 
 
 # --- putting together ---------------------------------------------------------------------------
-def pack_nesting(structure: Any, found: list[Any]) -> Any:
-    """Return the nesting of ``structure`` with the leaves of ``found`` in their places."""
+def pack_nesting(structure: Nesting, found: list[Any]) -> Any:
+    """Return a nesting with the structure of ``structure`` and the leaves ``found``, in order."""
     if type(structure) is list and _all_leaves(structure):
         return found
     flat = iter(found)
@@ -108,12 +113,12 @@ def pack_nesting(structure: Any, found: list[Any]) -> Any:
     return packed
 
 
-def _fill(structure: Any, flat: Iterator[Any]) -> Any:
+def _fill(structure: Nesting, flat: Iterator[Any]) -> Any:
     kind = KINDS[type(structure)]
     if kind is None:
         return next(flat)
     parts, rest = kind.flatten(structure)
-    filled: Any
+    filled: Nesting
     if isinstance(parts, dict):
         filled = {name: _fill(part, flat) for name, part in parts.items()}
         changed = kind.always or any(filled[name] is not part for name, part in parts.items())
@@ -124,12 +129,14 @@ def _fill(structure: Any, flat: Iterator[Any]) -> Any:
 
 
 # --- one nesting beside another -----------------------------------------------------------------
-def leaves_like(structure: Any, other: Any, name: str, *, numbers: bool = False) -> list[Any]:
-    """Return the leaves of ``other`` in the order of ``structure``; named parts go by their names.
+def leaves_like(
+    structure: Nesting, other: Nesting, name: str, *, numbers: bool = False
+) -> list[Any]:
+    """Return the leaves of ``other`` in the order of ``structure``; named parts are matched by name.
 
-    Raise ValueError naming ``name`` if the nestings differ.  A list may stand for a tuple, and a dict
-    for any container with parts of the same names.  numbers : whether a list of numbers, or of such
-    lists, may stand for a leaf.
+    Raise ValueError, which names ``name``, if the structures differ.  A list matches a tuple, and a dict
+    any container with parts of the same names.  numbers : True if a nested list of numbers matches a
+    leaf.
     """
     parts, matches = parts_of_nesting(structure), parts_of_nesting(other)
     if parts is None:
@@ -162,18 +169,17 @@ def leaves_like(structure: Any, other: Any, name: str, *, numbers: bool = False)
     ]
 
 
-def holds_numbers(value: Any, depth: int = 64) -> bool:
-    """Return True for a number, or a list or tuple of nothing but numbers, as deep as axes go."""
+def holds_numbers(value: Nesting, depth: int = 64) -> bool:
+    """Return True for a number, or a nonempty nested list or tuple of numbers, of at most 64 levels."""
     if isinstance(value, list | tuple):
         return depth > 0 and bool(value) and all(holds_numbers(x, depth - 1) for x in value)
     return isinstance(value, int | float | complex | np.number | np.bool)
 
 
-def parts_with(wanted: Iterator[bool], structure: Any) -> Any:
-    """Return a nesting of dicts and lists with True for each wanted leaf; None if there is none.
+def parts_with(wanted: Iterator[bool], structure: Nesting) -> Any:
+    """Return a nesting of dicts and lists with True for each wanted leaf; None if no leaf is wanted.
 
-    wanted : yields for each leaf in turn whether it is wanted.  Containers without wanted leaves are
-    left out.
+    wanted : yields True or False for each leaf in turn.  Containers without wanted leaves are left out.
     """
     parts = parts_of_nesting(structure)
     if parts is None:
@@ -185,17 +191,18 @@ def parts_with(wanted: Iterator[bool], structure: Any) -> Any:
     return [part for _, part in kept] or None
 
 
-def in_order_of(structure: Any, other: Any, name: str) -> Any:
-    """Return ``other`` with its names in the order of those that ``structure`` has in their places.
+def in_order_of(structure: Nesting, other: Nesting, name: str) -> Any:
+    """Return ``other`` with the names of each dict in the order that ``structure`` has at its path.
 
-    Raise ValueError naming ``name`` for a dict without counterpart there: its order is unknown.
+    Raise ValueError, which names ``name``, for a dict without counterpart, whose order is unknown.
     """
     given, known = parts_of_nesting(other), parts_of_nesting(structure)
     if given is None:
         return other
     if isinstance(given, dict):
         kind = "dict" if isinstance(other, Mapping) else type(other).__name__
-        if kind != "dict" and isinstance(known, dict):  # a dataclass has all of its fields
+        # A dataclass lists all its fields: drop those without arrays that ``structure`` lacks.
+        if kind != "dict" and isinstance(known, dict):
             given = {k: part for k, part in given.items() if k in known or _holds_an_array(part)}
         if not isinstance(known, dict) or known.keys() != given.keys():
             keys = f"are the keys {[*known]}" if isinstance(known, dict) else "is no dict"
@@ -209,5 +216,5 @@ def in_order_of(structure: Any, other: Any, name: str) -> Any:
     return [in_order_of(part, match, name) for part, match in zip(parts, given, strict=True)]
 
 
-def _holds_an_array(part: Any) -> bool:
+def _holds_an_array(part: Nesting) -> bool:
     return any(hasattr(leaf, "dtype") for leaf in leaves(part))

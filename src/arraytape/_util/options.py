@@ -1,4 +1,4 @@
-"""Options as Python's own numbers: rules, records and replays know no other spelling of an axis."""
+"""Conversion of options such as axes to Python's numbers, as rules, records and replays expect."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ PLAIN = frozenset((bool, int, float))
 
 
 def unwrap_option(value: Any, depth: int = 4) -> Any:
-    """Return an option in Python's spelling: an integer, a truth value, a float, or a tuple of them.
+    """Convert an option to an int, bool or float, or to a tuple of these.
 
-    NumPy's scalars, 0-d arrays, lists and whatever is an integer by ``__index__`` are converted.  Any
-    other value is returned as it is: the function that takes the option says what it does not take.
+    NumPy's scalars and arrays, lists, and objects with ``__index__`` are converted.  Any other value is
+    returned unchanged, and the function that takes the option raises the error.
     """
     if type(value) in PLAIN or value is None:
         return value

@@ -1,6 +1,6 @@
-"""Places in the user's code: the running frames, as code objects and instructions.
+"""Source locations of running frames, as code objects and instructions.
 
-A ``Place`` refers to no frame, so it keeps no local variable of the user's alive.
+A ``Place`` holds no frame, so it keeps none of the user's local variables alive.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from typing import Any, NamedTuple
 
 from .errors import NUMPY, PACKAGE, folder_of, foreign
 
-LIMIT = 100  # frames
-FOREIGN: dict[str, bool] = {}  # by file: whether its frames are neither arraytape's own nor NumPy's
+LIMIT = 100  # frames of a stack
+FOREIGN: dict[str, bool] = {}  # by file: False for arraytape's and NumPy's frames
 
 
 class Place(NamedTuple):
-    """An instruction that ran in a frame of the user's, or of a library's.
+    """An instruction that ran in a frame of the user's code or of a library.
 
-    frame : the frame's address, by which it is known as long as it runs.  names : its globals, if they
-    are a module's.
+    frame : the frame's ``id``, valid as long as the frame runs.  names : its globals, if they are a
+    module's.
     """
 
     code: CodeType
@@ -50,19 +50,20 @@ class Place(NamedTuple):
 
 
 Stack = tuple[Place, ...]
-STACKS: dict[tuple[int, ...], Stack] = {}  # codes are known by their addresses, so they are kept
-MANY = 4096
-NO_NAMES: dict[str, Any] = {}  # in the place of globals that are no module's
-# Whether places have those globals, too: in a task on a worker, whose functions were sent there with
-# globals of their own.  No place outlives such a task.
+# Keys hold ``id`` of code objects, which the stacks keep alive, so that no ``id`` is used again.
+STACKS: dict[tuple[int, ...], Stack] = {}
+MANY = 4096  # stacks, after which STACKS is cleared
+NO_NAMES: dict[str, Any] = {}  # stands for globals that are no module's
+# True if places also hold globals that are no module's: in a task on a worker, to which functions were
+# sent with globals of their own.  No place outlives such a task.
 ALL_NAMES: ContextVar[bool] = ContextVar("arraytape all names", default=False)
 
 
 @functools.lru_cache(maxsize=8)
 def installed_prefixes(path: tuple[str, ...]) -> tuple[str, ...]:
-    """Return how the files of Python and of packages installed on ``path`` begin.
+    """Return the prefixes of the files of Python and of packages installed on ``path``.
 
-    Asked for late: see ``folder_of``.
+    Called late: see ``folder_of``.
     """
     folders = {*map(folder_of, ("stdlib", "purelib", "platlib"))}
     others = [
@@ -73,7 +74,7 @@ def installed_prefixes(path: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def packages_in(folder: str) -> Iterator[str]:
-    """Yield how the files begin that ``pip install --target`` put into a folder, by its own records."""
+    """Yield the prefixes of files that ``pip install --target`` put into a folder, from its RECORDs."""
     for record in Path(folder).glob("*.dist-info/RECORD"):
         with contextlib.suppress(OSError, UnicodeError):
             files = [line.partition(",")[0] for line in record.read_text("utf-8").splitlines()]
@@ -92,7 +93,7 @@ def is_installed(file: str) -> bool:
 
 
 def is_foreign_frame(frame: FrameType) -> bool:
-    """Return True if a frame is neither arraytape's nor NumPy's; by file, in a cache."""
+    """Return True if a frame is neither arraytape's nor NumPy's; cached by file."""
     file = frame.f_code.co_filename
     known = FOREIGN.get(file)
     if known is None:
@@ -103,8 +104,8 @@ def is_foreign_frame(frame: FrameType) -> bool:
 def stack_here(*until: Container[int]) -> Stack:
     """Return the running frames that are neither arraytape's nor NumPy's, innermost first.
 
-    until : for each recorder the addresses of the frames of its blocks; frames around all of them are
-    left out.
+    until : for each recorder the ``id`` of the frames of its blocks.  The stack ends at the frame that
+    completes this search for all recorders.
     """
     found: list[Place] = []
     frame: FrameType | None = sys._getframe(1)
@@ -120,9 +121,9 @@ def stack_here(*until: Container[int]) -> Stack:
 
 
 def module_globals(frame: FrameType) -> dict[str, Any]:
-    """Return the globals of a frame, if they are a module's.
+    """Return the globals of a frame if they are a module's, else NO_NAMES.
 
-    Others, which ``exec`` was given, may be freed with all that they hold: a place must not keep them.
+    Globals that ``exec`` was given may be freed with all that they hold, so a place must not keep them.
     """
     names = frame.f_globals
     module = sys.modules.get(names.get("__name__", ""))
@@ -131,9 +132,9 @@ def module_globals(frame: FrameType) -> dict[str, Any]:
 
 
 def one_of_its_kind(stack: Stack) -> Stack:
-    """Return the last stack that was like this one: a loop leaves at one place over and over.
+    """Return the last equal stack of the same frames, to save memory in loops.
 
-    In the very same frames, since ``cut_stack`` searches for one of them.
+    The frames must be the same because ``cut_stack`` searches for one of them.
     """
     key = (*stack_key(stack), stack[-1].frame if stack else 0)
     if len(STACKS) > MANY:
@@ -145,6 +146,7 @@ def one_of_its_kind(stack: Stack) -> Stack:
 
 
 def cut_stack(stack: Stack, frames: Container[int]) -> Stack:
+    """Return a stack without the places around the first one in ``frames``."""
     for i, place in enumerate(stack):
         if place.frame in frames:
             return stack[: i + 1]
@@ -152,10 +154,11 @@ def cut_stack(stack: Stack, frames: Container[int]) -> Stack:
 
 
 def frame_that_counts() -> FrameType | None:
-    """Return the innermost running frame of neither arraytape nor NumPy, such as that of a block."""
+    """Return the innermost running frame that is neither arraytape's nor NumPy's."""
     frame: FrameType | None = sys._getframe(2)  # the caller is arraytape's
     while frame is not None:
-        known = FOREIGN.get(frame.f_code.co_filename)  # as ``is_foreign_frame``, without a frame
+        # Inlined from ``is_foreign_frame``, since each op may call this function.
+        known = FOREIGN.get(frame.f_code.co_filename)
         if known or (known is None and is_foreign_frame(frame)):
             break
         frame = frame.f_back
@@ -163,11 +166,11 @@ def frame_that_counts() -> FrameType | None:
 
 
 def own_place(stack: Stack) -> Place | None:
-    """Return the innermost place in code that is not installed; else the innermost."""
+    """Return the innermost place in code that is not installed; else the innermost place."""
     own = [place for place in stack if not place.lies_in_library]
     return next(iter([*own, *stack]), None)
 
 
 def stack_key(stack: Stack) -> tuple[int, ...]:
-    """Return code and instruction of each frame, which tell stacks apart."""
+    """Return ``id`` of code and instruction of each frame, as a key."""
     return tuple([part for place in stack for part in (id(place.code), place.instruction)])

@@ -1,4 +1,4 @@
-"""A property that is computed once for each object."""
+"""``remembered``: a cached property without a lock."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ T = TypeVar("T")
 class remembered(Generic[T]):
     """A property that is computed once for each object.
 
-    ``functools.cached_property`` before Python 3.12 has a lock, which a forked child may find held.
+    Not ``functools.cached_property``: before Python 3.12 that has a lock, which another thread may hold
+    at a fork, and then no thread of the child can release it.
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
@@ -19,5 +20,5 @@ class remembered(Generic[T]):
 
     def __get__(self, owner: Any, cls: type) -> T:
         found = self.compute(owner)
-        owner.__dict__[self.name] = found  # where it is found before this is asked again
+        owner.__dict__[self.name] = found  # an instance attribute hides this descriptor from now on
         return found

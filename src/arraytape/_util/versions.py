@@ -1,4 +1,4 @@
-"""Which NumPy runs, for what differs from one of its versions to the next."""
+"""The version of the running NumPy, as (major, minor)."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""Diagnostics: what a tape recorded and keeps, why a gradient is None, zero or NaN, what flows back.
+"""Diagnostics of tapes and gradients: explanations, pictures, and hooks into the backward pass.
 
     from arraytape import diagnose
 
-``explain`` says in one paragraph why a gradient is what it is; ``lines`` notes all ops of a program with
-their lines for it; ``nans`` finds the op that made a NaN or an infinity; ``graph`` draws what a tape
-recorded; ``on_gradient``, ``saved_data`` and ``save_on_disk`` are hooks into the backward pass.
+``explain`` says in one paragraph why a gradient is None, zero or NaN.  ``lines`` notes the source line
+of each op, which ``explain`` then names.  ``nans`` finds the op that made the first NaN or infinity.
+``graph`` draws what a tape recorded.  ``on_gradient``, ``saved_data`` and ``save_on_disk`` are hooks
+into the backward pass.
 
 >>> import arraytape as xp
 >>> x = xp.asarray([1.5, 2.5])
@@ -38,13 +39,11 @@ __all__ = [
     "saved_data",
 ]
 
-sys.modules[f"{__name__}.numerics"] = sys.modules[
-    nans.__module__
-]  # where older pickles look for it
+# Older pickles look for ``NonFiniteError`` in ``arraytape.diagnose.numerics``.
+sys.modules[f"{__name__}.numerics"] = sys.modules[nans.__module__]
 
 
 def __dir__() -> list[str]:
-    """List what is public."""
     return sorted(__all__)
 
 

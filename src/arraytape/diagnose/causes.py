@@ -1,7 +1,7 @@
-"""Why a gradient is None: one function for each cause, from the facts to a sentence, or "".
+"""Causes of a gradient that is None: one function for each, which returns a sentence or "".
 
-``CAUSES`` has them in the order in which they are asked.  The first that answers is the cause: what is
-certain comes before what is likely.
+``explain`` asks the functions in the order of ``CAUSES`` and reports the first sentence.  Certain causes
+stand before likely ones.
 """
 
 from __future__ import annotations
@@ -39,40 +39,37 @@ WITH_LINES = (
 
 # --- the dtypes ---------------------------------------------------------------------------------------
 def source_has_no_gradient(facts: Facts) -> str:
-    """The source holds integers or booleans."""
+    """Report a source of integers or booleans."""
     if differentiable(facts.source):
         return ""
     return (
         f"the source {name_with_layout(facts.source)} has a dtype without gradient. Give it a "
-        "floating-point "
-        f"dtype "
-        "where it is made, before it is watched"
+        "floating-point dtype where it is made, before it is watched"
     )
 
 
 def target_has_no_gradient(facts: Facts) -> str:
-    """The target holds integers or booleans."""
+    """Report a target of integers or booleans."""
     if differentiable(facts.target):
         return ""
     step = facts.cut
     made = f", made by {public_op_name(step.name)} at {step.line}" if step else ""
     return (
-        f"the target {name_with_layout(facts.target)} has a dtype without gradient{made}. Take "
-        "the gradient of a "
-        "floating-point value, such as what the integers were computed from"
+        f"the target {name_with_layout(facts.target)} has a dtype without gradient{made}. Take the "
+        "gradient of a floating-point value, such as what the integers were computed from"
     )
 
 
 # --- the source ---------------------------------------------------------------------------------------
 def swapped(facts: Facts) -> str:
-    """The source was computed of the target."""
+    """Report a source that was computed from the target: the two arguments are swapped."""
     if not facts.target_is_on_tape or facts.origin not in facts.after_target:
         return ""
     return swapped_words(facts.source, facts.target)
 
 
 def source_made_outside(facts: Facts) -> str:
-    """The source was computed where the tape did not record."""
+    """Report a source that was computed from followed values while the tape did not record."""
     if facts.lines is None or follows(facts.recording, facts.source):
         return ""
     origins, _ = facts.noted_ids
@@ -87,12 +84,12 @@ def source_made_outside(facts: Facts) -> str:
 
 
 def never_watched(facts: Facts) -> str:
-    """The tape does not follow the source: what a TapeWarning says of it, too."""
+    """Report a source that the tape does not follow, in the words of the TapeWarning."""
     return why_not_followed(facts.recording, facts.source)
 
 
 def variable_not_followed(facts: Facts) -> str:
-    """Return a Variable that is not trainable, or of which the tape saw no read."""
+    """Report a Variable that is not trainable, or that was not read while the tape recorded."""
     x = facts.source
     if not isinstance(x, Variable) or follows(facts.recording, x):
         return ""
@@ -104,14 +101,17 @@ def variable_not_followed(facts: Facts) -> str:
         return ""
     return (
         f"{name_with_layout(x)} was not read while the tape recorded, so the target does not "
-        "depend on it. If it "
-        "should, use it inside the block"
+        "depend on it. If it should, use it inside the block"
     )
 
 
 # --- the way from the source to the target ------------------------------------------------------------
 def watched_after_use(facts: Facts) -> str:
-    """The source was followed already, and watched anew after the use that counts."""
+    """Report a source that was watched only after the target had used it.
+
+    ``watch`` of an Array that the tape follows gives the Array a new value id (``entry.source``).
+    Records from before that call lead to the old value id (``entry.root``).
+    """
     entry = facts.recording.watched.get(id(facts.source))
     if entry is None or entry.root == entry.source:
         return ""
@@ -128,7 +128,7 @@ def watched_after_use(facts: Facts) -> str:
 
 
 def known_to_the_tape(facts: Facts) -> str:
-    """Return what a TapeWarning says of a source that the tape follows; noted lines say it better."""
+    """Report the cause that the TapeWarning names, unless noted lines give a more exact cause."""
     if facts.cut is not None:
         return ""
     request = Request(
@@ -138,15 +138,12 @@ def known_to_the_tape(facts: Facts) -> str:
 
 
 def step_not_recorded(facts: Facts) -> str:
-    """Return the first step on the way that the tape does not have, where steps were noted."""
-    step = facts.cut
-    if step is None:
-        return ""
-    return how_unrecorded(facts, step)
+    """Report the first noted step between source and target of which the tape has no record."""
+    return "" if facts.cut is None else how_unrecorded(facts, facts.cut)
 
 
 def how_unrecorded(facts: Facts, step: Step) -> str:
-    """Why a tape has no record of a step."""
+    """Return the reason why the tape has no record of a step."""
     where = f"{public_op_name(step.name)} at {step.line}"
     tape = id(facts.original)
     if step.kind == "assign":
@@ -171,7 +168,7 @@ def how_unrecorded(facts: Facts, step: Step) -> str:
 
 
 def rule_is_none(facts: Facts) -> str:
-    """Records lead to the target, but only through inputs that have no gradient by declaration."""
+    """Report the last op on the path: records lead to the target, but a rule passes on None."""
     if not facts.connected:
         return ""
     names = [facts.at(r) for r in facts.between if isinstance(plan_of(r), Plan)]
@@ -181,46 +178,37 @@ def rule_is_none(facts: Facts) -> str:
 
 
 def left_the_tape(facts: Facts) -> str:
-    """Values that depend on the source left for the world outside."""
+    """Report untracked conversions, or uses in other threads, of values that depend on the source."""
     if not facts.exits:
         return ""
     threads = [line for line in facts.exits if "(in another thread" in line]
     if threads:
+        lines = [line.partition(" (in another thread")[0] for line in threads]
         return (
             f"a value that depends on the source was used in another thread, which the tape does not "
-            f"see, at {join_words(without_hint(threads))}. Open `with tape.in_this_thread():` there"
+            f"see, at {join_words(lines)}. Open `with tape.in_this_thread():` there"
         )
     return (
-        f"a value that depends on the source left the tape at {join_words(facts.exits)}: what "
-        "comes back "
-        "from there is a constant. Keep the computation in arraytape's own functions, or call a NumPy "
-        "function through host_function, which takes a gradient"
+        f"a value that depends on the source left the tape at {join_words(facts.exits)}: what comes "
+        "back from there is a constant. Keep the computation in arraytape's own functions, or call a "
+        "NumPy function through host_function, which takes a gradient"
     )
 
 
-def without_hint(threads: list[str]) -> list[str]:
-    """Return the lines of uses in other threads."""
-    return [line.partition(" (in another thread")[0] for line in threads]
-
-
 def view_of_its_own(facts: Facts) -> str:
-    """The source is a view made anew, of a part that may have been used through another view."""
-    if (
-        not facts.source._state & IS_VIEW
-        or id(facts.source) in facts.recording.watched
-        or facts.users
-    ):
+    """Report a source that is a new view, while the target may have used another view of that part."""
+    is_watched = id(facts.source) in facts.recording.watched
+    if not facts.source._state & IS_VIEW or is_watched or facts.users:
         return ""
     return (
-        f"{name_with_layout(facts.source)} is a view that no op on the tape used, though another "
-        "one of the "
-        "same part may have been: each x[key] is an Array of its own. Give the very Array that "
-        "was used"
+        f"{name_with_layout(facts.source)} is a view that no op on the tape used, though another one "
+        "of the same part may have been: each x[key] is an Array of its own. Give the very Array "
+        "that was used"
     )
 
 
 def computed_beside(facts: Facts) -> str:
-    """The target was computed of what the source was computed of, and not of the source."""
+    """Report a common ancestor: the target depends on the source's inputs, but not on the source."""
     recording = facts.recording
     if not facts.target_is_on_tape or facts.origin in recording.leaves:
         return ""
@@ -228,60 +216,54 @@ def computed_beside(facts: Facts) -> str:
 
 
 def never_used(facts: Facts) -> str:
-    """Return no record takes the source."""
+    """Report a source that no record takes as an input."""
     if facts.users:
         return ""
     return f"{name_with_layout(facts.source)} is watched, but no op on the tape used it. {may_be(facts)}"
 
 
 def source_used_elsewhere(facts: Facts) -> str:
-    """Records take the source, but what they made did not go into the target."""
+    """Report the records that use the source, if none of their results reaches the target."""
     ends = [facts.at(record) for record in facts.users]
     return (
-        f"{name_with_layout(facts.source)} was used by {join_words(few(ends))}, but no record "
-        "leads from there to the "
-        f"target. {may_be(facts)}"
+        f"{name_with_layout(facts.source)} was used by {join_words(few(ends))}, but no record leads "
+        f"from there to the target. {may_be(facts)}"
     )
 
 
 def may_be(facts: Facts) -> str:
-    """Say what may be the reason, where the tape cannot know."""
+    """Return the possible reasons for a missing path, which the tape alone cannot tell apart."""
     if facts.lines is not None:
         return (
             "No op that was noted leads from it to the target either: the target does not depend on "
-            "it, "
-            "for these values and branches"
+            "it, for these values and branches"
         )
     if facts.target_is_on_tape:
         return (
             "Either the target does not depend on it, for these values and branches, or it does "
-            "through "
-            "ops without derivative (floor, argmax, comparisons, casts to integers), stop_gradient or "
-            f"stop_recording{by_assignment(facts)}. {WITH_LINES}"
+            "through ops without derivative (floor, argmax, comparisons, casts to integers), "
+            f"stop_gradient or stop_recording{by_assignment(facts)}. {WITH_LINES}"
         )
     return (
-        f"The target {name_with_layout(facts.target)} is no value of the tape: it was computed "
-        "outside the block, "
-        "inside stop_recording, before the source was watched, by ops without derivative (floor, "
-        f"argmax, comparisons, casts to integers), or of constants. {WITH_LINES}"
+        f"The target {name_with_layout(facts.target)} is no value of the tape: it was computed outside "
+        "the block, inside stop_recording, before the source was watched, by ops without derivative "
+        f"(floor, argmax, comparisons, casts to integers), or of constants. {WITH_LINES}"
     )
 
 
 def by_assignment(facts: Facts) -> str:
-    """Say that the target depends on Variables, to which something may have been assigned."""
+    """Name the Variables that the target depends on: an assignment to one may hide the source."""
     read = [v for v in facts.recording.variables if v._current_id() in facts.backward]
     if not read:
         return ""
     return (
-        f", or by an assignment to {join_words(few([name_with_layout(v) for v in read]))}, which "
-        "is never recorded "
-        f"(state "
-        "cuts history)"
+        f", or by an assignment to {join_words(few([name_with_layout(v) for v in read]))}, which is "
+        "never recorded (state cuts history)"
     )
 
 
 def few(names: list[str]) -> list[str]:
-    """Return each name once, and of many the first and the last ones."""
+    """Return each name once; of more than six names the first three and the last two."""
     names = [*dict.fromkeys(names)]
     return names if len(names) <= 6 else [*names[:3], f"{len(names) - 5} others", *names[-2:]]
 

@@ -101,7 +101,7 @@ def graph(
 
 
 def array_names(arrays: list[Any], nestings: tuple[Any, Any]) -> dict[int, str]:
-    """Return the user's names of Arrays, by the id of the handle; "" for those without a name."""
+    """Return a name by ``id`` of Array: its own, its place in a nesting, the user's variable or ""."""
     frame = user_frame()
     variables = dict(frame.f_locals) if frame else {}
     named = {id(value): name for name, value in variables.items() if not name.startswith("_")}

@@ -1,8 +1,6 @@
-"""explain: why a gradient is None, zero or suspect, in one paragraph."""
+"""``explain``: one paragraph on why a gradient is None, zero, NaN or incomplete."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from .._array.array import Array
 from .._exits.messages import lost
@@ -23,33 +21,33 @@ GONE = f"There is no gradient any more: {USED_UP}. Call explain before gradient 
 
 @entrance
 def explain(tape: GradientTape, target: Array, source: Array, seen: Lines | None = None) -> str:
-    """Why ``tape.gradient(target, source)`` is None, zero or NaN, or that it is fine.
+    """Return why ``tape.gradient(target, source)`` is None, zero or NaN, or that nothing is wrong.
 
     Parameters
     ----------
     tape : GradientTape
         A tape that recorded; nothing on it changes, and a one-shot tape is not used up.
     target : Array
-        What would be differentiated.
+        The value to differentiate.
     source : Array
-        With respect to what.
+        The value with respect to which it is differentiated.
     seen : Lines | None, default: None
-        What `lines` noted while the program ran: lines, and ops that a tape does not record.
+        The result of `lines` from the run: source lines, and ops that a tape does not record.
 
     Returns
     -------
     str
-        One paragraph.  It begins with "The gradient is None", "is zero", "is there", "holds NaN",
-        "is an error", or with "There is no gradient" for a tape that cannot give any.
+        One paragraph.  Its first words are "The gradient" and then "is None", "is zero", "is there",
+        "holds NaN" or "is an error".  For a tape that cannot give any: "There is no gradient".
 
     Raises
     ------
     TypeError
-        When an argument is none of these.
+        When ``tape`` is no GradientTape, or ``target`` or ``source`` no Array.
 
     Notes
     -----
-    It runs a backward pass to see what the gradient is.
+    ``explain`` runs a backward pass to compute the gradient.
 
     Examples
     --------
@@ -76,7 +74,7 @@ def explain(tape: GradientTape, target: Array, source: Array, seen: Lines | None
 
 
 def by_lines_alone(recording: Recording, target: Array, source: Array, seen: Lines | None) -> str:
-    """Explain by the lines that were noted, for a tape whose records are gone."""
+    """Return what noted lines tell of a tape whose records were freed; "" without noted lines."""
     if seen is None:
         return ""
     facts = Facts(recording, target, source, seen)
@@ -89,15 +87,15 @@ def by_lines_alone(recording: Recording, target: Array, source: Array, seen: Lin
     return f" What was noted beside it: {join_words(names)} led from the source to the target."
 
 
-def recording_of(tape: Any) -> Recording:
-    """Return the recording of a tape; TypeError for anything else."""
+def recording_of(tape: GradientTape) -> Recording:
+    """Return the recording of a tape; raise TypeError for anything else."""
     if not isinstance(tape, GradientTape):
         raise TypeError(f"the tape must be a GradientTape, got {describe(tape)} [at {user_line()}]")
     return tape._recording
 
 
-def verdict(facts: Facts, gradient: Any) -> str:
-    """Say what the gradient is, and why."""
+def verdict(facts: Facts, gradient: Array | Exception | None) -> str:
+    """Return the paragraph of ``explain`` for a gradient, or for the error in its place."""
     if gradient is None:
         why = next(filter(None, (cause(facts) for cause in CAUSES)))
         return f"The gradient is None: {why}."
@@ -115,7 +113,7 @@ def verdict(facts: Facts, gradient: Any) -> str:
 
 
 def through(facts: Facts) -> str:
-    """Return the ops on the way, from the source to the target."""
+    """Return the words for the ops on the path from the source to the target."""
     records = [record for record in facts.between if isinstance(plan_of(record), Plan)]
     if not facts.between:
         return f"to the target {name_with_layout(facts.target)} as its own source"
@@ -123,22 +121,20 @@ def through(facts: Facts) -> str:
 
 
 def also_left(facts: Facts) -> str:
-    """Say what exits mean for a gradient that is there: a part may be missing, or none is."""
+    """Return whether untracked conversions may have cost an existing gradient a part; "" without any."""
     if not facts.exits:
         return ""
     assert isinstance(facts.request, Differentiation)
     lacks = facts.request.lacks
     if lacks is None:  # the tape was told to ignore exits
         return (
-            " A value that depends on the source also left the tape at "
-            f"{join_words(facts.exits)}: if it "
-            "came back as a part of the target, that part counts as a constant."
+            f" A value that depends on the source also left the tape at {join_words(facts.exits)}: if "
+            "it came back as a part of the target, that part counts as a constant."
         )
     suspected = lacks.suspected(lacks.exits_without(()))
     if suspected:
         return f" But {lost(suspected, 'a part of it may be missing')}."
     return (
         f" A value that depends on the source left the tape at {join_words(facts.exits)}, but the "
-        "target is "
-        "not computed from what left there, so the gradient lacks nothing."
+        "target is not computed from what left there, so the gradient lacks nothing."
     )

@@ -1,4 +1,4 @@
-"""The facts about a tape, a target and a source: computed once, without a change to the tape."""
+"""Facts about a tape, a target and a source, each computed once; the tape stays unchanged."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PassOf = Callable[[RawData, set[int]], BackwardPass]
 
 
 def copy_of(recording: Recording) -> Recording:
-    """Return a recording with the same records, closed: what is asked of it leaves the tape as it is."""
+    """Return a closed recording of the same records: a backward pass then leaves the tape unchanged."""
     copy = object.__new__(Recording)
     vars(copy).update(vars(recording))
     copy.records, copy.known = list(recording.records), set(recording.known)
@@ -39,7 +39,7 @@ def copy_of(recording: Recording) -> Recording:
 
 
 def descendants_of(records: Iterable[Record | Step], tids: Iterable[int]) -> set[int]:
-    """Return these tids and those of all that was made of them."""
+    """Return these value ids and those of all values computed from them."""
     found = set(tids)
     for record in records:
         outs, ins = record_ends(record)
@@ -49,7 +49,7 @@ def descendants_of(records: Iterable[Record | Step], tids: Iterable[int]) -> set
 
 
 def needed_by(records: Sequence[Record | Step], tids: Iterable[int]) -> set[int]:
-    """Return these tids and those of all that went into them."""
+    """Return these value ids and those of all values that they were computed from."""
     found = set(tids)
     for record in reversed(records):
         outs, ins = record_ends(record)
@@ -59,7 +59,7 @@ def needed_by(records: Sequence[Record | Step], tids: Iterable[int]) -> set[int]
 
 
 def record_ends(record: Record | Step) -> tuple[Sequence[int], Sequence[int]]:
-    """Return the tids that a record, or a step, made, and those of which it made them."""
+    """Return the value ids of the results and of the inputs of a record or noted step."""
     if isinstance(record, Step):
         return record.outs, record.ins
     return results_of(record), inputs_of(record)
@@ -67,10 +67,9 @@ def record_ends(record: Record | Step) -> tuple[Sequence[int], Sequence[int]]:
 
 @dataclass
 class Facts:
-    """The facts from which causes are told.
+    """The facts about a target and a source on a tape.
 
-    original : the tape's recording; ``recording`` is a copy of it.  lines : of all ops, if they were
-    noted.  start, origin : the tids of target and source.
+    original : the tape's recording; ``recording`` is a closed copy.  lines : the noted steps, if any.
     """
 
     original: Recording
@@ -84,7 +83,7 @@ class Facts:
             self.request = self.asked()
 
     def asked(self) -> Differentiation | LookupError:
-        """Return the request for the gradient, or the error for an op without a rule."""
+        """Return the request for the gradient, or the LookupError for an op without a rule."""
         try:
             return Differentiation(self.recording, [self.target], [self.source])
         except LookupError as error:
@@ -92,7 +91,7 @@ class Facts:
 
     @property
     def made_at(self) -> dict[int, str]:
-        """``file:line`` by the tid of what was made there, where lines are known."""
+        """Return ``file:line`` by the value id of each result whose line is known."""
         if self.lines is not None:
             return self.lines.made_at
         checks = self.original.numerics
@@ -101,7 +100,7 @@ class Facts:
 
     # --- the gradient -------------------------------------------------------------------------------
     def run(self, pass_of: PassOf = BackwardPass) -> tuple[Any, Any]:
-        """Return a backward pass, and the gradient that it found."""
+        """Run a backward pass of this kind; return it, and the gradient that it found."""
         assert isinstance(self.request, Differentiation)
         with only_recorders():
             seed = one(self.target)
@@ -127,19 +126,19 @@ class Facts:
     # --- target and source on the tape --------------------------------------------------------------
     @remembered
     def target_tid(self) -> int:
-        """Return the tid of the target, 0 for what the tape does not follow."""
+        """Return the value id of the target; 0 if the tape does not follow the target."""
         with only_recorders():
             return self.recording.tid_of(self.target, current_value=True)
 
     @remembered
     def origin(self) -> int:
-        """Return the tid of the source."""
+        """Return the value id of the source; 0 if the tape does not follow the source."""
         with only_recorders():
             return self.recording.tid_of(self.source)
 
     @property
     def origins(self) -> list[int]:
-        """Return the tids of the source: of what was watched, and of the value that it held then."""
+        """Return the value ids of the source: of the watched value, and of its value before that."""
         entry = self.recording.watched.get(id(self.source))
         tids = {self.origin, 0 if entry is None else entry.root} - {0}
         return sorted(tids)
@@ -150,22 +149,22 @@ class Facts:
 
     @remembered
     def reached_tids(self) -> set[int]:
-        """Return the tids of the source and of all that the tape knows to be made of it."""
+        """Return the value ids of the source and of all recorded values computed from the source."""
         return descendants_of(self.recording.records, [self.origin] if self.origin else [])
 
     @remembered
     def backward(self) -> set[int]:
-        """Return the tids of the target and of all that the tape knows to have gone into it."""
+        """Return the value ids of the target and of all recorded values that the target depends on."""
         return needed_by(self.recording.records, [self.target_tid] if self.target_tid else [])
 
     @remembered
     def after_target(self) -> set[int]:
-        """Return the tids of all that the tape knows to be made of the target, itself not among them."""
+        """Return the value ids of all recorded values computed from the target, without the target."""
         return descendants_of(self.recording.records, [self.target_tid]) - {self.target_tid}
 
     @remembered
     def between(self) -> list[Record]:
-        """The records on the paths from the source to the target, in the order in which they ran."""
+        """Return the records on the paths from the source to the target, in the order of execution."""
         forward, backward = self.reached_tids, self.backward
         return [
             record
@@ -181,14 +180,14 @@ class Facts:
 
     @remembered
     def users(self) -> list[Record]:
-        """Return the records that take the source, or what was made of it; exits are none."""
+        """Return the records with an input that depends on the source, without untracked conversions."""
         records = self.recording.records
         used = [record for record in records if not self.reached_tids.isdisjoint(inputs_of(record))]
         return [record for record in used if plan_of(record) is not LEFT]
 
     @remembered
     def exits(self) -> list[str]:
-        """Return where values that depend on the source left the tape: ``file:line (how)``."""
+        """Return the untracked conversions of values that depend on the source: ``file:line (how)``."""
         found = [LeftRecord(*r) for r in self.recording.records if plan_of(r) is LEFT]
         return [
             *dict.fromkeys(exit_text(left) for left in found if left.value in self.reached_tids)
@@ -197,7 +196,7 @@ class Facts:
     # --- what was noted beside the tape -------------------------------------------------------------
     @remembered
     def noted_ids(self) -> tuple[list[int], int]:
-        """Return the tids of source and target, whether a tape follows them or not."""
+        """Return the value ids of source and target, whether a tape follows them or not."""
         with only_recorders():
             return [*{*self.origins, current(self.source)[0]} - {0}], current(self.target)[0]
 
@@ -213,7 +212,7 @@ class Facts:
 
     @remembered
     def cut(self) -> Step | None:
-        """Return the first step from the source to the target that the tape has no record of."""
+        """Return the first noted step on the paths from the source that the tape has no record of."""
         reached = descendants_of(self.recording.records, self.noted_ids[0])
         for step in self.noted_path:
             if step.kind != "op" or reached.isdisjoint(step.outs):
@@ -222,7 +221,7 @@ class Facts:
 
     # --- words --------------------------------------------------------------------------------------
     def at(self, record: Record) -> str:
-        """Return a record as a sentence names it: the op, and its line where that is known."""
+        """Return the words for a record in a sentence: the op, and its line where the line is known."""
         line = self.made_at.get(results_of(record)[0])
         name = public_op_name(name_of(record))
         return f"{name} at {line}" if line else name

@@ -1,4 +1,4 @@
-"""nans: the first op, forward or backward, that made a NaN or an infinity, from what a tape kept."""
+"""``nans``: the first op, forward or backward, that made a NaN or an infinity, from a tape's data."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ from .explanation import NEVER_ENTERED, recording_of
 from .facts import copy_of, name_of, needed_by
 from .line_recorder import Lines
 
-LOOK = "GradientTape(check_numerics=True) looks at each op as it runs."
+CHECKING = "GradientTape(check_numerics=True) checks each op as it runs."
 FINE = "No NaN and no infinity: in what the tape kept, and in the backward pass."
 
 
 @entrance
 def nans(tape: GradientTape, target: Any, sources: Any, seen: Lines | None = None) -> str:
-    """Return the first op, forward or backward, that made a NaN or an infinity of finite values.
+    """Return the first op, forward or backward, that made a NaN or an infinity from finite values.
 
     Parameters
     ----------
     tape : GradientTape
         A tape that recorded; nothing on it changes, and a one-shot tape is not used up.
     target : Array or nesting
-        What would be differentiated.
+        The values to differentiate.
     sources : Array or nesting
-        With respect to what.
+        The values with respect to which they are differentiated.
     seen : Lines | None, default: None
-        What `lines` noted while the program ran, for the lines of ops.
+        The result of `lines` from the run, for the source lines of ops.
 
     Returns
     -------
@@ -66,9 +66,9 @@ def nans(tape: GradientTape, target: Any, sources: Any, seen: Lines | None = Non
 
     Notes
     -----
-    A tape keeps what its rules ask for, not every value: where values are missing, the paragraph says
-    so.  ``GradientTape(check_numerics=True)`` looks at each op as it runs.  The backward pass is the
-    guarded one: what a selection did not take is left out.
+    A tape keeps the values that its rules need, not every value; the paragraph says where values are
+    missing.  ``GradientTape(check_numerics=True)`` checks each op as it runs.  The backward pass is the
+    guarded one: elements that ``where`` or indexing did not select contribute 0.
 
     Examples
     --------
@@ -98,10 +98,10 @@ def nans(tape: GradientTape, target: Any, sources: Any, seen: Lines | None = Non
 
 
 class Forward:
-    """The forward pass, from what the records keep.
+    """The search of the forward pass, in the data that the records keep.
 
-    certain : what is to be said of the first op at fault.  likely : of the first one that may be, where
-    an operand is not known.
+    certain : the paragraph on the first op whose operands are all known and finite.  likely : on the
+    first op at fault if its unknown operands are finite.  Both are "" before an op is found.
     """
 
     certain = likely = ""
@@ -117,7 +117,7 @@ class Forward:
             self.values.update(kept_values(record))
 
     def find_nonfinite(self, arrays: Sequence[Array]) -> None:
-        """Go through the records, from what they keep and from what these arrays hold."""
+        """Walk the records until one is certainly at fault; start from kept data and these arrays."""
         held = [current(x) for x in arrays]
         self.values = {tid: data for tid, data in held if tid} | self.values
         for record in self.records:
@@ -134,7 +134,7 @@ class Forward:
                     return
 
     def recompute(self, record: Record) -> None:
-        """Compute once more what was not kept of an op's result, where all that went in is known."""
+        """Compute an op's result again if it was not kept and all operands are known."""
         plan = plan_of(record)
         (out, *more), ins = results_of(record), inputs_of(record)
         if out in self.values or more or not isinstance(plan, Plan) or not can_recompute(plan):
@@ -152,7 +152,7 @@ class Forward:
             self.values[out] = current(made)[1]
 
     def ranges(self, record: Record) -> tuple[list[Range], list[Range], list[str]]:
-        """Those of the results and of the operands that are known, and the names of other operands."""
+        """Return the ranges of known results and operands, and the names of unknown operands."""
         plan = plan_of(record)
         outs, ins = results_of(record), inputs_of(record)
         named = isinstance(plan, Plan) and not plan.op.variadic
@@ -171,7 +171,7 @@ class Forward:
     def nan_paragraph(
         self, record: Record, ys: list[Range], operands: list[Range], unknown: list[str]
     ) -> str:
-        """Return the paragraph about a record at which there first is what is not finite."""
+        """Return the paragraph about a record whose results are the first that are not finite."""
         line = self.made_at.get(results_of(record)[0], "")
         where = public_op_name(name_of(record)) + (f" at {line}" if line else "")
         of = f", of {join_ranges(operands)}" if operands else ""
@@ -179,17 +179,19 @@ class Forward:
         if not unknown:
             return text
         names = " and ".join(dict.fromkeys(unknown))
-        return f"{text} The tape did not keep {names}, so an op before it may have made it: {LOOK}"
+        return (
+            f"{text} The tape did not keep {names}, so an op before it may have made it: {CHECKING}"
+        )
 
 
 def can_recompute(plan: Plan) -> bool:
-    """Return True if an op may be called again for its value: it is no user's, and has no parameters."""
+    """Return True if an op of arraytape can be called again with its operands alone."""
     op = plan.op
     return not (op.checked or op.variadic or op.parameters or op.moves)
 
 
 def kept_values(record: Record) -> Iterator[tuple[int, Any]]:
-    """Yield the data in a record that has a tid."""
+    """Yield (value id, data) for the data that a record keeps of followed values."""
     plan = plan_of(record)
     for place, source, output in plan.lifts if isinstance(plan, Plan) else ():
         tid = record[source]
@@ -200,7 +202,7 @@ def kept_values(record: Record) -> Iterator[tuple[int, Any]]:
 def backward_report(
     request: Differentiation, seeds: Sequence[Array], made_at: dict[int, str]
 ) -> str:
-    """Write the report on the backward pass; "" if there is nothing to report."""
+    """Return the paragraph about the backward pass; "" if all its values are finite."""
     if not seeds:
         return ""
     storage = storage_of(seeds[0]._data)

@@ -1,4 +1,4 @@
-"""Fewer boxes: chains of elementwise ops, what one function did, or what one line or op did as one."""
+"""Folding of a graph to fewer boxes: by chains of elementwise ops, functions, lines or ops."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WAYS = ("auto", "none", "chain", "scope", "line", "op")
 
 
 def folded(graph: Graph, fold: str) -> Graph:
-    """Return the graph with nodes folded as ``fold`` says; a note tells of what "auto" chose."""
+    """Return the graph folded as ``fold`` says; "auto" adds a note on what it chose."""
     if fold not in WAYS:
         raise ValueError(
             f"fold must be one of {', '.join(WAYS)}, got {short_repr(fold)} [at {user_line()}]"
@@ -37,7 +37,10 @@ def folded(graph: Graph, fold: str) -> Graph:
 
 
 def merged(graph: Graph, groups: Sequence[int], title: Callable[[Node], str] | None) -> Graph:
-    """Return one node for each group; ``groups`` has the group of each node, numbered in order."""
+    """Return a graph with one node for each group.
+
+    groups : the group of each node.  title : of a merged node; by default the names of its ops.
+    """
     members: dict[int, list[int]] = {}
     for i, group in enumerate(groups):
         members.setdefault(group, []).append(i)
@@ -59,7 +62,7 @@ def merged(graph: Graph, groups: Sequence[int], title: Callable[[Node], str] | N
 def joined_nodes(
     nodes: Sequence[Node], layouts: list[str], title: Callable[[Node], str] | None
 ) -> Node:
-    """Return several nodes as one.  layouts : of the results that others use."""
+    """Return several nodes as one.  layouts : of the results that other nodes use."""
     first, last = nodes[0], nodes[-1]
     if first is last:
         return first
@@ -75,7 +78,7 @@ def joined_nodes(
 
 
 def chains(graph: Graph) -> Graph:
-    """Runs of elementwise ops in which each feeds the next alone, as one node each."""
+    """Merge runs of elementwise ops: each op has one input, and is that input's only user."""
     inputs: dict[int, list[int]] = {}
     outputs: dict[int, list[int]] = {}
     for start, end in graph.edges:
@@ -93,9 +96,9 @@ def chains(graph: Graph) -> Graph:
 
 
 def by_scope(graph: Graph) -> Graph:
-    """Return each run of records of one Module or function as one node.
+    """Merge each run of records of one Module or function.
 
-    A run, and not all records of the function: so the graph stays without cycles.
+    Two runs of one function stay two nodes, so that the graph has no cycles.
     """
     groups: list[int] = []
     last: tuple[str, int] | None = None
@@ -103,9 +106,8 @@ def by_scope(graph: Graph) -> Graph:
         if node.kind in ("source", "left") or not node.ops:
             groups.append(i)
             continue
-        node.lines[:1] = (
-            [node.place.caller] if node.lines else []
-        )  # the line that called the function
+        # The box shows the line that called the function.
+        node.lines[:1] = [node.place.caller] if node.lines else []
         if last is None or last[0] != node.place.scope:
             last = (node.place.scope, i)
         groups.append(last[1])
@@ -113,7 +115,7 @@ def by_scope(graph: Graph) -> Graph:
 
 
 def fold_by_key(graph: Graph, key: Callable[[Node], str]) -> Graph:
-    """Return all nodes of one key as one: a loop becomes a cycle."""
+    """Merge all nodes of one key: the turns of a loop become a cycle."""
     first: dict[str, int] = {}
     groups = [
         i if node.kind in ("source", "left") or not node.ops else first.setdefault(key(node), i)
@@ -122,18 +124,10 @@ def fold_by_key(graph: Graph, key: Callable[[Node], str]) -> Graph:
     return merged(graph, groups, None)
 
 
-def by_line(graph: Graph) -> Graph:
-    return fold_by_key(graph, lambda node: node.place.line)
-
-
-def by_op(graph: Graph) -> Graph:
-    return fold_by_key(graph, lambda node: node.ops[0])
-
-
 WAY: dict[str, Callable[[Graph], Graph]] = {
     "none": lambda graph: graph,
     "chain": chains,
     "scope": by_scope,
-    "line": by_line,
-    "op": by_op,
+    "line": lambda graph: fold_by_key(graph, lambda node: node.place.line),
+    "op": lambda graph: fold_by_key(graph, lambda node: node.ops[0]),
 }

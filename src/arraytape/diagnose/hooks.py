@@ -1,4 +1,4 @@
-"""Hooks: a function that sees or replaces cotangents, and functions that hold what records keep."""
+"""Hooks: functions that receive or replace cotangents, and functions that store records' data."""
 
 from __future__ import annotations
 
@@ -25,26 +25,25 @@ from .._util.options import unwrap_option
 # --- cotangents -----------------------------------------------------------------------------------
 @entrance
 def on_gradient(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
-    """Have ``f`` called with the gradient of a value when a backward pass has all of it.
+    """Call ``f`` with the gradient of a value once a backward pass has all its contributions.
 
-    It acts on the value that ``x`` holds now, on every tape that records it here; no new Array is
-    needed.
+    The hook belongs to the value that ``x`` holds now, on every tape that records here and follows it.
 
     Parameters
     ----------
     x : Array, or nesting of Arrays
-        A value that a recording tape follows: watched, or made of what is; or several.
+        A value that a recording tape follows: watched, or computed from a watched value; or several.
     f : Callable
-        Takes the gradient, an Array of the value's shape and dtype.  Gives None, or an Array of the same
-        shape and dtype, which takes its place from there on.  Several see a value's gradient in the
-        order in which they were given, each what the one before has made of it.  For a nesting it is
-        called once, when a pass is done, with the gradients in that nesting, None where there came none;
-        it sees them, as ``torch.autograd.graph.register_multi_grad_hook`` does, and replaces nothing.
+        Takes the gradient, an Array of the value's shape and dtype.  Returns None, or an Array of that
+        shape and dtype, which replaces the gradient from there on.  Several hooks of a value run in the
+        order of their registration, each on the result of the one before.  For a nesting ``f`` is called
+        once, at the end of a pass, with a nesting of gradients, None where no gradient came.  It must
+        return None then, as with ``torch.autograd.graph.register_multi_grad_hook``.
 
     Returns
     -------
     Callable
-        Takes the hook away when it is called.
+        A function without arguments that removes the hook.
 
     Raises
     ------
@@ -52,14 +51,14 @@ def on_gradient(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
         When x is no Array nor a nesting of Arrays, or f cannot be called.
     ValueError
         When no tape that records here follows x, or x is a watched view of another Array; in the
-        backward pass: when f gives something else.
+        backward pass: when f returns something else.
 
     Notes
     -----
-    A higher derivative goes through ``f``: outer tapes record its ops on the gradient.  ``f`` is not
-    called for a value to which no gradient comes, nor by a ForwardAccumulator; once for each row of a
-    Jacobian; again where a gradient holds a NaN, and so is computed a second time, guarded.  A write to
-    the Array that it is given changes no gradient.
+    Higher derivatives go through ``f``: outer tapes record its ops on the gradient.  ``f`` is called
+    once for each row of a Jacobian, and again if a gradient holds a NaN and the guarded pass runs.  It
+    is not called for a value without a gradient, nor by a ForwardAccumulator.  A write to the Array that
+    ``f`` receives changes no gradient.
 
     Examples
     --------
@@ -83,7 +82,7 @@ def on_gradient(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
 
 
 def on_gradients(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
-    """Have ``f`` called with the gradients of several values together, when a pass is done."""
+    """Call ``f`` with the gradients of all Arrays of a nesting at the end of a backward pass."""
     leaves = nest.leaves(x)
     if not leaves:
         raise ValueError(f"on_gradient(): there is no Array in {describe(x)} [at {user_line()}]")
@@ -111,8 +110,8 @@ def on_gradients(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
     return remove_all_hooks
 
 
-def hooked(x: Any, f: Hook) -> Callable[[], None]:
-    """Have the tapes that record here call ``f`` with the gradient of one value."""
+def hooked(x: Array, f: Hook) -> Callable[[], None]:
+    """Register ``f`` for the gradient of one value on the tapes that record here."""
     if not isinstance(x, Array):
         raise TypeError(f"on_gradient() takes an Array, got {describe(x)} [at {user_line()}]")
     taken = []
@@ -144,7 +143,10 @@ def hooked(x: Any, f: Hook) -> Callable[[], None]:
 
 
 def recordings_here(*, paused: bool = False) -> list[Recording]:
-    """The tapes that record in this thread and task; paused : and those that stop_recording pauses."""
+    """Return the tapes that record in this thread and task.
+
+    paused : also return the tapes that ``stop_recording`` pauses.
+    """
     found = [
         recorder.paused if paused and isinstance(recorder, Paused) else recorder
         for recorder in recorders()
@@ -181,36 +183,36 @@ class Saving(Context):
 
 
 def saved_data(pack: Pack, unpack: Unpack) -> Saving:
-    """Within it, what tapes keep for the backward pass is in the hands of two functions.
+    """Open a block in which two functions store and restore what tapes keep for the backward pass.
 
-    They are those of ``torch.autograd.graph.saved_tensors_hooks``.  It concerns the tapes that record
-    here, or are entered here, while the block is open; a gradient may be taken after it.
+    As ``torch.autograd.graph.saved_tensors_hooks`` does.  The functions serve the tapes that record in
+    this block or are entered in it.  A gradient may be taken after the block.
 
     Parameters
     ----------
     pack : Callable
-        Called with each array that a record is to keep, as an Array.  What it gives is kept instead.
+        Called with each array that a record is to keep, as an Array.  Its result is kept instead.
     unpack : Callable
-        Called with that when a rule needs the array, once in each pass.  Gives an Array of the shape,
-        dtype and device that ``pack`` was given.
+        Called with that result when a rule needs the array, once in each pass.  Returns an Array of the
+        shape, dtype and device of the one that ``pack`` received.
 
     Returns
     -------
     context manager
-        Gives nothing.
+        The value for ``as`` is None.
 
     Raises
     ------
     TypeError
-        When one cannot be called.
+        When a function cannot be called.
     ValueError
-        In the backward pass: when unpack gives something else.
+        In the backward pass: when unpack returns something else.
 
     Notes
     -----
-    What ``pack`` raises, the op raises, and is not recorded.  An array that several records keep is
-    packed once.  Of blocks in each other the innermost counts.  What ``recompute_grad`` and
-    ``custom_gradient`` keep and data of a ``vmap`` are left as they are.
+    If ``pack`` raises, the op raises the same error and is not recorded.  An array that several records
+    keep is packed once.  In nested blocks the innermost functions apply.  Data that ``recompute_grad``
+    and ``custom_gradient`` keep, and data of a ``vmap``, are not packed.
 
     Examples
     --------
@@ -242,8 +244,8 @@ def save_on_disk(
     Parameters
     ----------
     directory : str or PathLike, optional
-        Where the files go, one for each array; by default the directory for temporary files.  A file is
-        removed when no tape needs it any more, at the latest when Python ends.
+        The folder for the files, one for each array; by default the one for temporary files.  A file is
+        removed when no tape needs the array any more, at the latest when Python ends.
     smallest : int, default: 0
         Arrays of fewer bytes stay in memory.
 
@@ -257,8 +259,8 @@ def save_on_disk(
     TypeError
         When directory is no path, or smallest no integer.
     OSError
-        When the directory is not there; from the op, when a file cannot be written; from the gradient,
-        when one cannot be read.
+        When the directory does not exist; from the op, when a file cannot be written; from the
+        gradient, when a file cannot be read.
 
     Examples
     --------
@@ -293,7 +295,7 @@ def save_on_disk(
 
 
 class OnDisk:
-    """An array in a file, which goes when this object does."""
+    """An array in a file, which is removed when this object is freed."""
 
     def __init__(self, data: np.ndarray, device: Any, folder: Path) -> None:
         self.device = device
@@ -303,8 +305,6 @@ class OnDisk:
             np.save(file, data, allow_pickle=False)
 
     def read_array(self) -> Array:
-        """Return the array, on its device."""
-        found: Array = namespace().asarray(
-            np.load(self.path, allow_pickle=False), device=self.device
-        )
+        data = np.load(self.path, allow_pickle=False)
+        found: Array = namespace().asarray(data, device=self.device)
         return found

@@ -1,9 +1,12 @@
-"""Where boxes and edges go: layers from top to bottom, as few crossings as a few sweeps find.
+"""Positions of boxes and edges in a drawing with layers from top to bottom and few crossings.
 
-In the steps of Sugiyama, Tagawa and Toda 1981, "Methods for visual understanding of hierarchical
-system structures": edges that close a cycle are turned round, layers are longest paths, an edge
-that passes a layer has a place of its own in it, places are ordered by barycentres, and then moved
-towards what they are connected with as far as those beside them allow.
+The steps are those of Sugiyama, Tagawa and Toda 1981, "Methods for visual understanding of hierarchical
+system structures".  Edges that close a cycle are reversed.  A node's layer is its longest path from a
+node without inputs.  An edge has one slot, its lane, in each layer that it passes.  Each layer is sorted
+by the barycentres of its neighbours.  Then boxes and lanes move towards their neighbours as far as the
+gaps allow.
+
+A *slot* is a box or a lane.  Slots below ``nodes`` are boxes, by node number; the others are lanes.
 """
 
 from __future__ import annotations
@@ -13,9 +16,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 ACROSS, DOWN = 28.0, 44.0  # between boxes of a layer, and between layers
-MARGIN = 24.0  # around all
-LANE = 10.0  # the width of an edge that passes a layer
-SWEEPS = 12
+MARGIN = 24.0  # around the picture
+LANE = 10.0  # the width of the slot of an edge that passes a layer
+SWEEPS = 12  # over all layers, downwards and upwards in turn
 
 Edge = tuple[int, int]  # from, to
 Point = tuple[float, float]
@@ -41,8 +44,8 @@ class Box(NamedTuple):
 class Layout(NamedTuple):
     """The positions of boxes and edges.
 
-    boxes : by node.  lines : by edge, the points that it goes through.  turned : the edges that close
-    a cycle, and so go upwards.
+    boxes : by node.  lines : by edge, the points of its line.  turned : the edges that close a cycle and
+    so lead upwards.
     """
 
     boxes: list[Box]
@@ -53,7 +56,7 @@ class Layout(NamedTuple):
 
 
 def lay_out_graph(sizes: Sequence[tuple[float, float]], edges: Iterable[Edge]) -> Layout:
-    """Lay out nodes of these widths and heights."""
+    """Return the layout of nodes with these widths and heights, in pixels."""
     edges = list(dict.fromkeys(edges))
     turned = closing(len(sizes), edges)
     down = list(dict.fromkeys((b, a) if (a, b) in turned else (a, b) for a, b in edges))
@@ -87,17 +90,17 @@ def boxed(centre: float, band: tuple[float, float], size: tuple[float, float]) -
 def bends(
     chain: Sequence[int], centres: Sequence[float], bands: dict[int, tuple[float, float]]
 ) -> list[Point]:
-    """Return the points of a line where it enters and leaves the bands of the layers that it passes."""
+    """Return the points at which an edge enters and leaves the layers between its ends."""
     passed = [(centres[lane], *bands[lane]) for lane in chain[1:-1]]
     return [point for x, top, tall in passed for point in ((x, top), (x, top + tall))]
 
 
 def closing(count: int, edges: Sequence[Edge]) -> set[Edge]:
-    """The edges that close a cycle, as a depth-first walk in the order of the nodes meets them."""
+    """Return the edges that close a cycle: those to a node on the stack of a depth-first search."""
     after: list[list[int]] = [[] for _ in range(count)]
     for start, end in edges:
         after[start].append(end)
-    state, found = [0] * count, set()
+    state, found = [0] * count, set()  # 0: not visited, 1: on the stack, 2: done
     for root in range(count):
         if state[root]:
             continue
@@ -121,7 +124,7 @@ def closing(count: int, edges: Sequence[Edge]) -> set[Edge]:
 def layers(count: int, edges: Sequence[Edge]) -> list[int]:
     """Return the layer of each node: its longest path from a node without inputs.
 
-    A node without inputs then moves down to just above the first that uses it.
+    A node without inputs then moves down to the layer above its first user.
     """
     after: list[list[int]] = [[] for _ in range(count)]
     waiting = [0] * count
@@ -130,7 +133,7 @@ def layers(count: int, edges: Sequence[Edge]) -> list[int]:
         waiting[end] += 1
     ready = [node for node in range(count) if not waiting[node]]
     roots, layer = list(ready), [0] * count
-    for node in ready:  # grows meanwhile
+    for node in ready:  # the loop appends to the list that it walks
         for other in after[node]:
             layer[other] = max(layer[other], layer[node] + 1)
             waiting[other] -= 1
@@ -145,7 +148,7 @@ def layers(count: int, edges: Sequence[Edge]) -> list[int]:
 def with_lanes(
     sizes: Sequence[tuple[float, float]], edges: Sequence[Edge], layer: Sequence[int]
 ) -> tuple[list[list[int]], dict[Edge, list[int]], list[float]]:
-    """Rows of places, the places along each edge, and widths: one place in each layer that it passes."""
+    """Return the slots of each layer, the slots along each edge, and the width of each slot."""
     rows: list[list[int]] = [[] for _ in range(max(layer, default=-1) + 1)]
     widths = [width for width, _ in sizes]
     for node, row in enumerate(layer):
@@ -160,7 +163,7 @@ def with_lanes(
     return rows, chain_of, widths
 
 
-Neighbours = tuple[list[list[int]], list[list[int]]]  # of each place: above, below
+Neighbours = tuple[list[list[int]], list[list[int]]]  # of each slot: above, below
 
 
 def neighbours_of(chains: Iterable[Sequence[int]], count: int) -> Neighbours:
@@ -174,7 +177,7 @@ def neighbours_of(chains: Iterable[Sequence[int]], count: int) -> Neighbours:
 
 
 def order_rows(rows: list[list[int]], neighbours: Neighbours) -> None:
-    """Order each row by the barycentres of what it is connected with; the best of several sweeps."""
+    """Sort each row by the barycentres of its neighbours; keep the sweep with the fewest crossings."""
     best, fewest = [[*row] for row in rows], crossings(rows, neighbours)
     for sweep in range(SWEEPS):
         down = sweep % 2 == 0
@@ -195,7 +198,7 @@ def order_rows(rows: list[list[int]], neighbours: Neighbours) -> None:
 
 
 def swapped(rows: list[list[int]], neighbours: Neighbours) -> None:
-    """Swap neighbours of a row where that takes crossings away."""
+    """Swap neighbours of a row where that removes crossings."""
     above, below = neighbours
     for i, row in enumerate(rows):
         near = [
@@ -227,7 +230,7 @@ def crossings(rows: Sequence[Sequence[int]], neighbours: Neighbours) -> int:
 
 
 def inversions(values: Sequence[int]) -> int:
-    """Count the pairs that stand in the wrong order, by a Fenwick tree."""
+    """Count the pairs in descending order, with a Fenwick tree."""
     tree, count = [0] * (max(values, default=0) + 2), 0
     for seen, value in enumerate(values):
         i, smaller = value + 1, 0
@@ -249,7 +252,7 @@ def mean_position(values: Sequence[float], default: float) -> float:
 def positions(
     rows: Sequence[Sequence[int]], neighbours: Neighbours, widths: Sequence[float], nodes: int
 ) -> list[float]:
-    """The centre of each place: near the mean of its neighbours, at a distance from those beside it."""
+    """Return the centre of each slot: near the mean of its neighbours, with gaps within its row."""
     centres = [0.0] * len(widths)
     for row in rows:
         x = 0.0
@@ -275,7 +278,10 @@ def positions(
 def pull_of_lines(
     node: int, others: Sequence[int], centres: Sequence[float], nodes: int
 ) -> tuple[float, float]:
-    """Return the position to which lines draw a place, and the weight of straight lines."""
+    """Return the mean position of a slot's neighbours and its weight.
+
+    Lanes have the largest weights, so that long edges stay straight.
+    """
     weights = [(1.0, 2.0, 8.0)[(node >= nodes) + (other >= nodes)] for other in others]
     total = sum(weights)
     if not total:
@@ -287,7 +293,7 @@ def straightened(
     chains: Iterable[Sequence[int]], rows: Sequence[Sequence[int]], centres: list[float],
     widths: Sequence[float], nodes: int,
 ) -> None:  # fmt: skip
-    """Give the lanes of an edge one position, as far down as those beside them leave it."""
+    """Move runs of lanes of an edge to one position, as long as the slots beside them leave room."""
     beside = {node: (row[k - 1] if k else None, row[k + 1] if k + 1 < len(row) else None)
               for row in rows for k, node in enumerate(row)}  # fmt: skip
 
@@ -324,14 +330,14 @@ def gap(a: int, b: int, widths: Sequence[float], nodes: int) -> float:
 def spread_positions(
     wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[float]
 ) -> list[float]:
-    """The positions nearest to the wanted ones, in least squares, of which each is a gap from the next.
+    """Return the positions nearest to ``wanted``, in weighted least squares, with at least these gaps.
 
-    Less the gaps before them they have to ascend: isotonic regression, by pooling neighbours.
+    After subtraction of the gaps the positions must ascend: isotonic regression by pooling neighbours.
     """
     offsets = [0.0]
     for one in gaps:
         offsets.append(offsets[-1] + one)
-    pools: list[tuple[float, float, int]] = []  # mean, weight, how many
+    pools: list[tuple[float, float, int]] = []  # mean, weight, count
     for x, weight, offset in zip(wanted, weights, offsets, strict=False):
         pool = (x - offset, weight, 1)
         while pools and pools[-1][0] > pool[0]:
@@ -344,7 +350,7 @@ def spread_positions(
 
 
 def with_ends(lines: dict[Edge, list[Point]], boxes: Sequence[Box]) -> dict[Edge, list[Point]]:
-    """The lines from the lower edge of one box to the upper edge of another, side by side there."""
+    """Add to each line its ends: on the lower edge of one box and on the upper edge of the other."""
     starts = ports(lines, boxes, 0)
     ends = ports(lines, boxes, 1)
     return {
@@ -354,7 +360,7 @@ def with_ends(lines: dict[Edge, list[Point]], boxes: Sequence[Box]) -> dict[Edge
 
 
 def ports(lines: dict[Edge, list[Point]], boxes: Sequence[Box], side: int) -> dict[Edge, float]:
-    """Return the ends of lines along a box's edge, in the order in which the lines come in."""
+    """Return the x of each line's end at a box, sorted by where the lines come from."""
     at: dict[int, list[tuple[float, Edge]]] = {}
     for pair, points in lines.items():
         towards = points[-side][0] if points else boxes[pair[1 - side]].middle

@@ -1,9 +1,9 @@
-"""Shapes and dtypes of values on a tape, from what its records keep and from what ops preserve."""
+"""Shapes and dtypes of values on a tape, inferred from its records and from properties of ops."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,28 +12,32 @@ from .._array.paths import IMAG, REAL, walk_path
 from .._custom.recorded_calls import SAME
 from .._record.plan import Plan, Record, Structural, inputs_of, plan_of, results_of
 from .._storage import numpy_namespace
+from .._util.array_types import HasLayout
 
-Layout = tuple[Any, Any]  # shape and dtype, None where it is unknown
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+Layout = tuple[Any, Any]  # shape and dtype, None if unknown
 UNKNOWN: Layout = (None, None)
-PROBED = 100_000  # elements: so large an input of a linear op is put through it to see the shape
+PROBED = 100_000  # elements of the largest zeros on which a linear op is run to learn its shape
 
 
 def layouts_of(records: Sequence[Record], known: dict[int, Layout]) -> dict[int, Layout]:
-    """Shape and dtype by value id, as far as they follow from ``known`` and from the records."""
+    """Return shape and dtype by value id, as far as they follow from ``known`` and the records."""
     found = dict(known)
     for record in records:
         for tid, layout in stated(record):
             learn(found, tid, layout)
     changed = True
     while changed:
-        # Forward and backward: an elementwise op says as much of its inputs as of its result.
+        # In both directions, since the result of an elementwise op determines its inputs' layout.
         passes = (implied(record, found) for record in (*records, *reversed(records)))
         changed = sum(learn(found, tid, layout) for pairs in passes for tid, layout in pairs) > 0
     return found
 
 
 def learn(found: dict[int, Layout], tid: int, layout: Layout) -> bool:
-    """Fill in what is not known of a value yet; whether there was anything."""
+    """Fill in the unknown parts of a value's layout; return True if there were any."""
     shape, dtype = found.get(tid, UNKNOWN)
     new_shape, new_dtype = shape is None is not layout[0], dtype is None is not layout[1]
     if not tid or not (new_shape or new_dtype):
@@ -43,7 +47,7 @@ def learn(found: dict[int, Layout], tid: int, layout: Layout) -> bool:
 
 
 def stated(record: Record) -> Iterator[tuple[int, Layout]]:
-    """Return the layouts that a record itself has of its inputs and results."""
+    """Yield the layouts of inputs and results that a record itself stores."""
     plan = plan_of(record)
     if isinstance(plan, Plan):
         yield from zip(results_of(record), (plan.result_layout(record, y) for y in plan.op.outputs),
@@ -53,7 +57,7 @@ def stated(record: Record) -> Iterator[tuple[int, Layout]]:
             yield from of_variadic(plan, record)
             return
         for name, tid in zip(names, inputs_of(record), strict=True):
-            if tid:  # else it may be a number
+            if tid:  # 0: not followed, perhaps a Python number
                 yield tid, plan.result_layout(record, name)
     elif plan is VIEW:
         view = ViewRecord(*record)
@@ -62,8 +66,10 @@ def stated(record: Record) -> Iterator[tuple[int, Layout]]:
         write = write_of(record)
         yield from ((tid, (write.root_shape, write.root_dtype)) for tid in (write.new, write.old))
         yield write.value, (write.shape, write.dtype)
-    else:
-        yield from of_call(record)
+    else:  # a call of a user's function keeps the layouts of its results
+        results = getattr(record[-1], "results", ())
+        for tid, layout in zip(results_of(record), results, strict=False):
+            yield tid, (layout.shape, layout.dtype)
 
 
 def of_variadic(plan: Plan, record: Record) -> Iterator[tuple[int, Layout]]:
@@ -83,15 +89,8 @@ def of_variadic(plan: Plan, record: Record) -> Iterator[tuple[int, Layout]]:
     yield from ((tid, (s, d)) for tid, s, d in zip(tids, shapes, dtypes, strict=False))
 
 
-def of_call(record: Record) -> Iterator[tuple[int, Layout]]:
-    """A call of a user's function keeps the layouts of its results."""
-    results = getattr(record[-1], "results", ())
-    for tid, layout in zip(results_of(record), results, strict=False):
-        yield tid, (layout.shape, layout.dtype)
-
-
 def implied(record: Record, found: dict[int, Layout]) -> Iterable[tuple[int, Layout]]:
-    """Return the layouts that follow for a record from some of them."""
+    """Return the layouts of a record's values that follow from the layouts found so far."""
     plan, tids = plan_of(record), (*results_of(record), *inputs_of(record))
     if isinstance(plan, Structural):
         return of_structural(plan, record, found)
@@ -128,7 +127,7 @@ def of_structural(
 
 
 def of_linear(plan: Plan, record: Record, found: dict[int, Layout]) -> list[tuple[int, Layout]]:
-    """Return a linear op without other inputs, tried on zeros."""
+    """Return the layout of the result of a linear op of one input, by a run on zeros."""
     inputs = inputs_of(record)
     shape, dtype = found.get(inputs[0], UNKNOWN)
     function = getattr(numpy_namespace, plan.name, None)
@@ -142,12 +141,16 @@ def of_linear(plan: Plan, record: Record, found: dict[int, Layout]) -> list[tupl
     return [(out, attempt(shape, dtype, lambda x: function(x, **plan.kept_parameters(record))))]
 
 
-def attempt(shape: Any, dtype: Any, function: Any) -> Layout:
-    """The layout of what a function gives for zeros of a layout; unknown where it fails."""
+def attempt(
+    shape: tuple[int, ...] | None, dtype: DTypeLike, function: Callable[[np.ndarray], HasLayout]
+) -> Layout:
+    """Return the layout of a function's result on zeros of this layout; UNKNOWN if it raises."""
     if shape is None:
         return UNKNOWN
     try:
         given = function(np.broadcast_to(np.zeros((), dtype=dtype), shape))
-    except Exception:  # a shape is only shown: another storage's parameters may not be NumPy's
+    except (
+        Exception
+    ):  # another storage's parameters may not be NumPy's; the shape is only displayed
         return UNKNOWN
     return given.shape, given.dtype

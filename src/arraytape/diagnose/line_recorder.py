@@ -1,8 +1,9 @@
-"""The lines of ops: a recorder of everything that a thread computes on Arrays, tapes or not.
+"""Source lines of ops: a recorder of all ops that a thread runs on Arrays.
 
-A tape has no lines, and no record of what it does not follow.  ``Lines`` is a mode, too, and follows
-every operand before an op runs: the ops report to it as to a tape.  Of ops without derivative, which
-report to no recorder, it takes the results from their calls.
+A tape stores no lines, and has no record of ops on values that it does not follow.  ``Lines`` is a
+recorder and a mode.  As a mode it sees each op before the op runs and follows all operands, so that the
+op reports to it as to a tape.  Ops without derivative report to no recorder: their results come from the
+mode's call.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ from ..variable import Variable
 
 
 class Step(NamedTuple):
-    """One op that ran, or another event that makes values of values.
+    """One op that ran, or another event that computes values from values.
 
-    kind : "op", "left" (an exit), "constant" (an op without derivative) or "assign".  dtype : of the
-    result of an op without derivative.  on, paused : the recorders of the thread, by ``id``, and those
-    that ``stop_recording`` paused.
+    kind : "op", "left" (an untracked conversion), "constant" (an op without derivative) or "assign".
+    outs, ins : the value ids of results and inputs.  dtype : of the result of an op without derivative.
+    on, paused : the ``id`` of each recorder of the thread, and of each that ``stop_recording`` paused.
     """
 
     name: str
@@ -51,17 +52,16 @@ class Step(NamedTuple):
 class Lines(Bystander, SeesAssignments, Mode):
     """The result of ``lines``: the steps of a thread, in the order in which they ran."""
 
-    # A bystander, so that gradients which are taken meanwhile compute on raw data as they would without.
+    # A Bystander: gradients that are taken in the block compute on raw data, as outside of the block.
     one_shot = answers = True
 
     def __init__(self) -> None:
         self.followed: set[int] = set()
         self.steps: list[Step] = []
-        self.made_at: dict[int, str] = {}  # file:line by the tid of what was made
+        self.made_at: dict[int, str] = {}  # file:line by the value id of a result
 
     # --- as a recorder ------------------------------------------------------------------------------
     def record(self, record: Record) -> None:
-        """Take the record of an op: what it made of what, where, and which tapes were recording."""
         plan = plan_of(record)
         kind = "left" if plan is LEFT else "op"
         self.add(plan.name, kind, results_of(record), inputs_of(record))
@@ -69,7 +69,6 @@ class Lines(Bystander, SeesAssignments, Mode):
     def add(
         self, name: str, kind: str, outs: Iterable[int], ins: Iterable[int], dtype: str = ""
     ) -> None:
-        """Keep a step."""
         outs, line, stack = tuple(outs), user_line(), recorders()
         paused = frozenset(id(one.paused) for one in stack if isinstance(one, Paused))
         on = frozenset(id(one) for one in stack)
@@ -77,7 +76,7 @@ class Lines(Bystander, SeesAssignments, Mode):
         self.made_at.update(dict.fromkeys(outs, line))
 
     def assigned(self, variable: Variable, value: Any, /) -> None:
-        """Keep a step of a Variable that takes a new value."""
+        """Note an assignment to a Variable, unless no new value has an id."""
         ins = [leaf._current_id() for leaf in arrays_in(value)]
         if any(ins):
             self.followed.add(variable._current_id())
@@ -88,37 +87,32 @@ class Lines(Bystander, SeesAssignments, Mode):
         return REGISTRY.data.get(op.name) is op and self in recorders()
 
     def answer(self, call: OpCall) -> Any:
-        """Give what an op takes ids, so that the op reports to this recorder; then run it."""
+        """Follow an op's operands, so that the op reports to this recorder; then run the op."""
         ins = [self.follow(leaf) for given in call.operands() for leaf in arrays_in(given)]
         answer = call.run()
-        if not call.op.recorded:
-            self.follow_constants(call.op, ins, answer)
+        results = [] if call.op.recorded else arrays_in(answer)
+        if results:
+            outs = [self.follow(y) for y in results]
+            self.add(call.op.name, "constant", outs, ins, str(results[0].dtype))
         return answer
 
-    def watched(self, x: Any) -> None:
+    def watched(self, x: Array) -> None:
         self.follow(x)
 
     def follow(self, x: Array) -> int:
-        """The id of the value of an Array, which is followed from here on; 0 where it can have none."""
+        """Follow an Array from here on and return its value id; 0 if it cannot have an id."""
         root, _ = location(x)
         if not root._tid and root._state & EXPORTED:
-            return 0  # to give it an id would revoke what foreign code has of it
+            return 0  # an id would revoke the buffer that foreign code holds
         self.followed.add(root._ensure_id())
         return x._current_id()
 
-    def follow_constants(self, op: Op, ins: list[int], answer: Any) -> None:
-        """Give what an op without derivative gave an id, and keep a step that says from what."""
-        results = arrays_in(answer)
-        outs = [self.follow(y) for y in results]
-        if outs:
-            self.add(op.name, "constant", outs, ins, str(results[0].dtype))
-
 
 def arrays_in(value: Any) -> list[Array]:
-    """Return the Arrays in an operand or a result of an op; none where the op is about to refuse it."""
+    """Return the Arrays in an operand or a result of an op."""
     try:
         return [leaf for leaf in nest.leaves(value) if isinstance(leaf, Array)]
-    except ValueError:  # a nesting that holds itself
+    except ValueError:  # a nesting that holds itself: the op will raise, with the user's line
         return []
 
 
@@ -140,7 +134,7 @@ class Noting(Context):
 
 
 def lines() -> Noting:
-    """Within it, all ops of this thread are noted with their lines, for ``explain`` and ``nans``.
+    """Note all ops of this thread with their lines in a block, for ``explain`` and ``nans``.
 
         with diagnose.lines() as seen, xp.GradientTape() as tape:
             ...
@@ -149,11 +143,11 @@ def lines() -> Noting:
     Returns
     -------
     context manager
-        Gives what is noted, ``Lines``: no values, one entry for each op.
+        The value for ``as`` is a ``Lines``: one entry for each op, without data.
 
     Notes
     -----
-    Each op takes several times as long as without.
+    In the block each op takes several times as long.
 
     Examples
     --------

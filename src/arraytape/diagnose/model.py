@@ -1,8 +1,8 @@
-"""The graph of a tape: a node for each source and each record, edges by the values between them."""
+"""The graph of a tape: a node for each source and each record, an edge for each value between them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from .._array.exits import LEFT, LeftRecord
 from .._array.paths import GETITEM, Path
 from .._custom.recorded_calls import SAME, CallRecord
 from .._exits.messages import exit_text
+from .._exits.suspicions import sources_of
 from .._record.plan import Plan, Record, Structural, ids_made_of, inputs_of, plan_of, results_of
 from .._tape.buffers import Buffers
 from .._tape.missing_rules import missing_rule
@@ -21,17 +22,16 @@ from .._tape.table_text import format_bytes
 from .layouts import UNKNOWN, Layout, layouts_of
 
 LONGEST = 46  # characters of a line in a box
-LIGHT = frozenset(("view", "cast", "positive"))  # beside elementwise ops, what a chain may hold
+LIGHT = frozenset(("view", "cast", "positive"))  # allowed in a chain, besides elementwise ops
 
 
 @dataclass(eq=False)
 class Node:
-    """A box: a source, or a record, or several records that were folded into one.
+    """A box: a source, a record, or several records that were folded into one.
 
     kind : "source", "op", "target", "left" (the value left the tape) or "missing" (no rule, or a
-    target that is not on the tape).
-    ops : the names of the ops.  layouts : of the results.  size : the bytes that the records keep and
-    none before them did.  light : whether it may stand in a chain.
+    target that is not on the tape).  ops : their names.  layouts : of the results.  size : the bytes
+    that these records keep and no record before them.  light : True if the node may be part of a chain.
     """
 
     kind: str
@@ -42,8 +42,8 @@ class Node:
     light: bool = False
     on_path: bool = False
     title: str = ""
-    named: str = ""  # what the user calls the value
-    lines: list[str] = field(default_factory=list)  # of all records; the box says the first
+    named: str = ""  # the user's name of the value
+    lines: list[str] = field(default_factory=list)  # of all records; the box shows the first
 
     def words(self) -> list[str]:
         """Return the lines of the box, its title first."""
@@ -59,7 +59,7 @@ class Node:
         return [line for line in said if line]
 
     def details(self) -> str:
-        """Return all that is known, for a tooltip."""
+        """Return the text of the tooltip."""
         parts = [f"{self.named or self.kind}: {counts(self.ops) or self.title}", *self.layouts[:8]]
         parts.append(f"keeps {format_bytes(self.size)}" if self.size else "keeps no data")
         if self.place is not NOWHERE:
@@ -72,8 +72,8 @@ class Node:
 class Graph:
     """Nodes in the order of their records, and edges between them.
 
-    edges : (start, end), each with whether it is on a path from a source to the target.
-    notes : what a reader of the picture should know.
+    edges : by (start, end), True for edges on a path from a source to the target.  notes : lines of
+    text above the picture.  records : their number before folding.
     """
 
     nodes: list[Node]
@@ -83,29 +83,29 @@ class Graph:
 
 
 def titled(ops: Sequence[str], most: int = 3) -> str:
-    """``"add"``, ``"mul, add, exp"``, ``"mul, add, exp, …"``."""
+    """Return a title such as ``"add"``, ``"mul, add, exp"`` or ``"mul, add, exp, …"``."""
     names = list(dict.fromkeys(ops)) if len(ops) > most else list(ops)
     return ", ".join(names[:most]) + (", …" if len(names) > most else "")
 
 
 def counts(ops: Sequence[str]) -> str:
-    """``"2 x add, exp"``."""
+    """Return a text such as ``"2 x add, exp"``."""
     times = {name: ops.count(name) for name in dict.fromkeys(ops)}
     return ", ".join(name if n == 1 else f"{n} x {name}" for name, n in times.items())
 
 
 def short(line: str) -> str:
-    """``folder/file.py:3`` of a path and a line."""
+    """Return ``folder/file.py:3`` for a path and a line."""
     head, bracket, rest = line.partition(" (")
     return "/".join(head.replace("\\", "/").split("/")[-2:]) + bracket + rest
 
 
 # --- from records ---------------------------------------------------------------------------------
 class Builder:
-    """Makes the graph of what lies between sources and targets, and of what left on the way.
+    """The construction of the graph between sources and targets, with untracked conversions.
 
-    starts, sources : the ids of targets and sources.  ahead : these of targets and of all of which they
-    are made; behind : those of sources and of all that is made of them.  labels : names by id.
+    starts, sources : the value ids of targets and sources.  ahead : the ids from which a target can be
+    reached.  behind : the ids that can be reached from a source.  labels : names by value id.
     """
 
     def __init__(
@@ -118,10 +118,10 @@ class Builder:
         self.recording, self.names = recording, names
         starts = [recording.tid_of(x, current_value=True) for x in targets]
         places = [self.value_place(x) for x in sources]
-        self.records = list(recording.records)  # after tid_of, which may add one of a view
+        self.records = list(recording.records)  # after tid_of, which may record a view
         self.starts = {tid for tid in starts if tid}
         self.sources = dict.fromkeys(tid for tid, _ in places if tid)
-        self.ahead = reaching(self.records, self.starts)
+        self.ahead = sources_of(self.records, self.starts)
         self.behind = ids_made_of(self.records, self.sources)
         self.labels = {tid: names[id(x)] for tid, x in zip(starts, targets, strict=True)}
         self.labels |= {tid: names[id(x)] for (tid, _), x in zip(places, sources, strict=True)}
@@ -138,14 +138,14 @@ class Builder:
         self.places = recording.profile.places if recording.profile else None
 
     def value_place(self, x: Array) -> tuple[int, Path]:
-        """The id of the value at which the gradient of a source comes together, and the path to it."""
+        """Return the id of the value whose gradient holds that of a source, and the path to it."""
         entry = self.recording.watched.get(id(x))
         return (entry.source, entry.path) if entry else (self.recording.tid_of(x), ())
 
     def build_graph(self) -> Graph:
         shown = self.shown_records()
         graph = Graph([], {}, self.notes(), len(shown))
-        maker: dict[int, int] = {}  # by value id, the place of its node
+        maker: dict[int, int] = {}  # the index of a node by value id
         for tid in self.root_tids(shown):
             maker[tid] = len(graph.nodes)
             graph.nodes.append(self.source_node(tid))
@@ -154,7 +154,7 @@ class Builder:
             found = buffers.new_in([record])
             buffers.add_sizes(found)
             results = results_of(record)
-            # A result that has a node already: it is watched from here on.
+            # A result that has a node already is a value that is watched from this record on.
             inputs = {maker[tid] for tid in (*inputs_of(record), *results) if tid in maker}
             if plan_of(record) is SAME and inputs:
                 maker[results[0]] = inputs.pop()
@@ -169,18 +169,18 @@ class Builder:
         return graph
 
     def shown_records(self) -> list[Record]:
-        """Return the records before a target, and those between a source and where a value left."""
+        """Return the records before a target, and those from a source to an untracked conversion."""
         exits = [
             results_of(record)[0]
             for record in self.records
             if plan_of(record) is LEFT and self.starts.isdisjoint(inputs_of(record))
         ]
-        cut = reaching(self.records, exits) & self.behind
+        cut = sources_of(self.records, exits) & self.behind
         seen = self.ahead | cut
         return [record for record in self.records if not seen.isdisjoint(results_of(record))]
 
     def root_tids(self, shown: list[Record]) -> list[int]:
-        """Return the sources, and other watched values on which what is shown depends."""
+        """Return the ids of the sources, and of other watched values that the shown records use."""
         used = {tid for record in shown for tid in inputs_of(record)}
         made = {tid for record in shown for tid in results_of(record)}
         leaves = [entry.source for entry in self.recording.watched.values()]
@@ -204,7 +204,7 @@ class Builder:
         return ""
 
     def node(self, record: Record, size: int) -> Node:
-        """Return the node of one record.  size : the bytes that it keeps and none before it did."""
+        """Return the node of one record.  size : the bytes that it keeps and no record before it."""
         plan, results = plan_of(record), results_of(record)
         place = self.places.place_of_record(record) if self.places else NOWHERE
         if plan is LEFT:
@@ -228,7 +228,7 @@ class Builder:
         )
 
     def notes(self) -> list[str]:
-        """Say which gradients are None, since nothing leads from the source to a target."""
+        """Return a note for each source without a path to a target, whose gradient is None."""
         names = [self.label_of(tid) or "a source" for tid in self.sources if tid not in self.ahead]
         return [f"no path from {name} to the target: its gradient is None" for name in names]
 
@@ -240,16 +240,16 @@ def stranger(x: Array, name: str) -> Node:
 
 
 def is_light(plan: Plan | Structural) -> bool:
-    """Return True if a record may stand in a chain of several in one box."""
+    """Return True if the op of a record may be part of a chain."""
     return plan.name in LIGHT or (isinstance(plan, Plan) and plan.op.kind == "elementwise")
 
 
-def value_layout(x: Any) -> Layout:
+def value_layout(x: Array) -> Layout:
     return tuple(x.shape), x._data.dtype
 
 
 def layout_text(layout: Layout) -> str:
-    """``float64(3, 4)``; what is unknown is left out."""
+    """Return a text such as ``float64(3, 4)``, without the parts that are unknown."""
     shape, dtype = layout
     if shape is None:
         return str(dtype) if dtype is not None else ""
@@ -258,7 +258,7 @@ def layout_text(layout: Layout) -> str:
 
 
 def op_words(plan: Plan | Structural, record: Record) -> str:
-    """Say in a word or two what a record did."""
+    """Return a word or two for the op of a record."""
     if plan is VIEW:
         return view_name(ViewRecord(*record).path)
     if plan is PUT:
@@ -273,13 +273,13 @@ def op_words(plan: Plan | Structural, record: Record) -> str:
 
 
 def view_name(path: Path) -> str:
-    """``view [:, 1]``, ``transpose``, ``reshape``."""
+    """Return a text such as ``view [:, 1]``, ``view transpose`` or ``view reshape``."""
     steps = ["[" + key_text(argument) + "]" if kind == GETITEM else kind for kind, argument in path]
     return "view " + " ".join(steps) if steps else "same value"
 
 
 def key_text(key: Any) -> str:
-    """A key as it is written between brackets."""
+    """Return an index as it is written between brackets; "…" for arrays and other long keys."""
     if isinstance(key, tuple):
         return ", ".join(map(key_text, key))
     if isinstance(key, slice):
@@ -288,12 +288,3 @@ def key_text(key: Any) -> str:
     if key is Ellipsis:
         return "..."
     return str(key) if key is None or isinstance(key, int) else "…"
-
-
-def reaching(records: Iterable[Record], ends: Iterable[int]) -> set[int]:
-    """Return these ids, and those of the values of which they are made."""
-    found = set(ends)
-    for record in reversed(list(records)):
-        if not found.isdisjoint(results_of(record)):
-            found.update(tid for tid in inputs_of(record) if tid)
-    return found

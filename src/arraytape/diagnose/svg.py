@@ -1,4 +1,4 @@
-"""A graph as SVG, and as an HTML page with zoom and details: nothing is loaded from elsewhere."""
+"""A graph as SVG, and as an HTML page with zoom and details that loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from html import escape
 from .layout import Box, lay_out_graph
 from .model import LONGEST, Graph, Node
 
-CHARACTER, LINE = 6.9, 16.0  # the size of one in the font below, at 11.5 px
-TITLE = 7.9  # the width of a character of a title, at 13 px and bold
-PAD = 15.0
+CHARACTER, LINE = 6.9, 16.0  # width of a character and height of a line at 11.5 px, in pixels
+TITLE = 7.9  # width of a character of a title, at 13 px and bold
+PAD = 15.0  # between the text and the left and right edges of its box
 
 STYLE = """
 .g{font:11.5px ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;fill:#3c4450}
@@ -29,7 +29,7 @@ STYLE = """
 .e.round{stroke-dasharray:5 4}
 .note{fill:#5b6675}.note.cut{fill:#b3261e}
 """
-COLOURS = (  # of scopes: Okabe and Ito 2008, which people with any colour vision tell apart
+COLOURS = (  # of scopes: Okabe and Ito 2008, distinct with any kind of colour vision
     "#e69f00", "#56b4e9", "#009e73", "#cc79a7", "#d55e00", "#0072b2", "#f0e442", "#7a8492",
 )  # fmt: skip
 ENDS = {"": "#b9c1cc", "on": "#2f6fdb", "cut": "#d0342c"}  # the colours of arrow heads
@@ -80,7 +80,7 @@ wheel: zoom, drag: move, double click: all, pointer on a box: details</header>
 
 
 def as_html(graph: Graph, title: str) -> str:
-    """Return a page by itself: the SVG, with zoom, and details where the pointer is."""
+    """Return a page that shows the SVG, with zoom, and details of the box under the pointer."""
     return PAGE.format(
         title=escape(title),
         svg=as_svg(graph, title, top=44.0),
@@ -90,7 +90,7 @@ def as_html(graph: Graph, title: str) -> str:
 
 
 def as_svg(graph: Graph, title: str, top: float = 0.0) -> str:
-    """Return the picture.  top : room above it, for a title that stands elsewhere."""
+    """Return the picture.  top : height to leave free above it, for a title of the page; 0: draw one."""
     words = [[shorten_line(line) for line in node.words()] for node in graph.nodes]
     placed = lay_out_graph([box_size(lines) for lines in words], graph.edges)
     notes = [*([] if top else [f"{title}: {graph.records} records"]), *graph.notes]
@@ -99,7 +99,7 @@ def as_svg(graph: Graph, title: str, top: float = 0.0) -> str:
     longest = max(map(len, [*notes, *colours]), default=0)
     width = max(placed.width, 60.0 + longest * CHARACTER)
     left = (width - placed.width) / 2
-    edges = sorted(graph.edges.items(), key=lambda item: item[1])  # what is emphasised lies on top
+    edges = sorted(graph.edges.items(), key=lambda item: item[1])  # emphasised edges are drawn last
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {placed.height + head:.0f}"'
         f' width="{width:.0f}" height="{placed.height + head:.0f}" class="g">',
@@ -126,18 +126,17 @@ def as_svg(graph: Graph, title: str, top: float = 0.0) -> str:
 
 
 def shorten_line(line: str) -> str:
-    """Return a line that is not too long for a box."""
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
 
 
 def box_size(lines: Sequence[str]) -> tuple[float, float]:
-    """Width and height of a box with these lines, the first one a title."""
+    """Return width and height of a box with these lines, of which the first is a title."""
     title, rest = len(lines[0]) * TITLE, max(map(len, lines[1:]), default=0) * CHARACTER
     return max(title, rest, 40.0) + 2 * PAD, len(lines) * LINE + 13.0
 
 
 def edge_kind(graph: Graph, pair: tuple[int, int], on_path: bool) -> str:
-    """Return the style of an edge: a cut path, one from a source to the target, another."""
+    """Return the class of an edge: "cut", "on" (a path from a source to the target) or ""."""
     if graph.nodes[pair[1]].kind in ("left", "missing"):
         return "cut"
     return "on" if on_path else ""
@@ -159,7 +158,7 @@ def note_text(line: str, y: float) -> str:
 def edge(
     pair: tuple[int, int], points: Sequence[tuple[float, float]], kind: str, round_: bool
 ) -> str:
-    """Return a line through points: straight where it passes a layer, bent between layers."""
+    """Return a line through points, vertical within a layer and curved between layers."""
     (x, y), *rest = points
     d = [f"M{x:.1f} {y:.1f}"]
     for a, b in rest:
@@ -178,7 +177,7 @@ def edge(
 
 
 def colours_of(graph: Graph) -> dict[str, str]:
-    """Return a colour for each scope, if there are several of them, but no more than colours."""
+    """Return a colour for each scope; none for one scope, for too many, or if scopes are boxes."""
     scopes = dict.fromkeys(node.place.scope for node in graph.nodes if node.place.scope)
     folded = any(node.title in scopes for node in graph.nodes)
     several = 1 < len(scopes) <= len(COLOURS) and not folded

@@ -1,4 +1,4 @@
-"""A graph as text for Graphviz and for Mermaid, which lay it out themselves."""
+"""A graph as text for Graphviz and for Mermaid, which do the layout."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ MERMAID = {
     "missing": ('["', '"]', "fill:#fff0ee,stroke:#d0342c,color:#b3261e"),
 }
 MERMAID_EDGES = {"": "-->", "on": "==>", "cut": "-.->"}
+ENTITIES = str.maketrans(
+    {"#": "#35;", "&": "#amp;", '"': "#quot;", "<": "#lt;", ">": "#gt;"},
+)
 
 
 def as_dot(graph: Graph, title: str) -> str:
@@ -54,18 +57,9 @@ def as_mermaid(graph: Graph, title: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Quote a text as a string of DOT."""
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def entities(text: str) -> str:
-    """Escape a label of Mermaid, which reads HTML and has its own signs for characters."""
-    for sign, entity in (
-        ("#", "#35;"),
-        ("&", "#amp;"),
-        ('"', "#quot;"),
-        ("<", "#lt;"),
-        (">", "#gt;"),
-    ):
-        text = text.replace(sign, entity)
-    return text
+    """Escape a label of Mermaid, whose entities begin with # in place of &."""
+    return text.translate(ENTITIES)

@@ -1,4 +1,4 @@
-"""Where a gradient became zero: a backward pass that looks at what each record passes on."""
+"""Causes of a zero gradient: a backward pass that checks the cotangents around each record."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ from .._tape.none_causes import public_op_name
 from .._tape.numerics import values_on_host
 from .facts import Facts, name_of
 
+PRODUCTS = ("multiply", "matmul", "vecdot")
+
 
 class Death(NamedTuple):
-    """A record to which a cotangent came that is not zero, and behind which all is zero.
+    """A record with a nonzero cotangent of its result, and only zeros for its inputs on the path.
 
-    cancelled : whether contributions added up to zero there.
+    cancelled : True if earlier contributions to an input were not zero, so that a sum cancelled.
     """
 
     record: Record
     cancelled: bool
 
 
-class LookingPass(BackwardPass):
+class ZeroSearch(BackwardPass):
     """A backward pass that notes where cotangents of values on the path become zero."""
 
-    on_path: Collection[int] = ()  # the tids of what depends on the source
+    on_path: Collection[int] = ()  # the value ids that depend on the source
 
     def __init__(self, data: RawData, followed: Collection[int]) -> None:
         super().__init__(data, followed)
@@ -42,32 +44,32 @@ class LookingPass(BackwardPass):
             self.deaths.append(Death(record, cancelled=before))
 
     def holds_something(self, tid: int) -> bool:
-        """Return True if the cotangent of a value is there and not zero."""
+        """Return True if a value has a cotangent that is not zero."""
         held = self.cotangents.get(tid)
         return held is not None and not is_zero(held)
 
 
 def is_zero(data: Any) -> bool:
-    """Return True if all elements are zero; a record may keep a number in the place of data."""
+    """Return True if all elements are zero, of raw data or of a number that a record keeps."""
     return not values_on_host(data).any()
 
 
 def why_zero(facts: Facts) -> str:
-    """Where, and if known why, the gradient became zero."""
+    """Return the places, and causes if known, at which the gradient became zero."""
 
-    def looking(data: RawData, followed: set[int]) -> LookingPass:
-        pass_ = LookingPass(data, followed)
+    def searching(data: RawData, followed: set[int]) -> ZeroSearch:
+        pass_ = ZeroSearch(data, followed)
         pass_.on_path = facts.reached_tids
         return pass_
 
-    pass_, _ = facts.run(looking)
+    pass_, _ = facts.run(searching)
     if not pass_.deaths:
         return "the target has no elements" if facts.target.size == 0 else ""
     return " and ".join(dict.fromkeys(zero_reason(facts, death) for death in pass_.deaths))
 
 
 def zero_reason(facts: Facts, death: Death) -> str:
-    """Return one place where a cotangent became zero, in words."""
+    """Return the words for one place where a cotangent became zero."""
     record, where = death.record, facts.at(death.record)
     if death.cancelled:
         return f"what {where} passes back cancels, in itself or with what came another way"
@@ -85,11 +87,7 @@ def zero_reason(facts: Facts, death: Death) -> str:
 def zero_operand(record: Record) -> bool:
     """Return True if a product has an operand that is zero in every element."""
     plan = plan_of(record)
-    if not isinstance(plan, Plan) or public_op_name(plan.name) not in (
-        "multiply",
-        "matmul",
-        "vecdot",
-    ):
+    if not isinstance(plan, Plan) or public_op_name(plan.name) not in PRODUCTS:
         return False
     kept = [plan.kept_value(record, name) for name in plan.kept_data() if name in plan.op.inputs]
     return any(is_zero(one) for one in kept)

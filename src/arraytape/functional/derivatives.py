@@ -11,7 +11,7 @@ differentiated: the function gets Arrays, and the derivative is NumPy's again, l
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 from .._array.array import Array
@@ -167,7 +167,7 @@ def value_and_grad(
         def value_again() -> Again:
             return Again(without_aux(f, has_aux), given_again(args), argnums, keywords)
 
-        def value_slope(v: Any) -> Any:
+        def value_slope(v: Sequence[Array]) -> Any:
             return inner([g for g in nest.leaves(found) if g is not None], v)
 
         if doubts := tape._recording.doubts:
@@ -424,7 +424,7 @@ def jacobian_of(
         def result_again() -> Again:
             return Again(without_aux(f, has_aux), given_again(args), argnums, keywords)
 
-        def result_slope(v: Any) -> Any:
+        def result_slope(v: Sequence[Array]) -> Any:
             return [along(nest.leaves(row), v) for row in rows]
 
         if run.doubts:

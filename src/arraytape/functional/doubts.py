@@ -1,9 +1,9 @@
-"""Doubts whether a derivative is whole, since a value left: settled by differences of the function.
+"""Check by differences of the function whether a derivative lost a part to an untracked conversion.
 
-A function form can run its function again.  Where a value left and a constant entered an op afterwards,
-it compares its derivative along one direction with differences of the function, and raises or is silent
-by what it finds.  Where that tells nothing (at kinks, in noise, where a run would be noticed), the
-analysis of the user's code decides: see ``_exits``.
+A function transformation can run its function again.  It does so if a value left the tape and a constant
+entered an op afterwards.  It compares its derivative along one direction with differences, and raises
+if they disagree.  Differences are inconclusive at kinks, in noise, and where a run would have side
+effects.  In these cases the analysis of the user's code decides: see ``_exits``.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from .evaluation import Evaluation, TooLong
 from .reachable_state import Unrepeatable
 from .verify import SAME, Again, brief, direction, host, largest, unit
 
-FOUND = 1e-4  # relative: a smaller difference is no evidence
-SUSPICIOUS = 100 * FOUND  # where the analysis of the code finds nothing
-ROUNDED = 64  # rounding errors of the values that differences may have
-# By function, signature and places: how often this was asked, and what was found.
+FOUND = 1e-4  # relative difference of slopes that counts, if the code analysis found something
+SUSPICIOUS = 100 * FOUND  # the same, if the code analysis found nothing
+ROUNDED = 64  # tolerance of differences, in rounding errors of the values
+# Verdicts by function, argument layouts and source locations.
 KNOWN: dict[object, Verdict] = {}
 Slope = Callable[[Sequence[Array]], Any]
 
 
 class Verdict:
-    """A verdict of differences of a function on its derivative.
+    """The result of comparing a derivative with differences of its function.
 
-    times : how often it was asked.  finding : what is lost; None where nothing is.  is_clear : False
-    where differences tell nothing.  is_costly : whether runs took so long that there are no more.
+    times : number of requests.  finding : text on what is lost; None if nothing is.  is_clear : False if
+    differences are inconclusive.  is_costly : True if runs took too long to be repeated.
     """
 
     def __init__(self, kept_alive: object) -> None:
@@ -49,9 +49,9 @@ class Verdict:
 
     @property
     def is_due(self) -> bool:
-        """Return True at the first, second, fourth, eighth time.
+        """Return True at the requests 1, 2, 4, 8, ...
 
-        At the first point of a search, often 0, a part that is lost may be 0.
+        Not only at the first request: a search often starts at 0, where the lost part may be 0.
         """
         return not self.is_costly and self.times & (self.times - 1) == 0
 
@@ -64,10 +64,11 @@ def settle_doubts(
     slope: Slope,
     tangents: Sequence[Any] | None = None,
 ) -> None:
-    """Raise LostGradientError where differences of a function show that a part of a derivative is lost.
+    """Raise LostGradientError if differences of a function show that a part of its derivative is lost.
 
-    doubts : taken off the list.  make_again : gives the function to run again.  value : gives what it
-    gave.  slope : its derivative along a direction.  tangents : the direction; one of its own without.
+    doubts : a list, which is emptied.  make_again : returns the function to run again.  value : returns
+    the function's result.  slope : returns the derivative along a direction.  tangents : the direction;
+    a pseudorandom direction if None.
     """
     found, doubts[:] = [*doubts], []
     if mode_of(None) == "ignore":
@@ -100,15 +101,15 @@ def settle_doubts(
 
 
 def key_of_doubts(caller: str, again: Again, doubts: Sequence[Doubt]) -> object:
-    """Return what tells the question from others: the function, its arguments' layouts, the places."""
+    """Return the key in ``KNOWN``: function, argument layouts, source locations and findings."""
     layouts = tuple([(x.shape, str(x.dtype)) for x in again.arrays])
     places = frozenset().union(*[doubt.places for doubt in doubts])
     findings = frozenset([finding.text for doubt in doubts for finding in doubt.findings])
     return caller, id(code_of(again.f)), tuple(again.positions), layouts, places, findings
 
 
-def code_of(f: Any) -> Any:
-    """Return the code of a function, which lambdas that are made anew have in common."""
+def code_of(f: Callable[..., Any]) -> Any:
+    """Return the code object of a function, which a lambda shares with its later re-creations."""
     while hasattr(f, "__wrapped__"):
         f = f.__wrapped__
     return getattr(f, "__code__", f)
@@ -121,9 +122,9 @@ def compare_slopes(
     tangents: Sequence[Any] | None,
     is_suspected: bool,
 ) -> str:
-    """Return the two slopes in words where they show that a part is lost; "" where all is there.
+    """Return text with both slopes if they show that a part is lost; "" if nothing is lost.
 
-    Unrepeatable where they tell nothing.
+    Raises Unrepeatable if differences are inconclusive.
     """
     if not again.arrays or any(storage_of(peek(x)).mixed for x in again.arrays):
         raise Unrepeatable("it is run for many examples")
@@ -156,12 +157,19 @@ def compare_slopes(
 
 
 class Slopes:
-    """The derivative of one result along a direction, and differences of it.
+    """The derivative of one result along a direction, and differences of the result.
 
-    found : the derivative.  base, above, below : the result, and at a distance h to both sides.
+    found : the derivative.  base, above, below : the result at 0, h and -h along the direction.
     """
 
-    def __init__(self, found: Any, base: Any, above: Any, below: Any, h: float) -> None:
+    def __init__(
+        self,
+        found: np.ndarray[Any, Any],
+        base: np.ndarray[Any, Any],
+        above: np.ndarray[Any, Any],
+        below: np.ndarray[Any, Any],
+        h: float,
+    ) -> None:
         self.found = found
         with Quiet():
             self.central = (above - below) / (2 * h)
@@ -173,14 +181,14 @@ class Slopes:
         return max(largest(self.central), largest(self.found))
 
     def agree(self, limit: float) -> bool:
-        """Return True if the derivative is that of one of the differences."""
+        """Return True if the derivative agrees with the central or a one-sided difference."""
         return any(
             largest(self.found - side) <= limit * self.scale + self.rounding
             for side in (self.central, *self.sides)
         )
 
     def is_settled(self, coarser: Slopes, limit: float) -> bool:
-        """Return True if the differences agree with each other, on both sides and at both distances."""
+        """Return True if all differences agree with each other and clearly not with the derivative."""
         noise = largest(self.central - coarser.central)
         off = largest(self.found - self.central)
         kink = largest(self.sides[0] - self.sides[1])
@@ -191,7 +199,7 @@ class Slopes:
 def ends_of(
     again: Again, at: Sequence[Array], v: Sequence[Any], h: float
 ) -> tuple[list[Any], list[Any]]:
-    """Return the results at a distance h to both sides."""
+    """Return the results at h and at -h along the direction v."""
     rows = []
     for sign in (1.0, -1.0):
         moved = [x + (sign * h) * t for x, t in zip(at, v, strict=True)]
@@ -209,7 +217,6 @@ def floats_of(structure: Any) -> list[Any]:
 
 
 def same_leaves(a: Sequence[Any], b: Sequence[Any]) -> bool:
-    """Return True if two runs gave the same values."""
     return len(a) == len(b) and all(
         x.shape == y.shape and np.array_equal(x, y, equal_nan=True)
         for x, y in zip(a, b, strict=True)

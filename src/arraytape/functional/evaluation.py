@@ -1,4 +1,4 @@
-"""Evaluate a user's function again without repeating what it does beside its result."""
+"""Evaluate a user's function again without repeating its side effects."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .._util.places import is_installed
 from .reachable_state import ReachableState, Unrepeatable
 
 T = TypeVar("T")
-# What a function calls to say that a part of its derivative is meant to be another one.
+# Calls by which a function declares that its derivative differs from that of its values.
 MEANT = {stop_gradient.__code__, Recording.stop_recording.__code__, HostFunction.__call__.__code__}
 OUTPUT = (
     "sqlite3",
@@ -61,15 +61,15 @@ HOOKED: list[bool] = []
 
 
 class Effect(BaseException):
-    """Something is about to be done that would be seen outside: no handler of the user's stops it."""
+    """The exception that stops a run before a side effect; a BaseException, which users do not catch."""
 
 
 class TooLong(Unrepeatable):
-    """Runs take longer than a check may."""
+    """The error of runs that exceed the time limit ``SECONDS``."""
 
 
 class Evaluation:
-    """Runs of a function that must not be noticed.
+    """Runs of a function whose side effects are undone or prevented.
 
     is_meant : whether a run said that its derivative is meant to be another one than that of its values
     (``stop_gradient``).  has_changed : whether a run changed state, which was put back.
@@ -89,7 +89,7 @@ class Evaluation:
         self.profiling = self.profile  # one object, to be known again
 
     def run(self, function: Callable[[], T]) -> T:
-        """Return what the function gives; Unrepeatable where it would be seen outside."""
+        """Return the function's result; raise Unrepeatable if it would have a side effect outside."""
         if not HOOKED:
             HOOKED.append(True)
             sys.addaudithook(audit)
@@ -110,7 +110,7 @@ class Evaluation:
 
     @contextlib.contextmanager
     def interrupts_wait(self) -> Iterator[None]:
-        """Let Ctrl-C interrupt the run, and wait while state is put back."""
+        """Return a context in which Ctrl-C interrupts runs, but is delayed while state is restored."""
         handler = signal.getsignal(signal.SIGINT)
         if current_thread() is not main_thread() or not callable(handler):
             yield
@@ -143,12 +143,12 @@ class Evaluation:
                     return function()
             except Effect:
                 pass
-            # Coroutines, sockets and loops that were not ended warn when they go: here nobody hears it.
+            # Unfinished coroutines, sockets and loops warn when freed: free them while warnings are off.
             gc.collect(1)
             raise Effect
 
     def profile(self, frame: FrameType, event: str, argument: Any) -> None:
-        """See each call of the run: raise before one that acts outside."""
+        """Check each call of the run as profile function; stop before a call with a side effect."""
         if time.monotonic() > self.end:
             self.is_long = True
             self.stop("it takes long")
@@ -168,18 +168,18 @@ class Evaluation:
                 self.is_meant = True
 
     def stop(self, effect: str) -> None:
-        """End the run before something is done that would be seen outside."""
+        """Stop the run before the side effect described by ``effect``."""
         self.effect = effect
         raise Effect
 
 
 def waits_for_others(frame: FrameType) -> bool:
-    """Return True if a thread sleeps until another one wakes it, and not for some time only."""
+    """Return True if a thread waits, without a timeout, until another thread wakes it."""
     return frame.f_code.co_filename == WAITING and frame.f_locals.get("timeout") in (None, -1)
 
 
 def is_code_of_threads() -> bool:
-    """Return True if another thread is within code of the user's: what it writes would be put back."""
+    """Return True if another thread runs user code, whose writes would be undone, too."""
     if active_count() == 1:
         return False
     for thread, frame in sys._current_frames().items():
@@ -197,7 +197,7 @@ RULES = custom_gradient.__code__.co_filename
 
 
 def acts_outside(owner: Any, name: str) -> bool:
-    """Return True if a method of an object is seen outside of the process."""
+    """Return True if calling a method has a side effect outside of the process."""
     if isinstance(owner, ModuleType):
         if owner.__name__ in ("posix", "nt"):
             return name not in READING
@@ -231,7 +231,7 @@ def audit(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 class Discarding(io.TextIOBase):
-    """A stream in place of another one: what the evaluating thread writes is dropped."""
+    """A stream that discards the writes of the evaluating thread and forwards all others."""
 
     def __init__(self, stream: Any) -> None:
         self.stream = stream

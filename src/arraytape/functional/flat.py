@@ -107,7 +107,7 @@ def check_leaf(leaf: Any, tree: Any) -> str:
 
 
 def check_vector(vector: Any, size: int, kind: str) -> None:
-    """TypeError or ValueError for what is no vector of this length, or complex in place of real."""
+    """Raise TypeError or ValueError unless ``vector`` has the length and kind that unravel needs."""
     kinds = "biufc" if kind == "c" else "biuf"
     if not isinstance(vector, Array | np.ndarray) or vector.dtype.kind not in kinds:
         raise TypeError(

@@ -1,9 +1,9 @@
-"""Which inputs each element of a value may depend on: index sets, passed through a tape's records.
+"""Index sets: for each element of a value, the input elements on which it may depend.
 
-An upper bound, op by op: an elementwise op unites what stands at one place, an op that moves elements
-moves their sets, a reduction unites along its axes.  Both branches of a selection count.  What is not
-known here depends on everything that its inputs do: of a value that is ``Spread`` each element has all
-of one set.  The sets hold for the branches, keys and permutations of the recorded run.
+The sets are propagated through a tape's records and are upper bounds.  An elementwise op unites the sets
+at each position, an op that moves elements moves their sets, and a reduction unites along its axes.
+Both branches of a selection count.  After an op without a rule here, each element depends on all that
+the inputs depend on (``Spread``).  The sets hold for the recorded run's branches, keys and permutations.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from .._storage import numpy_namespace
 from .._storage.batched.batched_data import Batched, Shape
 from .._storage.storage import STORAGES, storage_of
 from .._util.array_types import Index
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Size = tuple[int, ...]
 
@@ -41,24 +44,24 @@ class Spread(NamedTuple):
     row: Any
 
 
-IN_PLACE = (READ_ONLY, REAL, IMAG)  # steps to what stands at the same places
+IN_PLACE = (READ_ONLY, REAL, IMAG)  # steps of view paths that keep each element's position
 
 
 class IndexSets:
-    """The index sets of followed values, by their tids."""
+    """The index sets of followed values, by value id."""
 
     def __init__(self, n: int) -> None:
         self.n = n  # how many inputs there are
         self.held: dict[int, Sets | Spread] = {}
 
     def start(self, tid: int, shape: Size) -> None:
-        """An input: each element depends on itself."""
+        """Add an input, each element of which depends on itself."""
         from scipy import sparse
 
         self.held[tid] = Sets(shape, sparse.eye_array(self.n, dtype=np.int32, format="csr"))
 
     def record(self, record: Record) -> None:
-        """Take one record."""
+        """Propagate the sets through one record."""
         known = [tid for tid in inputs_of(record) if tid in self.held]
         if not known:
             return
@@ -71,7 +74,7 @@ class IndexSets:
         self.held.update(zip(results, each, strict=True))
 
     def of_known(self, record: Record) -> Sets | Spread | list[Sets]:
-        """The sets of a record's results; Unknown for an op or a layout that is not known here."""
+        """Return the sets of a record's results; raise Unknown for an op or layout without a rule."""
         plan = plan_of(record)
         if any(type(item) in (Batched, Shape) for item in record):
             raise Unknown
@@ -91,14 +94,14 @@ class IndexSets:
         return self.along_named_axes(plan, record) if named else self.of_cores(plan, record)
 
     def sets(self, tid: int) -> Sets:
-        """Return the sets of a value whose shape is known."""
+        """Return the sets of a value; raise Unknown if the value is ``Spread``."""
         found = self.held[tid]
         if isinstance(found, Spread):
             raise Unknown
         return found
 
     def union(self, values: Iterable[Sets | Spread]) -> Any:
-        """Return one set with all that these values depend on."""
+        """Return one set of all indices on which these values depend."""
         found = [v.row if isinstance(v, Spread) else v.rows for v in values]
         counts = sum(np.asarray(rows.sum(axis=0)).reshape(-1) for rows in found)
         return csr(np.asarray(counts)[None, :] > 0)
@@ -108,7 +111,7 @@ class IndexSets:
 
     # --- ops --------------------------------------------------------------------------------------
     def elementwise(self, plan: Plan, record: Record) -> Sets:
-        """Return the union of the sets at one place, with broadcasting."""
+        """Return the union of the operands' sets at each position, after broadcasting."""
         parts = [self.sets(tid) for tid in inputs_of(record) if tid in self.held]
         shape = (
             plan.result_layout(record, "y")[0]
@@ -119,7 +122,7 @@ class IndexSets:
         return Sets(shape, united([broadcast(part, shape) for part in parts]))
 
     def shapes(self, plan: Plan, record: Record) -> list[Size]:
-        """Return the shapes of the operands, () for what a record has not kept."""
+        """Return the shapes of the operands; () for a constant operand that the record does not keep."""
         return [
             self.sets(tid).shape if tid in self.held
             else tuple(getattr(plan.kept_value(record, name), "shape", ()))
@@ -131,7 +134,7 @@ class IndexSets:
         """Return the union of all operands, along the axes that the parameter ``axis`` names."""
         shapes, axis = self.shapes(plan, record), parameter(plan, record, "axis")
         if len({len(shape) for shape in shapes}) > 1 and axis >= 0:
-            raise Unknown  # counted in each operand by itself
+            raise Unknown  # names different axes in operands of different rank
         shape = np.broadcast_shapes(*shapes)
         known = [self.sets(tid) for tid in inputs_in_place(plan, record) if tid in self.held]
         axes = normal_axes(axis, len(shape))
@@ -148,7 +151,7 @@ class IndexSets:
         return Sets(tuple(n for i, n in enumerate(shape) if i not in axes), whole.rows)
 
     def of_cores(self, plan: Plan, record: Record) -> list[Sets]:
-        """The union along core dimensions in capitals; those in small letters keep their places."""
+        """Return the unions along core dimensions in capitals; lower-case ones keep positions."""
         op, shapes = plan.op, self.shapes(plan, record)
         if ("...",) in op.cores[0]:
             raise Unknown
@@ -177,7 +180,7 @@ class IndexSets:
         return found
 
     def moving(self, plan: Plan, record: Record) -> Sets:
-        """Return an op that only moves elements: it is applied to their places."""
+        """Apply an op that only moves elements to element numbers, and move the sets accordingly."""
         op, xp = plan.op, namespace()
         given = record[2] if op.variadic else (record[2],)
         shapes = (
@@ -210,14 +213,14 @@ class IndexSets:
         return Sets(tuple(moved.shape), rows[at])
 
     def scattered(self, plan: Plan, record: Record) -> Sets:
-        """Elements added at a key of zeros."""
+        """Return the sets of zeros to which elements were added at a key."""
         x, shape = self.sets(record[2]), tuple(plan.kept_value(record, "shape"))
         numbers = np.arange(math.prod(shape)).reshape(shape)
         at = np.broadcast_to(numbers[host_key(plan.kept_value(record, "key"))], x.shape).reshape(-1)
         return Sets(shape, added_up(x.rows, at, math.prod(shape)))
 
     def products(self, plan: Plan, record: Record) -> Sets:
-        """Products of matrices and vectors; zeros of a constant factor lead nowhere."""
+        """Return the sets of a matrix product; zeros of a constant factor pass no dependence on."""
         turned = [
             name in plan.op.parameters and parameter(plan, record, name)
             for name in ("first", "second")
@@ -254,7 +257,7 @@ class IndexSets:
         raise Unknown
 
     def of_write(self, record: Record) -> Sets:
-        """Return the sets of a root after a part of it was written to."""
+        """Return the sets of an array after a write to the region at the record's path and key."""
         write = write_of(record)
         shape = tuple(write.root_shape)
         at = walked(shape, write.path)
@@ -276,7 +279,7 @@ class IndexSets:
 
 
 class Unknown(Exception):
-    """An op whose results' dependence on its inputs, element by element, is not known here."""
+    """The error for an op without a rule for its index sets."""
 
 
 HANDLERS: dict[str, Callable[[IndexSets, Plan, Record], Sets]] = {
@@ -287,12 +290,12 @@ HANDLERS: dict[str, Callable[[IndexSets, Plan, Record], Sets]] = {
 
 
 def inputs_in_place(plan: Plan, record: Record) -> Any:
-    """Return the tids of all operands of an op, in their order; 0 for what has none."""
+    """Return the value ids of all operands of an op, in order; 0 for constants."""
     return record[2 : 2 + len(plan.op.inputs)]
 
 
 def plain_cores(op: Op, shapes: Sequence[Size]) -> tuple[list[Any], list[Any]]:
-    """Core dimensions without those that operands of fewer axes leave out, such as ``k?``."""
+    """Return the core dimensions without optional ones (``k?``) that an operand leaves out."""
     cores, results = op.cores
     gone = {
         d for shape, core in zip(shapes, cores, strict=True) if len(shape) < len(core)
@@ -303,14 +306,14 @@ def plain_cores(op: Op, shapes: Sequence[Size]) -> tuple[list[Any], list[Any]]:
 
 
 def parameter(plan: Plan, record: Record, name: str) -> Any:
-    """Return a parameter of an op, where its records have it."""
+    """Return a recorded parameter of an op; raise Unknown if records do not keep it."""
     if not plan.keeps_value(name):
         raise Unknown
     return plan.kept_value(record, name)
 
 
 def shape_of_result(plan: Plan, record: Record, shape: Size) -> Size:
-    """Return the shape of what an op of one input gives for one of this shape."""
+    """Return the shape of the result of a one-input op for an input of ``shape``."""
     op = plan.op
     if len(op.inputs) > 1 or op.public is None:
         raise Unknown
@@ -319,7 +322,7 @@ def shape_of_result(plan: Plan, record: Record, shape: Size) -> Size:
 
 
 # --- sparse matrices of sets --------------------------------------------------------------------------
-def csr(matrix: Any, shape: Size | None = None) -> Any:
+def csr(matrix: np.ndarray[Any, Any] | csr_array, shape: Size | None = None) -> Any:
     """Return a matrix as CSR with an entry of 1 wherever it is not 0."""
     from scipy import sparse
 
@@ -331,22 +334,22 @@ def csr(matrix: Any, shape: Size | None = None) -> Any:
     return found
 
 
-def diagonal(values: Any) -> Any:
+def diagonal(values: np.ndarray[Any, Any]) -> Any:
     from scipy import sparse
 
     return sparse.diags_array(values, format="csr", dtype=np.int32)
 
 
 def united(parts: Sequence[Any]) -> Any:
-    """Return the unions of sets, row by row."""
+    """Return the union of the sets, row by row."""
     total = parts[0]
     for part in parts[1:]:
         total = total + part
     return csr(total)
 
 
-def added_up(rows: Any, to: Any, size: int) -> Any:
-    """Return the unions of the rows that go to the same place."""
+def added_up(rows: csr_array, to: np.ndarray[Any, Any], size: int) -> Any:
+    """Return ``size`` rows, where row i is the union of all ``rows[j]`` with ``to[j] == i``."""
     from scipy import sparse
 
     here = np.arange(rows.shape[0])
@@ -354,50 +357,49 @@ def added_up(rows: Any, to: Any, size: int) -> Any:
     return csr(sparse.csr_array((ones, (to, here)), shape=(size, rows.shape[0])) @ rows)
 
 
-def stacked(parts: Sequence[Any], first: Any) -> Any:
-    """Rows below each other."""
+def stacked(parts: Sequence[Any], first: csr_array) -> Any:
     from scipy import sparse
 
     return sparse.vstack([first, *parts], format="csr", dtype=np.int32)
 
 
 def broadcast(value: Sets, shape: Size) -> Any:
-    """Return the rows of a value that was broadcast."""
+    """Return the rows of a value after broadcasting to ``shape``."""
     return value.rows if value.shape == shape else value.rows[places(value.shape, shape)]
 
 
 def along(value: Sets, axes: tuple[int, ...]) -> Sets:
-    """Return the unions along axes, which stay with length 1."""
+    """Return the unions along axes, which are kept with length 1."""
     shape = tuple(1 if i in axes else n for i, n in enumerate(value.shape))
     return Sets(shape, added_up(value.rows, places(shape, value.shape), math.prod(shape)))
 
 
-def from_left(rows: Any, m: int, k: int, n: int, other: Any) -> Any:
-    """Return the sets that x1 gives x1 @ x2, of shapes (m, k) and (k, n).  other : x2, if constant."""
+def from_left(rows: csr_array, m: int, k: int, n: int, other: np.ndarray[Any, Any] | None) -> Any:
+    """Return x1's part of the sets of x1 @ x2, of shapes (m, k) and (k, n).  other : a constant x2."""
     from scipy import sparse
 
     factor = sparse.csr_array(np.ones((n, k), np.int32) if other is None else other.T != 0)
     return csr(sparse.kron(sparse.eye_array(m), factor, format="csr").astype(np.int32) @ rows)
 
 
-def from_right(rows: Any, m: int, k: int, n: int, other: Any) -> Any:
-    """Return the sets that x2 gives x1 @ x2.  other : x1, if constant."""
+def from_right(rows: csr_array, m: int, k: int, n: int, other: np.ndarray[Any, Any] | None) -> Any:
+    """Return x2's part of the sets of x1 @ x2.  other : a constant x1."""
     from scipy import sparse
 
     factor = sparse.csr_array(np.ones((m, k), np.int32) if other is None else other != 0)
     return csr(sparse.kron(factor, sparse.eye_array(n), format="csr").astype(np.int32) @ rows)
 
 
-def transposed(x: Any) -> Any:
-    """Return the sets, or the numbers, of transposed matrices."""
+def transposed(x: Sets | np.ndarray[Any, Any]) -> Any:
+    """Return transposed matrices, given as sets or as NumPy data."""
     if not isinstance(x, Sets):
         return x.swapaxes(-2, -1)
     at = np.arange(math.prod(x.shape)).reshape(x.shape).swapaxes(-2, -1)
     return Sets(at.shape, x.rows[at.reshape(-1)])
 
 
-def many_products(first: Any, second: Any) -> Sets:
-    """Return the sets of products of stacks of matrices: all of a row by all of a column."""
+def many_products(first: Sets | np.ndarray[Any, Any], second: Sets | np.ndarray[Any, Any]) -> Sets:
+    """Return the sets of products of stacks: each element unites a row of x1 and a column of x2."""
     one, two = len(first.shape) == 1, len(second.shape) == 1
     wide = [(1, *first.shape) if one else first.shape, (*second.shape, 1) if two else second.shape]
     stack = np.broadcast_shapes(wide[0][:-2], wide[1][:-2])
@@ -413,13 +415,13 @@ def many_products(first: Any, second: Any) -> Sets:
 
 # --- places -------------------------------------------------------------------------------------------
 def places(shape: Size, wider: Size) -> Any:
-    """Return for each element of the wider shape the place of the one that broadcasting puts there."""
+    """Return the flat index in ``shape`` of each element after broadcasting to ``wider``."""
     numbers = np.arange(math.prod(shape)).reshape(shape)
     return np.broadcast_to(numbers, wider).reshape(-1)
 
 
 def walked(shape: Size, path: Path) -> Any:
-    """Return the places in a root of the elements of a view."""
+    """Return the flat indices, in an array of ``shape``, of the elements of its view at ``path``."""
     if any(kind is PICK for kind, _ in path):
         raise Unknown
     path = tuple((kind, host_key(key) if kind is GETITEM else key) for kind, key in path)
@@ -427,14 +429,14 @@ def walked(shape: Size, path: Path) -> Any:
     return np.asarray(walk_path(np.arange(math.prod(shape)).reshape(shape), steps, numpy_namespace))
 
 
-def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+def normal_axes(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
     return tuple(i % ndim for i in (axis if isinstance(axis, tuple | list) else (axis,)) if ndim)
 
 
 def host(data: Any) -> Any:
-    """Kept data as a NumPy array."""
+    """Return recorded data as a NumPy array; raise Unknown for batched data."""
     if type(data) is Batched:
         raise Unknown
     return np.asarray(storage_of(data).host(data) if type(data) in STORAGES else data)

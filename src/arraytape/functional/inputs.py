@@ -1,4 +1,4 @@
-"""What functions of functions are given and give: copies to differentiate at, NumPy's data in and out.
+"""The arguments and results of function transformations: recorded copies, and NumPy data in and out.
 
 A leaf of a differentiated argument that is a NumPy array or a number has a gradient of the same kind.
 Inside the function it is an Array, as every other.  What a recorder around the call follows stays an
@@ -61,7 +61,7 @@ class Inputs:
         self.kinds = kinds if any(kinds) else None
 
     def gradient(self, found: Any) -> Any:
-        """A nesting as of ``chosen``, each leaf in the kind of the argument that it belongs to."""
+        """Return a nesting like ``chosen``, each leaf in the kind of its argument."""
         if self.kinds is None:
             return found
         pairs = zip(nest.leaves(found), self.kinds, strict=True)
@@ -156,7 +156,7 @@ def leaf_kind(caller: str, n: int, leaf: Any, arg: Any) -> int:
 
 
 def given_again(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments with Arrays in place of NumPy's floating-point data, to evaluate the function again."""
+    """Return the arguments with Arrays for floating-point NumPy data, to evaluate f again."""
 
     def as_array(leaf: Any) -> Any:
         number = isinstance(leaf, float | complex | np.inexact)
@@ -176,7 +176,7 @@ def given_out(x: Any, kind: int) -> Any:
 
 
 def in_numpy(value: Any) -> Any:
-    """A result with NumPy's data in place of Arrays, scalars for those without axes, as NumPy's own."""
+    """Return a result with NumPy arrays in place of Arrays, and NumPy scalars for 0-d Arrays."""
     found = []
     for leaf in nest.leaves(value):
         data = numpy_data(leaf) if type(leaf) is Array else None
@@ -185,11 +185,11 @@ def in_numpy(value: Any) -> Any:
 
 
 def numpy_data(x: Array, ends_trace: str = "") -> np.ndarray[Any, Any] | None:
-    """A copy of what an Array holds; None for what a recorder follows, and in vmap and traces.
+    """Return a copy of an Array's data; None if a recorder follows the Array, and in vmap and traces.
 
-    There it is more than the values: as NumPy's data it would be a constant.
+    There NumPy data would be a constant to the recorder, the batch or the trace.
 
-    ends_trace : why calls that take the data are not to be replayed; then a trace gives it.
+    ends_trace : the reason why a trace cannot be replayed; if given, traced data is returned.
     """
     tid, data = current(x)
     storage = storage_of(data)
@@ -204,7 +204,7 @@ def numpy_data(x: Array, ends_trace: str = "") -> np.ndarray[Any, Any] | None:
 
 # --- checks -------------------------------------------------------------------------------------------
 def with_doubts(tape: GradientTape) -> GradientTape:
-    """Have a tape keep what there is to say of exits: see ``settle_doubts``."""
+    """Return the tape, set to keep warnings of untracked conversions for ``settle_doubts``."""
     tape._recording.doubts = []
     return tape
 
@@ -220,7 +220,7 @@ def check_function(caller: str, f: Any, **flags: Any) -> None:
         raise TypeError(f"{caller}: takes a function, got {describe(f)} [at {user_line()}]")
 
 
-def check_chunk_size(caller: str, chunk_size: Any) -> None:
+def check_chunk_size(caller: str, chunk_size: int | None) -> None:
     """Raise TypeError or ValueError for what is no positive integer or None."""
     if chunk_size is None:
         return
@@ -265,7 +265,7 @@ def without_aux(f: Function, has_aux: bool) -> Function:
 def checked_arrays(
     caller: str, what: str, value: Any, records: Sequence[Record] = ()
 ) -> list[Array]:
-    """The leaves of a nesting of Arrays; TypeError for anything else, which says where a value left."""
+    """Return the leaves; raise a TypeError, which names a conversion to blame, for other than Arrays."""
     found = nest.leaves(value)
     for leaf in found:
         if not isinstance(leaf, Array):
@@ -277,15 +277,13 @@ def checked_arrays(
 
 
 def exit_in(records: Sequence[Record]) -> str:
-    """Write the end of a message about a result that is no Array: where a value left, if one did."""
+    """Return the end of a message on a result that is no Array: the untracked conversion, if any."""
     left = left_in(records)
     return "" if left is None else f". {left} {see('value-left-the-tape')}"
 
 
 def check_scalar(y: RawArray, records: Sequence[Record]) -> None:
-    """TypeError or ValueError unless ``y``, of which a tape has these records, is a real floating-point
-    Array of shape ().
-    """
+    """Raise TypeError or ValueError unless ``y`` is a real floating-point Array of shape ()."""
     if not isinstance(y, Array) or y.dtype.kind != "f":
         raise TypeError(
             f"grad: the function must give one real floating-point Array, got {describe(y)} "

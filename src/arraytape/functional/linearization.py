@@ -220,7 +220,7 @@ class Linearization:
             return [rows_in(part, axis_id, stop - start) for part in found]
 
     def moving(self, at: int, tangent: Array) -> Tangents:
-        """Tangents of which one input alone has one."""
+        """Return tangents that are None for all inputs except the input at index ``at``."""
         tangents: list[Array | None] = [None] * len(self.arrays)
         tangents[at] = tangent
         return tangents

@@ -142,7 +142,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False, verify: bool = False)
         def again() -> Again:
             return Again(without_aux(f, has_aux), given_again(primals), every, {}, weights())
 
-        def slope(v: Any) -> Any:
+        def slope(v: Sequence[Array]) -> Any:
             return inner(nest.leaves(found), v)
 
         if run.doubts:
@@ -403,7 +403,7 @@ def pushed(
     has_aux: bool,
     verify: bool,
 ) -> tuple[Inputs, Any, Any, Any]:
-    """See ``jvp``: the primals, what f gave, its derivative, all as Arrays, and aux."""
+    """Return the inputs of ``jvp``, f's result and its derivative, all as Arrays, and aux."""
     check_function(caller, f, verify=verify, has_aux=has_aux)
     check_sequences(caller, primals=primals, tangents=tangents)
     every = range(len(primals))

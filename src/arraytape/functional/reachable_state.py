@@ -1,4 +1,4 @@
-"""State that a function can reach: kept before it is evaluated again, and put back afterwards."""
+"""The mutable state that a function can reach: saved before a new evaluation, restored afterwards."""
 
 from __future__ import annotations
 
@@ -92,20 +92,20 @@ class ReachableState:
         self.roots = roots  # alive, as are all that ``seen`` has the ids of
 
     def restore(self) -> bool:
-        """Put everything back; True if anything had changed."""
+        """Restore the saved state; return True if anything had changed."""
         changed, failure = False, None
         self.lock_large(False)
         for put_back in reversed(self.kept):
             try:
                 changed |= put_back()
-            except Exception as error:  # the others are put back all the same
+            except Exception as error:  # restore the others nevertheless
                 failure = error
         if failure is not None:
             raise Unrepeatable("a part of its state cannot be put back") from failure
         return changed
 
     def lock_large(self, is_locked: bool) -> None:
-        """Let nothing write the large arrays, or let it again: those that own memory come first."""
+        """Make the large arrays read-only, or writeable again, owners of memory before their views."""
         for data in self.large if is_locked else reversed(self.large):
             data.flags.writeable = not is_locked
 
@@ -117,8 +117,8 @@ class ReachableState:
     def keep_contents(self, thing: Any) -> Iterable[Any]:
         """Keep what one object holds; return what it leads to.
 
-        It is asked nothing that a method of the user's could answer: neither ``isinstance``, which
-        reads ``__class__``, nor ``getattr``, ``len``, ``iter``, ``==``.
+        No call here may run a method of the user's: not ``isinstance``, which reads ``__class__``,
+        nor ``getattr``, ``len``, ``iter`` or ``==``.
         """
         kind = type(thing)
         if issubclass(kind, types.FunctionType):
@@ -160,7 +160,7 @@ class ReachableState:
         elif kind is functools._lru_cache_wrapper and is_installed(
             getattr(getattr(thing.__wrapped__, "__code__", None), "co_filename", "")
         ):
-            pass  # a table of a library's
+            pass  # the cache of a library function
         elif not is_standard(thing) and hides_state(kind):
             raise Unrepeatable(f"it has a {kind.__name__}")
         return ()
@@ -312,7 +312,7 @@ def put_back_class(of: type) -> Callable[[], bool]:
     return restore_class
 
 
-def put_back_array(thing: Any, before: Any) -> Callable[[], bool]:
+def put_back_array(thing: Any, before: np.ndarray[Any, Any]) -> Callable[[], bool]:
     is_array = isinstance(thing, Array)
     was_writeable = not is_array and thing.flags.writeable
 
@@ -346,7 +346,7 @@ def put_back_array(thing: Any, before: Any) -> Callable[[], bool]:
     return restore_array
 
 
-def same_bytes(data: Any, before: Any) -> bool:
+def same_bytes(data: np.ndarray[Any, Any], before: np.ndarray[Any, Any]) -> bool:
     """Return True if two arrays of one shape hold the same bytes, or the same objects."""
     if data.dtype != before.dtype:
         return False
@@ -358,14 +358,14 @@ def same_bytes(data: Any, before: Any) -> bool:
     return bool(data.tobytes() == before.tobytes())
 
 
-def objects_of(data: Any) -> list[Any]:
+def objects_of(data: np.ndarray[Any, Any]) -> list[Any]:
     """Return iterators over the objects that an array holds, one of each field of a record."""
     if data.dtype.names is None:
         return [data.flat] if data.dtype.hasobject else []
     return [part for name in data.dtype.names for part in objects_of(data[name])]
 
 
-def may_be_locked(data: Any) -> bool:
+def may_be_locked(data: np.ndarray[Any, Any]) -> bool:
     """Return True if an array can be made read-only and writeable again: it is NumPy's memory."""
     while isinstance(data.base, np.ndarray):
         data = data.base
@@ -413,7 +413,7 @@ def kept_slot(thing: Any, member: types.MemberDescriptorType) -> tuple[Callable[
 Kept = tuple[Callable[[], bool], Iterable[Any]]
 
 
-def kept_list(thing: Any) -> Kept:
+def kept_list(thing: list[Any] | collections.deque[Any]) -> Kept:
     base: Any = list if issubclass(type(thing), list) else collections.deque
     before = [*base.__iter__(thing)]
 
@@ -430,11 +430,11 @@ def kept_list(thing: Any) -> Kept:
     return restore_list, before
 
 
-def kept_dict(thing: Any) -> Kept:
+def kept_dict(thing: dict[Any, Any]) -> Kept:
     return put_back_dict(thing), [*dict.keys(thing), *dict.values(thing)]
 
 
-def kept_set(thing: Any) -> Kept:
+def kept_set(thing: set[Any]) -> Kept:
     before = set.copy(thing)
     items = [*set.__iter__(thing)]
 
@@ -481,20 +481,20 @@ def kept_text(thing: io.StringIO | io.BytesIO) -> Kept:
 def kept_generator(thing: np.random.Generator) -> Kept:
     bits: Any = thing.bit_generator
 
-    def put_generator_state(state: Any) -> None:
+    def put_generator_state(state: dict[str, Any]) -> None:
         bits.state = state
 
     return put_back_random(lambda: bits.state, put_generator_state), ()
 
 
-def kept_bits(thing: Any) -> Kept:
-    def put_bits_state(state: Any) -> None:
+def kept_bits(thing: np.random.BitGenerator) -> Kept:
+    def put_bits_state(state: dict[str, Any]) -> None:
         thing.state = state
 
     return put_back_random(lambda: thing.state, put_bits_state), ()
 
 
-def kept_state(thing: Any) -> Kept:
+def kept_state(thing: random.Random | np.random.RandomState) -> Kept:
     if isinstance(thing, random.Random):
         return put_back_random(thing.getstate, thing.setstate), ()
     return put_back_random(thing.get_state, thing.set_state), ()
@@ -513,7 +513,7 @@ KEEPERS: tuple[tuple[Any, Callable[[Any], Kept]], ...] = (
 )
 
 
-def kept_lock(lock: Any) -> Callable[[], bool]:
+def kept_lock(lock: _thread.LockType | _thread.RLock) -> Callable[[], bool]:
     """Keep a lock open; Unrepeatable where it is closed, and another run might wait for ever."""
 
     def is_closed() -> bool:

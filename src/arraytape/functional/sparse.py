@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from .index_sets import IndexSets, Sets, csr
 from .inputs import Function, Inputs, check_chunk_size, check_function, given_again, numpy_data
 from .linearization import Linearization
 from .verify import Again, host
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 SEEN_AT_ONCE = 64  # rows that may have entries outside a structure
 MOST_PAIRS = 10**8  # of columns with a row in common, a column with itself among them
@@ -138,7 +141,7 @@ def sparse_hessian(
 def sparse_of(
     caller: str, f: Function, structure: Any, argnums: int, chunk_size: int | None
 ) -> Callable[..., Any]:
-    """See ``sparse_jacobian``."""
+    """Return the function of ``sparse_jacobian``, with errors in the name of ``caller``."""
     check_function(caller, f)
     check_chunk_size(caller, chunk_size)
     argnums = unwrap_option(argnums)
@@ -182,7 +185,7 @@ def sparse_of(
         def flat(*args: Any, **keywords: Any) -> Any:
             return flat_results(nest.leaves(f(*args, **keywords)))
 
-        def slope(v: Any) -> Any:
+        def slope(v: Sequence[Array]) -> Any:
             return [matrix @ np.ravel(host(v[0]))]
 
         if run.doubts:
@@ -193,15 +196,15 @@ def sparse_of(
 
 
 def flat_results(results: Sequence[Array]) -> Any:
-    """Return all results in one vector."""
+    """Return a list of one vector, the concatenated results."""
     xp: Any = namespace()
     return [xp.concat([xp.reshape(y, (-1,)) for y in results])]
 
 
 class Colouring(NamedTuple):
-    """A structure, and which of its columns, or rows, are computed together.
+    """A structure with the groups (colours) of its columns, or rows, that one product computes.
 
-    colours : by column, or by row where ``by_rows``.  number : how many there are.
+    colours : the colour of each column, or of each row if ``by_rows`` is True.  number : of colours.
     """
 
     pattern: Any
@@ -210,10 +213,11 @@ class Colouring(NamedTuple):
     by_rows: bool
 
     @classmethod
-    def of(cls, pattern: Any, by_rows: bool = False) -> Colouring:
-        """Colour rows, or columns where the fullest row has less than half as many entries as a column.
+    def of(cls, pattern: csr_array, by_rows: bool = False) -> Colouring:
+        """Return a colouring of the rows, or of the columns if they promise fewer products.
 
-        A product with a row took a third of the time of one with a column.
+        Columns are chosen if the fullest row has less than half as many entries as the fullest column:
+        a product with a row took a third of the time of a product with a column.
         """
         in_rows = np.diff(pattern.indptr)
         in_columns = np.bincount(pattern.indices, minlength=pattern.shape[1])
@@ -222,10 +226,11 @@ class Colouring(NamedTuple):
         return cls(pattern, colours, int(colours.max(initial=-1)) + 1, by_rows)
 
 
-def greedy(pattern: Any) -> Any:
-    """Colours of columns such that no two with a row in common have the same.
+def greedy(pattern: csr_array) -> Any:
+    """Return colours of columns so that two columns with a common row have different colours.
 
-    One for each where that would take most of them anyway, or much memory to find out.
+    Each column gets its own colour if most colours are needed anyway, or if the search needs too much
+    memory.
     """
     n = pattern.shape[1]
     in_rows = np.diff(pattern.indptr).astype(np.int64)
@@ -243,7 +248,7 @@ def greedy(pattern: Any) -> Any:
 
 
 def structure_of(run: Linearization) -> Any:
-    """Return the places where the Jacobian of a run may have entries."""
+    """Return the sparsity pattern of the Jacobian of a run, as CSR."""
     (x,) = run.arrays
     sets = IndexSets(x.size)
     sets.start(run.recording.watched[id(x)].source, tuple(x.shape))
@@ -274,7 +279,7 @@ def rows_of(sets: IndexSets, tid: int, size: int) -> Any:
 def compressed(
     caller: str, run: Linearization, colouring: Colouring, chunk_size: int | None
 ) -> tuple[Any, tuple[int, int] | None]:
-    """Return the matrix from one product for each colour, and an entry that the structure lacks."""
+    """Return the matrix, computed by one product per colour, and an entry outside the structure."""
     from scipy import sparse
 
     pattern, colours, number, by_rows = colouring
@@ -292,24 +297,29 @@ def compressed(
     return matrix, entry_outside(caller, run, colouring, places)
 
 
-def disagreeing(matrix: Any, direction: Any, product: Any) -> Any:
-    """The places where a product is farther from the matrix's own than a little rounding explains."""
+def disagreeing(
+    matrix: csr_array, direction: np.ndarray[Any, Any], product: np.ndarray[Any, Any]
+) -> Any:
+    """Return the rows in which ``product`` differs from ``matrix @ direction`` by more than rounding."""
     eps = np.finfo(product.dtype).eps
     with Quiet():
         expected = matrix @ direction.astype(product.dtype)
         scale = abs(matrix) @ abs(direction)
         off = np.abs(product - expected)
-        largest = np.max(scale, initial=0.0, where=np.isfinite(scale))  # one NaN is not all of them
+        largest = np.max(
+            scale, initial=0.0, where=np.isfinite(scale)
+        )  # one NaN must not hide the other rows
         beyond = off > eps ** (2 / 3) * (scale + eps * largest)
     return np.flatnonzero(beyond)
 
 
 def entry_outside(
-    caller: str, run: Linearization, colouring: Colouring, places: Any
+    caller: str, run: Linearization, colouring: Colouring, places: np.ndarray[Any, Any]
 ) -> tuple[int, int] | None:
-    """An entry of the matrix outside its structure, in one of some rows, or columns where ``by_rows``.
+    """Return a nonzero entry outside the structure, in the rows at ``places``; None if there is none.
 
-    The whole row is computed: much rounding alone is no evidence.
+    Columns are searched if ``colouring.by_rows`` is True.  Whole rows are computed, because a
+    difference of products may also come from rounding.
     """
     pattern = colouring.pattern.T.tocsr() if colouring.by_rows else colouring.pattern
     for start in range(0, len(places), SEEN_AT_ONCE):
@@ -330,17 +340,23 @@ def entry_outside(
     return None
 
 
-def lines_at(caller: str, run: Linearization, places: Any, count: int, by_rows: bool) -> Any:
-    """Return some of the rows of the matrix, or of its columns: of ``count``."""
+def lines_at(
+    caller: str, run: Linearization, places: np.ndarray[Any, Any], count: int, by_rows: bool
+) -> Any:
+    """Return the rows, or the columns, of the matrix at ``places``; the matrix has ``count`` of them."""
     units = np.zeros((len(places), count))
     units[np.arange(len(places)), places] = 1.0
     return products_with(caller, run, units, by_rows, None)
 
 
 def products_with(
-    caller: str, run: Linearization, directions: Any, by_rows: bool, chunk_size: int | None
+    caller: str,
+    run: Linearization,
+    directions: np.ndarray[Any, Any],
+    by_rows: bool,
+    chunk_size: int | None,
 ) -> Any:
-    """Return the matrix, or its transpose where ``by_rows``, times each direction: NumPy's data."""
+    """Return the matrix, or its transpose if ``by_rows``, times each direction, as NumPy data."""
     step = chunk_size or rows_at_once(run.largest_followed())
     pieces = [directions[i : i + step] for i in range(0, len(directions), step)]
     if run.batches():
@@ -352,7 +368,7 @@ def products_with(
     return np.stack([taken(caller, product(run, d, by_rows)) for d in directions])
 
 
-def many(caller: str, run: Linearization, directions: Any, by_rows: bool) -> Any:
+def many(caller: str, run: Linearization, directions: np.ndarray[Any, Any], by_rows: bool) -> Any:
     """Return several products in one pass."""
     axis_id = new_axis_id()
     with active(axis_id):
@@ -362,7 +378,7 @@ def many(caller: str, run: Linearization, directions: Any, by_rows: bool) -> Any
 
 
 def product(
-    run: Linearization, direction: Any, by_rows: bool, axis_id: int | None = None
+    run: Linearization, direction: np.ndarray[Any, Any], by_rows: bool, axis_id: int | None = None
 ) -> list[Array]:
     """Return one product, or one for each example of a hidden axis."""
     moved = run.results if by_rows else run.arrays
@@ -376,8 +392,8 @@ def product(
     return run.pull_sums(parts)
 
 
-def hidden(values: Any, like: Array, axis_id: int | None) -> Array:
-    """Directions in the shape, dtype and place of an Array."""
+def hidden(values: np.ndarray[Any, Any], like: Array, axis_id: int | None) -> Array:
+    """Return directions as an Array with the shape, dtype and device of ``like``."""
     count = values.shape[:-1]
     whole = asarray(values.reshape((*count, *like.shape)), dtype=like.dtype, device=like.device)
     entered: Array = whole if axis_id is None else batched(whole, axis_id)
@@ -385,7 +401,7 @@ def hidden(values: Any, like: Array, axis_id: int | None) -> Array:
 
 
 def taken(caller: str, parts: list[Array], count: int | None = None) -> Any:
-    """Products as NumPy's data, the parts behind each other."""
+    """Return products as one NumPy array, their parts concatenated along the last axis."""
     found = []
     for part in parts:
         data = numpy_data(part, ends_trace=f"a sparse matrix is made of it ({caller})")
@@ -397,7 +413,7 @@ def taken(caller: str, parts: list[Array], count: int | None = None) -> Any:
             )
         found.append(data.reshape((-1,) if count is None else (count, -1)))
     whole = np.concatenate(found, axis=-1)
-    return whole.astype(np.float32) if whole.dtype == np.float16 else whole  # SciPy has no halves
+    return whole.astype(np.float32) if whole.dtype == np.float16 else whole  # SciPy has no float16
 
 
 # --- checks -------------------------------------------------------------------------------------------
@@ -410,7 +426,7 @@ def needs_scipy(caller: str) -> None:
 
 
 def pattern_of(caller: str, structure: Any) -> Any:
-    """Return a structure that was given, with an entry of 1 wherever it is not 0."""
+    """Return a given structure as CSR, with 1 for each nonzero entry."""
     try:
         found = csr(structure)
     except Exception as error:
@@ -427,7 +443,7 @@ def pattern_of(caller: str, structure: Any) -> Any:
 
 
 def check_results(caller: str, results: list[Array]) -> None:
-    """Raise TypeError unless what a function gave are real floating-point Arrays."""
+    """Raise TypeError unless all results are real floating-point Arrays."""
     for y in results:
         if y.dtype.kind != "f":
             raise TypeError(
@@ -437,7 +453,7 @@ def check_results(caller: str, results: list[Array]) -> None:
 
 
 def one_array(caller: str, inputs: Inputs) -> Array:
-    """Return the argument; TypeError where it is a nesting."""
+    """Return the argument; raise TypeError if it is a nesting."""
     if not isinstance(inputs.chosen, Array):
         raise TypeError(
             f"{caller}: takes one array, got a nesting: arraytape.functional.ravel makes one of it "

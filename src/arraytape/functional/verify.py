@@ -1,4 +1,4 @@
-"""``verify=True``: a derivative beside differences of the function, along one direction."""
+"""``verify=True``: compare a derivative with differences of the function along one direction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._util import nest
 from .._util.errors import LostGradientError, see, user_line
 from .._util.options import unwrap_option
 
-SAME = 1e-3  # relative: two derivatives that are meant to be one
+SAME = 1e-3  # relative difference up to which two derivatives count as equal
 STEPS = (1.0, 0.5)  # of the differences, in units of the third root of the rounding error
 
 
@@ -61,8 +61,8 @@ def verified(
 class Again:
     """A function to evaluate again, at other values of some of its arguments.
 
-    arrays : the Arrays in these arguments.  weights : with them, the function is the sum of what f gives
-    times these.
+    arrays : the Arrays in these arguments.  weights : if given, the function is the inner product of
+    these and f's result.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ def inner(a: Sequence[Any], b: Sequence[Any]) -> Any:
 
 
 def along(jacobians: Sequence[Array], v: Sequence[Array]) -> Any:
-    """Jacobians of one result times a direction."""
+    """Return the sum of the Jacobians of one result, each times its part of a direction."""
     xp: Any = namespace()
     total: Any = 0.0
     for jacobian, part in zip(jacobians, v, strict=True):
@@ -123,14 +123,14 @@ def along(jacobians: Sequence[Array], v: Sequence[Array]) -> Any:
 
 
 def xp_like(value: Any, like: Array) -> Array:
-    """Return a value as an Array in the dtype and place of another."""
+    """Return a value as an Array with the dtype and device of ``like``."""
     xp: Any = namespace()
     found: Array = xp.asarray(value, dtype=like.dtype, device=like.device)
     return found
 
 
 def unit(x: Array) -> float:
-    """The step of differences: the third root of the rounding error, times the size of the values."""
+    """Return the step of differences: the cube root of the machine epsilon, times max(1, max |x|)."""
     rounding = float(np.finfo(np.dtype(x.dtype)).eps)
     return math.cbrt(rounding) * max(1.0, largest(host(x)))
 
@@ -141,7 +141,7 @@ def differences(
     tangents: Sequence[Array],
     h: float,
 ) -> list[Any]:
-    """Central differences of f along the tangents, for each leaf of what it gives."""
+    """Return central differences of f along the tangents, for each leaf of f's result."""
     ends = []
     for sign in (1.0, -1.0):
         moved = [x + (sign * h) * t for x, t in zip(arrays, tangents, strict=True)]
@@ -150,7 +150,7 @@ def differences(
 
 
 def host_leaves(structure: Any) -> list[Any]:
-    """Return the leaves of a nesting of Arrays as NumPy arrays, which no tape hears of."""
+    """Return the leaves of a nesting of Arrays as NumPy arrays, without a tape noticing."""
     return [host(leaf) for leaf in nest.leaves(structure)]
 
 
@@ -159,12 +159,12 @@ def host(x: Array) -> Any:
     return np.array(storage_of(data).host(data), copy=True)
 
 
-def largest(x: Any) -> float:
-    """Return the largest absolute value; 0 of nothing."""
+def largest(x: np.ndarray[Any, Any]) -> float:
+    """Return the largest absolute value; 0 for an empty array."""
     return float(np.max(np.abs(x), initial=0.0))
 
 
-def brief(x: Any) -> str:
-    """Return a value in few words."""
+def brief(x: np.ndarray[Any, Any]) -> str:
+    """Return a number, or the first four elements of an array, as text."""
     flat = np.ravel(x)
     return f"{flat[0]:.6g}" if flat.size == 1 else np.array2string(flat[:4], precision=5)

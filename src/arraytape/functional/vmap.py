@@ -139,12 +139,12 @@ def vmap(
 
 
 def as_mapped(x: RawArray, axis: int | None) -> Any:
-    """Return an argument of which examples are to be taken: a NumPy array as an Array."""
+    """Return a mapped NumPy array as an Array, and any other argument unchanged."""
     return asarray(x) if axis is not None and isinstance(x, np.ndarray) else x
 
 
 def part_of(given: list[Any], axes: list[Any], start: int, end: int) -> list[Any]:
-    """Return some of the examples."""
+    """Return the arguments of examples ``start`` to ``end``."""
     return [
         x if axis is None else x[(slice(None),) * (axis % x.ndim) + (slice(start, end),)]
         for x, axis in zip(given, axes, strict=True)
@@ -152,7 +152,7 @@ def part_of(given: list[Any], axes: list[Any], start: int, end: int) -> list[Any
 
 
 def argument_axes(args: tuple[Any, ...], in_axes: Axes) -> list[Any]:
-    """The mapped axis of every leaf of the arguments; ValueError where in_axes does not fit them."""
+    """Return the mapped axis of each leaf; raise ValueError if in_axes does not fit the arguments."""
     in_axes = unwrap_option(in_axes) if isinstance(in_axes, np.generic | np.ndarray) else in_axes
     if in_axes is None or isinstance(in_axes, int):
         entries: list[Any] = [in_axes] * len(args)
@@ -181,7 +181,7 @@ def argument_axes(args: tuple[Any, ...], in_axes: Axes) -> list[Any]:
 
 
 def length_of(given: list[Any], axes: list[Any]) -> int:
-    """Return the common length of the mapped axes; errors that say which argument does not fit."""
+    """Return the common length of the mapped axes; raise an error that names the wrong argument."""
     lengths = {}
     for i, (x, axis) in enumerate(zip(given, axes, strict=True)):
         if axis is None:
@@ -207,10 +207,10 @@ def length_of(given: list[Any], axes: list[Any]) -> int:
 
 
 def enter(x: Any, axis: int | None, axis_id: int) -> Any:
-    """Return an argument as ``f`` sees it, under a handle of its own.
+    """Return an argument as ``f`` receives it, as a new Array.
 
-    Memory is shared until a write where each example lies in it as its copy would: on the layout depends
-    which reshapes are views, and so which writes are seen through them.
+    Memory is shared until a write, if each example is without gaps; else the data is copied.  The layout
+    decides which reshapes are views, and must be that of a loop over copied examples.
     """
     if axis is None:
         if not isinstance(x, Array):
@@ -223,8 +223,8 @@ def enter(x: Any, axis: int | None, axis_id: int) -> Any:
     return batched(first if apart is data else wrap(apart, tid), axis_id)
 
 
-def leave(y: RawArray, axis: Any, axis_id: int, size: int) -> Array:
-    """Return a result with the mapped axis in its place; with None as it is."""
+def leave(y: RawArray, axis: int | None, axis_id: int, size: int) -> Array:
+    """Return a result with the mapped axis at ``axis``; unchanged for None."""
     if not isinstance(y, Array):
         raise TypeError(
             f"vmap: the function must give Arrays, got {describe(y)} [at {user_line()}]"

@@ -1,4 +1,4 @@
-"""Lines continued beyond their ends, as filters of SciPy read them; results written into an output."""
+"""Continuation of lines beyond their ends, as in SciPy's filters; results for ``output=``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def continued_indices(length: int, mode: str, before: int, after: int) -> Any:
 def extend_lines(
     x: RawArray, axis: int, mode: str, before: int, after: int, cval: complex, xp: Namespace
 ) -> Any:
-    """Return x with its lines along an axis continued."""
+    """Return x with its lines along an axis continued beyond both ends."""
     at = continued_indices(x.shape[axis], mode, before, after)
     if PADDING[mode] == "constant" and x.dtype.kind not in "fc":
         x = xp.astype(x, xp.float64)  # SciPy continues integers with a constant that is no integer
@@ -66,7 +66,7 @@ def padded_after(g: RawArray, axis: int, count: int, xp: Namespace) -> Any:
 
 
 def window(at: Sequence[int] | NumpyData, shape: Sequence[int]) -> tuple[slice, ...]:
-    """Return the key of the part of an array that starts at ``at`` and has this shape."""
+    """Return the slices of the part of an array that starts at ``at`` and has this shape."""
     return tuple([slice(i, i + n) for i, n in zip(at, shape, strict=True)])
 
 
@@ -77,7 +77,7 @@ def resized(shape: Sequence[int], axis: int, length: int) -> Shape:
 
 
 def into(output: Output, compute: Callable[[Any], Any]) -> Any:
-    """Return a result in the output that the user gave: an array to write to, a dtype, or None."""
+    """Return a result in the dtype ``output``, or write it to the array ``output`` and return that."""
     if not isinstance(output, Array | np.ndarray):
         return compute(output)
     result = compute(output.dtype)

@@ -1,8 +1,8 @@
-"""Tests of whether interop is active, and whether a call has Arrays.
+"""Checks that interop is active, and that a call has Arrays.
 
-A context (``interop.scipy()``) is active in its thread or asyncio task, as every ContextVar is;
-``interop.install()`` is for all threads.  Each replacement in a library stays in place, tests here at
-each call, and runs the original outside a context.
+A context (``interop.scipy()``) is active in its own thread or asyncio task, because it is a ContextVar;
+``interop.install()`` acts in all threads.  The replacements in a library are never taken back: each one
+asks this module at each call, and runs the library's own function outside a context.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def has_array(values: Iterable[Any], depth: int = 0) -> bool:
 
 
 def concerned(library: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
-    """Return True if the context is active and a call has an Array, or an object that holds one."""
+    """Return True if interop is active and an argument is an Array, or holds one."""
     return is_active(library) and (
         has_array(args)
         or has_array(keywords.values())
@@ -77,8 +77,8 @@ def concerned(library: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> 
     )
 
 
-def held_by(library: str, thing: Any) -> Iterable[Any]:
-    """Return the attributes of a library's object and of its components, alone or in a list."""
+def held_by(library: str, thing: object) -> Iterable[Any]:
+    """Return the attributes of a library's object, and of library objects nested in it."""
     found: list[Any] = []
     things, seen = [thing], {id(thing)}
     for _ in range(DEEPEST):
@@ -93,16 +93,16 @@ def held_by(library: str, thing: Any) -> Iterable[Any]:
     return found
 
 
-HOLDS = {"sklearn": "scipy"}  # objects of the first library consist of objects of the second, too
+HOLDS = {"sklearn": "scipy"}  # an object of scikit-learn may be made of SciPy's
 
 
-def is_of(library: str, thing: Any) -> bool:
-    """Return True if an object's class is of a library, or of one that its objects are made of."""
+def is_of(library: str, thing: object) -> bool:
+    """Return True if an object's class is from a library, or from one in HOLDS for it."""
     return type(thing).__module__.partition(".")[0] in (library, HOLDS.get(library))
 
 
-def attributes_of(library: str, thing: Any) -> list[Any]:
-    """Return the attributes of a library's object, by name or in slots; none for another object."""
+def attributes_of(library: str, thing: object) -> list[Any]:
+    """Return the attributes of a library's object, in slots and __dict__; none for other objects."""
     if not is_of(library, thing):
         return []
     slots = [name for base in type(thing).__mro__ for name in vars(base).get("__slots__", ())]

@@ -1,8 +1,8 @@
-"""Formulas of distributions whose SciPy program has no derivative, or a wrong one.
+"""Formulas of distributions for which SciPy's code has no derivative, or a wrong one.
 
-SciPy branches at parameters where a formula is 0 / 0, such as the shape 0 of the generalized Pareto
-distribution: the branch does not contain the parameter.  The same functions are written here without
-branches, by functions that are analytic there:
+SciPy's code branches at parameters where a formula is 0 / 0, such as the shape 0 of the generalized
+Pareto distribution: the branch does not contain the parameter.  The formulas here have no branches, but
+functions that are analytic there:
 
     L(x, c) = log(1 + c x) / c = x f(c x),  f(z) = log(1 + z) / z;  its inverse E(y, c) = y exprel(c y)
 """

@@ -1,12 +1,13 @@
 """Facades: stand-ins for ``np``, or for an extension module, in the globals of a library's module.
 
-A facade of NumPy has all of NumPy's names.  Functions that would turn an Array into NumPy data, or make
-NumPy data into which an Array is then written, keep Arrays; the others are NumPy's own, which pass
-Arrays to our ops.  Without an active context each does what NumPy's does, on the same objects.
+A facade of NumPy has all of NumPy's names.  Functions that would convert an Array to NumPy data, or
+make NumPy data to which an Array is then written, keep Arrays; all others are NumPy's own, which pass
+Arrays to our ops.  Outside a context every function calls NumPy's own.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from types import FrameType, ModuleType
@@ -56,12 +57,13 @@ def keeping(library: str, name: str, rule: Function) -> Function:
     """Return NumPy's function, except that Arrays in an active context go to the rule."""
     original: Function = getattr(np, name)
 
+    @functools.wraps(original)
     def call_keeping(*args: Any, **keywords: Any) -> Any:
         if concerned(library, args, keywords):
             return rule(*args, **keywords)
         return original(*args, **keywords)
 
-    return named_as(original, call_keeping)
+    return call_keeping
 
 
 def making(library: str, name: str) -> Function:
@@ -71,6 +73,7 @@ def making(library: str, name: str) -> Function:
     """
     original: Function = getattr(np, name)
 
+    @functools.wraps(original)
     def call_making(*args: Any, **keywords: Any) -> Any:
         if is_active(library) and (
             has_array((*args, *keywords.values()))
@@ -79,7 +82,7 @@ def making(library: str, name: str) -> Function:
             return made_as_array(original, *args, **keywords)
         return original(*args, **keywords)
 
-    return named_as(original, call_making)
+    return call_making
 
 
 class RefusingVectorize(np.vectorize):
@@ -117,15 +120,8 @@ def joining(library: str, name: str) -> Any:
     return Joining()
 
 
-def named_as(original: Callable[..., Any], function: Any) -> Function:
-    function.__name__ = function.__qualname__ = original.__name__
-    function.__doc__, function.__wrapped__ = original.__doc__, original
-    named: Function = function
-    return named
-
-
 def computes_with_arrays(library: str, frame: FrameType) -> bool:
-    """Return True if an Array is among a frame's variables, or in the object that its ``self`` is."""
+    """Return True if an Array is among a frame's variables, or among the attributes of its ``self``."""
     local = frame.f_locals
     return has_array(local.values()) or has_array(held_by(library, local.get("self")))
 
@@ -158,6 +154,12 @@ def asarray(
     if isinstance(a, Array) and (dtype is None or dtype == a.dtype):  # float64 == None is True
         return arraytape.asarray(a, copy=True) if copy else a
     return arraytape.asarray(a, dtype=dtype, copy=copy)
+
+
+def float_asarray(a: ArrayInput) -> Array:
+    """Return an Array of floats: float64 if a has another kind of dtype."""
+    x = asarray(a)
+    return x if x.dtype.kind in "fc" else arraytape.astype(x, arraytape.float64)
 
 
 def array(
@@ -228,7 +230,7 @@ def transpose(a: ArrayInput, axes: Sequence[int] | None = None) -> Any:
     return np.transpose(array, axes)
 
 
-def isscalar(element: Any) -> bool:
+def isscalar(element: object) -> bool:
     """Return True for an Array of no dimension, which stands where NumPy has a scalar."""
     return isinstance(element, Array) and element.ndim == 0
 
@@ -279,7 +281,7 @@ def at_least_1d(x: Array) -> Array:
 
 # --- stand-ins for extension modules ------------------------------------------------------------------
 class StandIn:
-    """A library's object as one of the library's modules sees it: some functions have rules for Arrays.
+    """A replacement of an object in a library's module, some of whose functions have rules for Arrays.
 
     A function without a rule raises TypeError when it is called with Arrays: C code would take
     their data and lose the gradient.
@@ -311,7 +313,7 @@ class StandIn:
 
 
 def no_rule(name: str, option: str = "") -> TypeError:
-    """Return the TypeError that tells which function, or which option of it, has no rule for Arrays."""
+    """Return the TypeError for a function, or for one of its options, without a rule for Arrays."""
     which = f" with {option}" if option else ""
     return TypeError(
         f"{name}{which} has no derivative here, and would leave the tape: give it "
@@ -327,10 +329,11 @@ class SoftFloatType(type):
 
     def __call__(cls, x: Any = 0.0, /) -> Any:
         if isinstance(x, Array) and is_active(cls.library):
-            return arraytape.reshape(x, ())
+            number = arraytape.reshape(x, ())
+            return number if number.dtype.kind in "fc" else arraytape.astype(number, float)
         return float(x)
 
-    def __instancecheck__(cls, value: Any) -> bool:
+    def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, float)
 
     def __subclasscheck__(cls, kind: type) -> bool:

@@ -1,15 +1,15 @@
 """Hooks: rules for a library's Python functions on Arrays; each function stays the same object.
 
-The function's code is replaced by a trampoline's, so that names imported earlier lead to the rule, too.
-The original lives on as a function of its own with the same code, globals, defaults and closure.  A
-trampoline runs one of the two:
+A hook replaces the function's code by a trampoline's, so that names that were imported earlier lead to
+the rule, too.  The original lives on as another function, with the former code, globals, defaults and
+closure.  The trampoline runs the rule or the original:
 
     trampoline(*args, **keywords)      the function that callers hold
         Hook.choose_callee             is the context active, and an Array among the arguments?
         rule(...)  or  original(...)
 
-``inspect.signature`` and ``inspect.getsource`` find the original by ``__wrapped__``; pickle stores the
-function's name, as before.
+``inspect.signature`` and ``inspect.getsource`` find the original by ``__wrapped__``; pickle still stores
+the function's name.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Function = Callable[..., Any]
 class Hook:
     """A library's function with a rule.
 
-    function : the object that callers hold.  original : a function with the code from before.  rule
-    : runs in its place on Arrays; with ``always`` on any arguments where the context is active, so
-    that the rule has to check them.
+    function : the object that callers hold.  original : a function with the library's code.  rule :
+    runs in place of the original on Arrays.  always : True if the rule runs on any arguments inside
+    a context, and checks them.
     """
 
     __slots__ = ("always", "function", "library", "original", "rule")
@@ -67,7 +67,7 @@ GLOBAL = "__arraytape_hooks__"  # the name of HOOKS in the globals of a hooked f
 
 
 def hook(function: FunctionType, rule: Function, library: str, always: bool = False) -> None:
-    """Give a function a rule for Arrays, unless it has one; the caller holds the lock of installing."""
+    """Give a function a rule for Arrays, unless it has one.  The caller holds ``LOCK``."""
     name = hook_name(function)
     if name in HOOKS:
         return
@@ -79,7 +79,7 @@ def hook(function: FunctionType, rule: Function, library: str, always: bool = Fa
 
 
 def original_of(function: Function) -> Function:
-    """Return a function as it was before it got a hook; any other function itself."""
+    """Return the library's own function for a hooked function; return any other function unchanged."""
     name = hook_name(function)
     return HOOKS[name].original if name in HOOKS else function
 
@@ -95,7 +95,7 @@ def hook_name(function: Function) -> str:
 
 
 def twin_function(function: FunctionType, **names: Any) -> FunctionType:
-    """Return a copy of a function; with ``names``, these are globals in place of its own."""
+    """Return a copy of a function, in which ``names`` replace the globals of these names."""
     scope = {**function.__globals__, **names} if names else function.__globals__
     made = FunctionType(
         function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
@@ -110,9 +110,9 @@ def twin_function(function: FunctionType, **names: Any) -> FunctionType:
 def trampoline(name: str, code: CodeType) -> CodeType:
     """Return the code of a trampoline with the free variables of ``code``.
 
-    A function's code can only be replaced by code with as many free variables, so the trampoline
-    mentions those of the closure and does not use them.  ``warnings.warn`` does not count frames of
-    its file name: the original's warnings point at the line that they pointed at before.
+    CPython replaces a function's code only by code with as many free variables, so the trampoline
+    mentions the closure's variables without using them.  ``warnings.warn`` skips frames whose file
+    name is TRAMPOLINE, so that the original's warnings still point at the caller's line.
     """
     free = code.co_freevars
     source = "\n".join(

@@ -2,8 +2,8 @@
 
     inv = library_op("scipy.linalg.inv", lambda a: scipy_inv(a), rules.inv)
 
-The rules are array-API code, as those of all ops, and may call such an op, also their own: a call on
-Arrays is recorded, on raw data the library computes.
+The rules are array-API code, as all ops' rules are.  A rule may call such an op, its own included: a
+call on Arrays is recorded, and a call on raw data runs the library's function.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ def library_op(
     joint: Rule | None = None, outputs: Sequence[str] = ("y",), cores: Sequence[int] | None = None,
     linear_in: Sequence[str] = (), cusped: Cusped = False, saves: dict[str, Rule] | None = None,
 ) -> LibraryOp:  # fmt: skip
-    """State an op that a library computes on NumPy data.
+    """Define an op that a library computes on NumPy data.
 
-    forward : takes NumPy data in the parameters annotated with ``Array`` or, without any, in those
-    without a default; the others are options with literals as defaults.  It returns NumPy data, a
-    tuple if ``outputs`` names several.  word, rules, joint : as ``define_op`` takes them.  cores :
-    how many of its last axes the function takes of each input, if all axes before them are stacks
-    that it broadcasts; without cores, many inputs at once are computed one after the other.
+    forward : takes NumPy data in its parameters annotated with ``Array`` or, if there are none, in
+    its parameters without a default; all others are options, with literals as defaults.  It returns
+    NumPy data, a tuple if ``outputs`` names several.  word, rules, joint : as for ``define_op``.
+    cores : how many last axes of each input make one problem, if the function broadcasts over all
+    axes before them; without cores, ``vmap`` calls the function once for each example.
 
     Such ops are not in the registry, because they exist only once the library has been imported.
     """
@@ -130,10 +130,9 @@ class Raw(dict[type, Function]):
         return refuse_device
 
     def compute_or_note(self, *args: Any, **keywords: Any) -> Any:
-        """Compute the library's results; if a trace runs, let it note the call."""
-        if has_array(args) or has_array(
-            keywords.values()
-        ):  # the library's function would call this op again
+        """Compute the library's results; a trace that runs records the call."""
+        if has_array(args) or has_array(keywords.values()):
+            # The library's function, which has a hook, would call this op again.
             raise no_rule(self.op.name, "an Array among its options")
         making = MAKING.get()
         if making is not None:
@@ -141,7 +140,7 @@ class Raw(dict[type, Function]):
         return self.compute_on_numpy(*args, **keywords)
 
     def compute_on_numpy(self, *args: Any, **keywords: Any) -> Any:
-        """Compute results in memory of their own; the library's warnings point at the user's line."""
+        """Compute results that share no memory with operands, with warnings at the user's line."""
         given = [read_only(arg) for arg in args]
         found = at_users_line(self.forward)(*given, **keywords)
         arrays = [x for arg in given for x in (arg if isinstance(arg, list) else [arg])]
@@ -153,11 +152,13 @@ class Raw(dict[type, Function]):
         return each_one(self.compute_or_note, args, keywords)
 
     def compute_stacks(self, *args: Any, **keywords: Any) -> Any:
-        """Compute all elements of the hidden axes in one call: these axes stand before the stacks."""
+        """Compute all examples in one call: the axes of ``vmap`` stand before all others."""
         assert self.cores is not None
         operands, options = args[: len(self.cores)], args[len(self.cores) :]
         if any(len(x.shape) < core for x, core in zip(operands, self.cores, strict=True)):
-            return self.compute_each(*args, **keywords)  # a hidden axis is no axis of a matrix
+            return self.compute_each(
+                *args, **keywords
+            )  # an axis of vmap must not become one of a matrix
         axis_ids = axis_ids_of(operands)
         depth = max(len(x.shape) - core for x, core in zip(operands, self.cores, strict=True))
         data = [

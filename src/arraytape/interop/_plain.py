@@ -1,4 +1,4 @@
-"""Arrays as NumPy data, for what has no derivative and for compiled code; the types of both."""
+"""The NumPy data of Arrays, for compiled code and results without a derivative; types of arguments."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
     from .._util.array_types import RawArray
 
-# An argument of a library's function: an Array, or what NumPy converts.
+# An argument of a library's function: an Array, or data that NumPy converts to an array.
 ArrayInput: TypeAlias = "Array | npt.ArrayLike"
 DTypeInput: TypeAlias = "npt.DTypeLike | None"
 Shape: TypeAlias = "tuple[int, ...]"
 NumpyData: TypeAlias = "np.ndarray[Any, Any]"
-Cotangents: TypeAlias = "tuple[RawArray | None, ...]"  # of several results; None: nothing reads it
+Cotangents: TypeAlias = "tuple[RawArray | None, ...]"  # of each result; None: no op used it
 
 
 def plain_data(x: Any) -> Any:
-    """Return the value of an Array as NumPy data; anything else as it is."""
+    """Return an Array's value as NumPy data, which no tape follows; return other objects unchanged."""
     return np.asarray(arraytape.stop_gradient(x)) if isinstance(x, Array) else x

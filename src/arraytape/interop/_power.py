@@ -10,7 +10,7 @@ from .._array.array import Array
 def yeo_johnson_transform(x: Array, lam: Array) -> Array:
     """Return the transform of Yeo and Johnson 2000, equation 2.1, with derivatives for all lambda.
 
-    SciPy branches where lambda is 0 or 2.  Source: "A new family of power transformations".
+    SciPy's code branches at lambda 0 and 2.  Source: "A new family of power transformations".
     """
     above = x >= 0.0
     up, down = xp.where(above, x, 0.0), xp.where(above, 0.0, -x)

@@ -1,8 +1,8 @@
-"""The usual statement of a table: a function whose value the library computes, with a rule of ours.
+"""The usual statement of a table: the library computes a function's value, our rule its derivative.
 
     recorded_function("scipy.linalg.expm", rule, arrays=["A"], cores=[2])
 
-The op's signature and the hook's follow from the function's own.
+The signatures of the op and of the hook follow from the function's own.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -31,43 +31,72 @@ Function = Callable[..., Any]
 
 # Options that change how a value is computed, but neither the value nor its derivative.
 INERT = ("check_finite", "driver", "lapack_driver", "lwork")
-DROPPED = (
-    "overwrite_a",
-    "overwrite_ab",
-    "overwrite_b",
-    "overwrite_a_band",
-)  # ignored
+# Options that are ignored, because an Array is never overwritten.
+DROPPED = ("overwrite_a", "overwrite_ab", "overwrite_b")
+Packed = Mapping[str, Sequence[str]]
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def function_op(
+    path: str, *rules: Rule | None, arrays: Sequence[str], options: Sequence[str] = (),
+    packed: Packed = NOTHING, **statement: Any,
+) -> LibraryOp:  # fmt: skip
+    """Return the op of a library's function.
+
+    arrays : the function's parameters that take arrays.  options : further parameters that the rule
+    handles; options in INERT are added.  packed : names for the elements of parameters that take a
+    tuple, such as ``{"c_and_lower": ["c", "lower"]}``.  rules, statement : as for ``library_op``; a
+    rule gets arrays, results and options by name.
+    """
+    function = of_path(path)
+    parameters = inspect.signature(function).parameters
+    leads = [*parameters][: len(arrays)] == [*arrays]
+
+    def call_library(*args: Any, **keywords: Any) -> Any:
+        if leads:  # SciPy's functions of stacks take arrays by position alone
+            return function(*args, **keywords)
+        given = dict(zip(arrays, args, strict=True)) | keywords
+        for name, parts in packed.items():
+            given[name] = tuple([given.pop(part) for part in parts])
+        return function(**given)
+
+    def parameter(name: str) -> inspect.Parameter:
+        default = parameters[name].default if name in parameters else inspect.Parameter.empty
+        return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+
+    positional = inspect.Parameter.POSITIONAL_ONLY
+    call_library.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(x, positional, annotation="Array") for x in arrays]
+        + [parameter(x) for x in known_options(parameters, options)]
+    )
+    call_library.__doc__ = function.__doc__
+    return library_op(path, call_library, *rules, **statement)
+
+
+def known_options(parameters: Iterable[str], options: Sequence[str]) -> list[str]:
+    return [*options, *[p for p in parameters if p in INERT and p not in options]]
 
 
 def recorded_function(
     path: str, *rules: Rule | None, arrays: Sequence[str], options: Sequence[str] = (),
-    refuses: Mapping[str, Sequence[Any]] = MappingProxyType({}), **statement: Any,
+    packed: Packed = NOTHING, refuses: Mapping[str, Sequence[Any]] = NOTHING, **statement: Any,
 ) -> LibraryOp:  # fmt: skip
     """Give a library's function a rule, hook it, and return its op.
 
-    arrays : its parameters that take arrays.  options : the other parameters that the rule handles;
-    any other is refused unless it has its default.  refuses : values of options for which there is
-    no rule.  rules, statement : as for ``library_op``, whose rules may ask for arrays, results and
-    options by name.
+    All options but those of ``function_op`` must have their defaults.  refuses : values of options
+    for which there is no rule.
     """
+    op = function_op(path, *rules, arrays=arrays, options=options, packed=packed, **statement)
     function = of_path(path)
-    signature = inspect.signature(function)
-    known = [p for p in signature.parameters if p in options or p in INERT]
-
-    def call_library(*args: Any, **keywords: Any) -> Any:
-        return function(**dict(zip(arrays, args, strict=True)), **keywords)
-
-    positional, by_name = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.KEYWORD_ONLY
-    call_library.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(x, positional, annotation="Array") for x in arrays]
-        + [inspect.Parameter(x, by_name) for x in known]
-    )
-    call_library.__doc__ = function.__doc__
-    op = library_op(path, call_library, *rules, **statement)
+    bind, defaults = argument_binder(function)
+    known = known_options(defaults, options)
 
     @functools.wraps(function)
     def record_call(*args: Any, **keywords: Any) -> Any:
-        given = bind_arguments(path, signature, args, keywords, arrays, known)
+        given = bind(*args, **keywords)
+        for name, parts in packed.items():
+            given |= zip(parts, given.pop(name), strict=True)
+        refuse_options(path, given, defaults, arrays, known)
         for option, values in refuses.items():
             if given[option] in values:
                 raise no_rule(path, f"{option}={short_repr(given[option])}")
@@ -80,7 +109,7 @@ def recorded_function(
 
 
 def refused_functions(*paths: str) -> None:
-    """Let these functions raise TypeError for Arrays, which would leave the tape."""
+    """Make these functions raise TypeError for Arrays, whose derivatives they would lose."""
     for path in paths:
         module, _, name = path.rpartition(".")
 
@@ -97,24 +126,38 @@ def of_path(path: str) -> Function:
     return found
 
 
-def bind_arguments(
-    path: str, signature: inspect.Signature, args: tuple[Any, ...], keywords: Mapping[str, Any],
-    arrays: Sequence[str], options: Sequence[str],
-) -> dict[str, Any]:  # fmt: skip
-    """Return the arguments of a call by name, or raise TypeError for an option without a rule."""
-    bound = signature.bind(*args, **keywords)
-    bound.apply_defaults()
-    for name, value in bound.arguments.items():
+def argument_binder(function: Function) -> tuple[Callable[..., dict[str, Any]], dict[str, Any]]:
+    """Return a function that returns its arguments by name, and the parameters' defaults.
+
+    A compiled function with the same parameters is much faster than ``inspect.Signature.bind``.
+    """
+    parameters = inspect.signature(function).parameters
+    defaults = {name: p.default for name, p in parameters.items()}
+    texts = [
+        name if p.default is p.empty else f"{name}=defaults[{name!r}]"
+        for name, p in parameters.items()
+    ]
+    named = [i for i, p in enumerate(parameters.values()) if p.kind is p.KEYWORD_ONLY]
+    if named:
+        texts.insert(named[0], "*")
+    scope: dict[str, Any] = {"defaults": defaults}
+    exec(f"def {function.__name__}({', '.join(texts)}): return locals()", scope)
+    return scope[function.__name__], defaults
+
+
+def refuse_options(
+    path: str, given: Mapping[str, Any], defaults: Mapping[str, Any], arrays: Sequence[str],
+    options: Sequence[str],
+) -> None:  # fmt: skip
+    """Raise TypeError for an option without a rule that has another value than its default."""
+    for name, value in given.items():
         if name in arrays:
             if value is None:
                 raise no_rule(path, f"{name}=None")
         elif has_array([value]):
             raise no_rule(path, f"an Array as {name}")
-        elif name in options or name in DROPPED:
-            continue
-        elif value is not signature.parameters[name].default:
+        elif name not in options and name not in DROPPED and value is not defaults[name]:
             raise no_rule(path, f"{name}={short_repr(value)}")
-    return bound.arguments
 
 
 def operand_of(value: ArrayInput) -> Array | NumpyData:

@@ -11,7 +11,7 @@ from ._ops import library_op
 
 
 def broadcast_value(value: Array, formula: Array) -> Any:
-    """Return the value; where the formula is not finite, its derivatives are not finite, either."""
+    """Return the value, broadcast with the formula, which gets the cotangent."""
     both: list[Any] = [value, formula]
     return np.broadcast_arrays(*both)[0]
 

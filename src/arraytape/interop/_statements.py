@@ -1,12 +1,12 @@
-"""The statements of which tables consist, and how a table comes to act on a library.
+"""Statements, and how they come to act on a library; a module of statements is called a table.
 
     @hooks("scipy.linalg", "inv")
     def inv(a, ...): ...                                   runs in place of scipy.linalg.inv on Arrays
 
-    keeps_arrays("scipy.signal._savitzky_golay")           its np becomes a NumPy that keeps Arrays
+    keeps_arrays("scipy.signal._savitzky_golay")           its np becomes a facade that keeps Arrays
     stands_in("scipy.ndimage._filters", "_nd_image", correlate1d=...)
     @prepares("sklearn.multiclass", "OneVsRestClassifier.fit")
-    def plain_labels(given): ...                           changes arguments; scikit-learn's method runs
+    def plain_labels(given): ...                           changes arguments before scikit-learn's code
 
 A statement is about one module of the library and takes effect when that module is imported.
 """
@@ -33,7 +33,7 @@ from ._hooks import hook, original_of
 Function = Callable[..., Any]
 Prepare = Callable[[dict[str, Any]], None]
 
-# The module of each table, by library and by the package whose import makes it read.
+# The module of each table, by library and by the package whose import causes the table's import.
 TABLES: dict[str, dict[str, str]] = {
     "scipy": {
         "scipy": f"{__package__}.special_functions",
@@ -72,18 +72,20 @@ TABLES: dict[str, dict[str, str]] = {
         "sklearn.svm": f"{__package__}.estimators.vectors",
         "sklearn.utils": f"{__package__}.estimators.namespace",
     },
-    # Programs whose values are right on Arrays, and derivatives wrong: rules act without a context.
+    # Functions with right values and wrong derivatives on Arrays: their rules act without a context.
     DISPATCHED: {"scipy._lib._array_api": f"{__package__}.dispatched"},
 }
 Change = Callable[[ModuleType], None]
 
-CHANGES: dict[str, list[Change]] = {}  # not made so far, by module
+CHANGES: dict[str, list[Change]] = {}  # still to be made, by module
 RULES: set[tuple[str, str]] = set()  # functions with a rule, by module and name
 REFUSING: set[tuple[str, str]] = set()  # functions that raise an error for Arrays
 REWORKED: set[str] = set()  # modules with stand-ins for NumPy or compiled functions
 REPLACED: set[tuple[str, str]] = set()  # names with another value, such as float, by module
 READ: set[str] = set()  # tables that have acted on all imported modules
-LOCK = reentrant_lock()  # of CHANGES and READ; held while a module is changed, and for no import
+LOCK = (
+    reentrant_lock()
+)  # of CHANGES and READ; held during no import, because an import waits for other threads
 
 
 # --- statements -------------------------------------------------------------------------------------
@@ -108,7 +110,7 @@ def hooks(
 
 
 def prepares(module: str, *names: str) -> Callable[[Prepare], Prepare]:
-    """Let the decorated function change the arguments, by name, of calls with Arrays."""
+    """Pass a call's arguments, by name, to the decorated function, which changes them; then call."""
 
     def declare_preparation(prepare: Prepare) -> Prepare:
         for name in names:
@@ -119,7 +121,7 @@ def prepares(module: str, *names: str) -> Callable[[Prepare], Prepare]:
 
 
 def keeps_arrays(module: str) -> None:
-    """Let a module's ``np``, and the names that it imported from NumPy, keep Arrays."""
+    """Replace a module's ``np``, and its names imported from NumPy, by a facade that keeps Arrays."""
     REWORKED.add(module)
     enter_statement(module, lambda target: facade_of(module).put_into(target))
 
@@ -127,8 +129,8 @@ def keeps_arrays(module: str) -> None:
 def stands_in(module: str, name: str, **rules: Function) -> None:
     """Replace an object in a module's globals by one whose named functions have rules for Arrays.
 
-    Its other functions refuse Arrays.  ``__wrapped__`` is the original, as the analysis of exits
-    expects.
+    The stand-in's other functions refuse Arrays.  Its ``__wrapped__`` is the original, which the
+    analysis of exits reads.
     """
 
     def put_stand_in(target: ModuleType) -> None:
@@ -142,19 +144,19 @@ def stands_in(module: str, name: str, **rules: Function) -> None:
     enter_statement(module, put_stand_in)
 
 
-def replaces(module: str, name: str, value: Any) -> None:
+def replaces(module: str, name: str, value: object) -> None:
     """Bind a name in a module's globals to another value, also if it has none yet (``float``)."""
     REPLACED.add((module, name))
     enter_statement(module, lambda target: setattr(target, name, value))
 
 
 # --- the search for a rule ----------------------------------------------------------------------------
-def function_with_rule(functions: Sequence[str], module: str, how: str) -> str | None:
+def function_with_rule(functions: Sequence[str], modules: Sequence[str], how: str) -> str | None:
     """Return the function whose rule would have kept a value inside a context; None if none would.
 
-    functions : those that ran, by module and name, as they are defined, the user's call first.
-    module, how : where and how the value left.  The tables of all imported packages are read; the
-    packages stay unchanged.
+    functions : the functions that ran, by module and name, as they are defined, the user's call
+    first.  modules, how : the modules of the frames, innermost first, and the conversion there.  The
+    tables of all imported packages are read; the packages stay unchanged.
     """
     for library in {*map(library_of, functions)} & {*TABLES}:
         for package, table in TABLES[library].items():
@@ -163,14 +165,16 @@ def function_with_rule(functions: Sequence[str], module: str, how: str) -> str |
     known = defined_as(RULES)
     if not (defined_as(REFUSING) - known).isdisjoint(functions):
         return None
-    kept = how.startswith("np.asarray") and module in REWORKED
-    if kept or (module, how.partition("(")[0]) in REPLACED:
+    # A context replaces array_api_compat's asarray by ours, so that its caller decides.
+    count = next((i for i, m in enumerate(modules) if "array_api_compat" not in m), 0)
+    kept = how.startswith("np.asarray") and not REWORKED.isdisjoint(modules[: count + 1])
+    if kept or (modules[0], how.partition("(")[0]) in REPLACED:
         return functions[0]
     return next((function for function in functions if function in known), None)
 
 
 def defined_as(functions: Iterable[tuple[str, str]]) -> set[str]:
-    """Return functions by the module and name under which they are defined."""
+    """Return full names of functions as they are defined, for the names under which tables have them."""
     found = set()
     for module, name in functions:
         function = sys.modules.get(module)
@@ -181,7 +185,7 @@ def defined_as(functions: Iterable[tuple[str, str]]) -> set[str]:
     return found
 
 
-# --- how statements act ------------------------------------------------------------------------------
+# --- application of statements ----------------------------------------------------------------------
 def enter_statement(module: str, change: Change) -> None:
     with LOCK:
         CHANGES.setdefault(module, []).append(change)
@@ -241,7 +245,6 @@ def attribute(target: Any, name: str, warns: bool = True) -> Any:
 
 
 def missing(what: str) -> None:
-    """Warn that a library lacks what a table names."""
     warnings.warn(
         f"arraytape.interop: this version has no {what}; Arrays that go there leave the tape",
         TapeWarning,
@@ -250,7 +253,7 @@ def missing(what: str) -> None:
 
 
 def install(library: str) -> None:
-    """Apply a library's tables: at once to what is imported, to all else when it is imported."""
+    """Apply a library's tables to its imported modules now, and to any other module at its import."""
     for package, table in TABLES[library].items():
         if table not in READ:
             when_imported(package, reader_of(table))
@@ -271,7 +274,7 @@ def reader_of(table: str) -> Change:
 
 
 def act(module: ModuleType) -> None:
-    """Make the changes that statements ask for in a module, once."""
+    """Apply the statements about a module, once."""
     with LOCK:
         for change in CHANGES.pop(module.__name__, ()):
             change(module)

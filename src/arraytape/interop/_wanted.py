@@ -1,7 +1,7 @@
-"""Tests of whether a derivative of a library function's result may be wanted.
+"""Checks that a derivative of a library function's result may be asked for.
 
-One may be wanted where a tape follows an Array among the arguments, or an Array that a function among
-them uses from outside, or where ``vmap`` maps such an Array.
+A tape may ask for the derivative if it follows an Array among the arguments, or an Array that a
+function among them reads from its closure or globals.  Arrays that ``vmap`` maps count as followed.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def is_wanted(values: Iterable[Any]) -> bool:
 
 
 def uses_arrays(function: Callable[..., Any], values: Iterable[Any]) -> bool:
-    """Return True if Arrays are among values, or a function of the user's uses one from outside."""
+    """Return True if an Array is among values, or read by the user's function from outside."""
     return has_array(values) or (not is_librarys(function) and has_array(used_by(function)))
 
 
-def nested_leaves(value: Any) -> list[Any]:
-    """Return the leaves of a nesting; none if it holds itself."""
+def nested_leaves(value: object) -> list[Any]:
+    """Return the leaves of nested containers; none if a container holds itself."""
     try:
         return nest.leaves(value)
     except ValueError:
@@ -42,7 +42,7 @@ def nested_leaves(value: Any) -> list[Any]:
 
 
 def used_by(function: Callable[..., Any], depth: int = DEEPEST) -> list[Any]:
-    """Return what a function uses: its closure, defaults, ``self``'s attributes, globals."""
+    """Return the objects that a function uses: its closure, defaults, globals, ``self``'s attributes."""
     if isinstance(function, functools.partial):
         return [*function.args, *function.keywords.values(), *used_by(function.func, depth)]
     found: list[Any] = []
@@ -65,5 +65,5 @@ def used_by(function: Callable[..., Any], depth: int = DEEPEST) -> list[Any]:
 
 
 def is_librarys(function: Callable[..., Any]) -> bool:
-    """Return True if a function is SciPy's or ours, which call SciPy's solvers on plain data."""
+    """Return True if a function is SciPy's or arraytape's: these call SciPy's solvers on plain data."""
     return (getattr(function, "__module__", None) or "").partition(".")[0] in LIBRARIES

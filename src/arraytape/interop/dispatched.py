@@ -1,7 +1,7 @@
-"""Functions of SciPy and scikit-learn that run on Arrays, but whose programs hide a part from tapes.
+"""Rules for functions of SciPy and scikit-learn that run on Arrays, with a wrong derivative.
 
-Such a program takes a part from a mask, a clipped value or a branch for a single number: its value is
-right, and its recorded derivative is not.  These rules act without a context.
+The library's code takes a part of the result from a mask, a clipped value or a branch for a single
+number.  The value is right, and the recorded derivative is not.  These rules act without a context.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PAIRWISE, MORE = "sklearn.metrics.pairwise", "scipy.stats._morestats"
 # --- the namespace ------------------------------------------------------------------------------------
 @hooks("scipy._lib._array_api", "array_namespace", dispatched=True)
 def array_namespace(*arrays: Any, **options: Any) -> Any:
-    """Return our namespace if an Array is among the arrays, also beside NumPy's, which SciPy refuses.
+    """Return arraytape for Arrays, also beside NumPy's arrays, which SciPy would refuse.
 
     Inside a context SCIPY_ARRAY_API=1 is not needed.
     """
@@ -74,12 +74,12 @@ class PatchedNamespace(ModuleType):
 
 
 def clip(x: Array, /, min: Array | float | None = None, max: Array | float | None = None) -> Any:
-    """Clip x to bounds that only rounding exceeds, so that the derivative is 1 everywhere."""
+    """Return x clipped to bounds that only rounding exceeds, with the derivative 1 everywhere."""
     return with_slope(xp.stop_gradient(xp.clip(x, min, max)), x)
 
 
 def maximum(x: Array, bound: Array | float | None, /) -> Any:
-    """Raise x to a bound below which only rounding takes it, so that the derivative is 1 everywhere."""
+    """Return x, or a bound below which only rounding takes x, with the derivative 1 everywhere."""
     return with_slope(xp.stop_gradient(xp.maximum(x, bound)), x)
 
 
@@ -87,7 +87,7 @@ ROUNDED = PatchedNamespace(clip=clip, maximum=maximum, sqrt=root_of_variance)
 
 
 def clips_rounding(module: str, name: str, **asks: Callable[..., Any]) -> None:
-    """Let a program get, from the functions ``asks``, a namespace whose clip keeps derivatives."""
+    """Replace a function's global functions ``asks``, which then give it a patched namespace."""
 
     @hooks(module, name, dispatched=True)
     def run_in_namespace(*args: Any, **keywords: Any) -> Any:
@@ -125,7 +125,7 @@ class Variance:
 
 
 def takes_root(name: str, variance: str) -> None:
-    """Let a program take the root of its global function ``variance`` with the derivative 0 at 0."""
+    """Give the root of a function's global function ``variance`` the derivative 0 at 0."""
 
     @hooks("scipy.stats._stats_py", name, dispatched=True)
     def deviation(*args: Any, **keywords: Any) -> Any:
@@ -144,7 +144,7 @@ takes_root("tsem.__wrapped__", "_xp_var")
 takes_root("gstd", "_xp_var")
 
 
-# Its logarithms are, times -2, variances on a circle.
+# circstd takes the root of -2 log(length), the variance of angles.
 clips_rounding(
     MORE, "circstd.__wrapped__",
     array_namespace=lambda samples, **_: PatchedNamespace(

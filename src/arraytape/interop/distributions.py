@@ -1,8 +1,8 @@
-"""scipy.stats' distributions: SciPy's own programs, run on Arrays.
+"""scipy.stats' distributions: SciPy's own code, run on Arrays.
 
-The classic distributions are NumPy code over special functions: their modules get a NumPy that keeps
-Arrays, and the rest runs as it stands.  A method that SciPy computes by a quadrature or a root finder
-has a rule here, in terms of the distribution's own density f and distribution function F:
+Most methods are NumPy code over special functions: their modules get a facade of NumPy that keeps
+Arrays, and run unchanged.  A method that SciPy computes by a quadrature or a root finder has a rule
+here, in terms of the distribution's own density f and distribution function F:
 
     y = F(x; p), the integral of f(t; p)    dy/dx = f(x),      dy/dp = the integral of df/dp
     F(y; p) = q                             dy/dq = 1 / f(y),  dy/dp = -(dF/dp) / f(y)
@@ -58,7 +58,7 @@ def all_arrays(values: Iterable[Any]) -> tuple[Any, ...]:
 def apply_where(
     cond: ArrayInput, args: ArrayInput, f1: Function, f2: Function | None = None, **options: Any
 ) -> Any:
-    """Compute ``array_api_extra.apply_where`` of Arrays and NumPy data together."""
+    """Call ``array_api_extra.apply_where`` with NumPy data converted to Arrays."""
     extra = _continuous_distns.xpx.__wrapped__  # SciPy's copy: its place differs by version
     args = all_arrays(args if isinstance(args, tuple | list) else (args,))
     cond = arraytape.astype(arraytape.asarray(cond), arraytape.bool, copy=False)
@@ -89,7 +89,7 @@ replaces(CONTINUOUS, "xp_promote", xp_promote)
 def moment_about_another_center(
     self: Any, order: int, moment_as: Sequence[ArrayInput], a: ArrayInput, b: ArrayInput
 ) -> Any:
-    """Return SciPy's sum, with the moments in an Array: NumPy would make numbers of a list."""
+    """Return SciPy's sum over moments stacked in an Array: NumPy would convert a list to numbers."""
     a, b, *moments = arraytape.broadcast_arrays(*all_arrays((a, b, *moment_as)))
     i = np.reshape(np.arange(order + 1.0), (-1,) + (1,) * a.ndim)
     terms = arraytape.special.binom(order, i) * arraytape.stack(moments) * (a - b) ** (order - i)
@@ -98,7 +98,7 @@ def moment_about_another_center(
 
 @hooks(NEW, "Mixture._invert")
 def quantile_of_mixture(self: Any, fun: str, p: ArrayInput) -> Any:
-    """Run SciPy's root finder, which takes its namespace from p, on p as an Array."""
+    """Convert p, of which SciPy's root finder takes the namespace, to an Array."""
     return original_of(type(self)._invert)(self, fun, arraytape.asarray(p))
 
 
@@ -133,7 +133,7 @@ Derive = Callable[[Array, Arrays, Array, Any, str], Any]
 
 
 class Rule:
-    """The rule of a method for operands that come by name and are passed to ``derive`` in a list."""
+    """The rule of a method: it gets operands by name and passes them to ``derive`` in a list."""
 
     def __init__(self, derive: Derive, names: Sequence[str]) -> None:
         self.derive, self.count = derive, len(names)
@@ -160,9 +160,9 @@ def signature_of(names: Sequence[str], arrays: Sequence[str] = ()) -> inspect.Si
 def op_of_method(
     method: str, names: tuple[str, ...], derive: Derive | Unknown, rest: Unknown | str | None
 ) -> LibraryOp:
-    """Return the op of a method: ``derive`` is the first operand's rule, ``rest`` the parameters'.
+    """Return the op of a method: ``derive`` is the rule of the first operand, ``rest`` of the others.
 
-    With ``rest=TOGETHER``, ``derive`` is the joint rule of all.
+    With ``rest=TOGETHER``, ``derive`` is the joint rule of all operands.
     """
 
     def compute_method(*operands: Any, distribution: rv_generic, method: str) -> Any:
@@ -189,7 +189,7 @@ def op_of_method(
 def methods_with(
     derive: Derive | Unknown, rest: Unknown | str | None = TOGETHER
 ) -> Callable[..., None]:
-    """State methods that have a rule: ``methods_with(rule)("genhyperbolic_gen._cdf")``."""
+    """Hook methods with a rule: ``methods_with(rule)("genhyperbolic_gen._cdf")``."""
 
     def state_rules(*names: str, module: str = CONTINUOUS) -> None:
         for name in names:
@@ -267,14 +267,14 @@ def derive_inverse(
 
 
 def derive_formula(function: Function) -> Derive:
-    """Return the rule of a method that SciPy has in C: that of the same formula, in recorded ops."""
+    """Return the rule of a method in C: the derivatives of its formula, in recorded ops."""
 
     def written_out(
         g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
     ) -> Any:
         if method != "_pdf":
             return pull_back(function, operands, g)
-        # The formula is that of the logarithm, whose slope may be infinite where the density is 0.
+        # The formula is the density's logarithm; its slope may be infinite where the density is 0.
         parts = pull_back(function, operands, g * y)
         return [x if x is None else arraytape.where(y == 0.0, 0.0, x) for x in parts]
 
@@ -328,8 +328,8 @@ LEVELS = np.array(
 def integral(distribution: rv_generic, x: Array, parameters: Sequence[Any], upper: bool) -> Any:
     """Return the density's integral between x and an end of the support, by Gauss-Legendre panels.
 
-    All nodes move with a finite end in proportion, so that derivatives with respect to it are the
-    integral's.
+    All nodes move with a finite end in proportion, so that derivatives with respect to the end are
+    right, too.
     """
     here = plain_data(x)
     far = distribution._get_support(*parameters)[upper]
@@ -358,7 +358,7 @@ def integral(distribution: rv_generic, x: Array, parameters: Sequence[Any], uppe
 
 
 def beyond(distribution: rv_generic, x: Array, given: Sequence[Any]) -> Array:
-    """Return 0 with the derivatives of the density's integral up to x with respect to x."""
+    """Return 0, with the derivatives with respect to x of the density's integral up to x."""
     here = plain_data(x)
     with Quiet():
         density = distribution._pdf(here[..., None], *[plain_data(p) for p in given])[..., 0]
@@ -373,7 +373,7 @@ def beyond(distribution: rv_generic, x: Array, given: Sequence[Any]) -> Array:
 def panels(
     distribution: rv_generic, parameters: list[Any], here: NumpyData, there: NumpyData, upper: bool
 ) -> Any:
-    """Return the ends of the panels: quantiles between x and an end of the support, in rising order."""
+    """Return the ends of the panels in rising order: quantiles between x and an end of the support."""
     levels = np.broadcast_to(LEVELS.reshape((-1,) + (1,) * here.ndim), (len(LEVELS), *here.shape))
     with Quiet():
         given = [np.broadcast_to(p, levels.shape).ravel() for p in parameters]
@@ -396,7 +396,7 @@ def derive_irwin(
     x, n = operands
     one = plain_data(n) <= 1.0
     fewer = arraytape.where(arraytape.asarray(one), 1.0, n - 1.0)
-    # SciPy's splines go on outside of their support, where the density is 0.
+    # SciPy's splines are not 0 outside of their support, as the density is.
     left = arraytape.asarray(plain_data(x) <= plain_data(fewer))
     right = arraytape.asarray(plain_data(x) >= 1.0)
     slope = arraytape.where(left, distribution._pdf(x, fewer), 0.0)

@@ -1,7 +1,7 @@
-"""The transforms of scipy.fft: SciPy computes the values; each is linear, and its adjoint is another.
+"""The transforms of scipy.fft: SciPy computes the values; the adjoint of each is another transform.
 
-Unless the user chose a backend, SciPy passes a call to the function of the same name in one of two
-modules.
+Unless the user chose a backend, SciPy passes a call to the function of the same name in
+``_basic_backend`` or ``_realtransforms_backend``, where the hooks are.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def fourier_adjoint(
 
 
 def of_rfftn(g: RawArray, lengths: Axes, axes: Axes, norm: str, xp: Namespace) -> Any:
-    """Return the adjoint of rfftn, to which the frequencies that are left out contribute nothing."""
+    """Return the adjoint of rfftn: the frequencies that rfftn leaves out have the cotangent 0."""
     g = fitted(g, resized(g.shape, axes[-1], lengths[-1]), axes[-1], xp)
     return xp.real(fourier(g, function="ifftn", lengths=lengths, axes=axes, norm=norm))
 
@@ -83,7 +83,7 @@ def all_fitted(y: RawArray, shape: Shape, axes: Axes, xp: Namespace) -> Any:
 def axis_factor(
     value: float, others: dict[int, float], axis: int, y: RawArray, xp: Namespace
 ) -> Any:
-    """Return a factor of y along an axis: one value, but others at some places."""
+    """Return a factor of y along an axis: ``value``, except at the indices that ``others`` has."""
     values = np.full(y.shape[axis], value)
     for place, other in others.items():
         values[place] = other
@@ -94,7 +94,7 @@ def axis_factor(
 def resolve_lengths(
     x: Array, s: int | Sequence[int] | None, axes: int | Sequence[int] | None
 ) -> tuple[Axes, Axes]:
-    """Return the lengths and the axes of a transform, these counted from the last."""
+    """Return the lengths and the axes, as negative numbers, of a transform."""
     lengths, at = lengths_and_axes(x, s, axes)
     return tuple(lengths), tuple([axis - x.ndim for axis in at])
 

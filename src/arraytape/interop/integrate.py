@@ -1,7 +1,7 @@
-"""scipy.integrate: rules for samples, on Arrays, and ``quad``, with respect to all its integrand uses.
+"""scipy.integrate: integrals of samples, and ``quad`` with respect to all inputs of its integrand.
 
-``quad`` finds the pieces of the interval and the value; where a derivative may be wanted, the same rule
-is applied once more to these pieces, on Arrays.  ``solve_ivp`` is in ``optimize.py``.
+SciPy's ``quad`` finds the value and the pieces of the interval.  Where a derivative may be wanted, the
+same rule is applied to these pieces once more, on Arrays.  ``solve_ivp`` is in ``optimize.py``.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def odeint(
 
 
 def in_our_namespace(name: str) -> None:
-    """Run a sum in our namespace, which SciPy takes from the limits, if the terms depend on Arrays."""
+    """Convert the limits, which decide the namespace, to Arrays if the terms depend on Arrays."""
     module = "scipy.integrate._tanhsinh"
 
     @hooks(module, name, always=True)

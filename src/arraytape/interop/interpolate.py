@@ -1,7 +1,7 @@
 """The splines of scipy.interpolate, differentiated with respect to values, coefficients and places.
 
-SciPy's Python code computes coefficients with Arrays as it stands; a call of compiled code gets SciPy's
-value and the derivatives of its formula.
+SciPy's Python code computes coefficients on Arrays unchanged.  Results of compiled code have SciPy's
+value and the derivatives of a formula.  ``places`` are the points at which a spline is evaluated.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ DELEGATES = hasattr(scipy.interpolate._bsplines, "_BSpline")
 @hooks("scipy.interpolate._interpolate", "_PPolyBase._ensure_c_contiguous")
 @hooks("scipy.interpolate._bsplines", f"{'_' * DELEGATES}BSpline._ensure_c_contiguous")
 def _ensure_c_contiguous(self: Any) -> None:
-    """Leave Arrays as they are, because compiled code gets copies."""
+    """Do nothing: Arrays need no order in memory, because compiled code gets copies."""
 
 
 @hooks("scipy._lib._util", "_asarray_validated")
@@ -59,7 +59,7 @@ def _asarray_validated(
 
 
 def keeps_results(module: str, kind: str) -> None:
-    """Let objects made of NumPy data give Arrays at places that are Arrays."""
+    """Make splines of NumPy data return Arrays at places that are Arrays."""
 
     @hooks(module, f"{kind}.__call__")
     def __call__(self: Any, *args: Any, **keywords: Any) -> Any:
@@ -96,7 +96,7 @@ polynomial_value = library_op(
 
 
 def interval(x: ArrayInput, places: ArrayInput) -> Any:
-    """Return the interval of each place; the outer ones have no end."""
+    """Return the index of each place's interval; the first and the last interval have no outer end."""
     x, places = asarray(without_slope(x)), asarray(without_slope(places))
     if bool(x[-1] < x[0]):
         x, places = -x, -places
@@ -137,7 +137,7 @@ continuity_value = library_op(
 
 
 def continuous(c: Array, x: Array, order: int) -> Any:
-    """Return coefficients whose lower degrees make the derivatives up to an order continuous."""
+    """Return coefficients with lower degrees such that derivatives up to an order are continuous."""
     rows = [c[i] for i in range(c.shape[0])]
     step = (x[1:] - x[:-1])[:, None]
     for d in range(order, -1, -1):
@@ -297,7 +297,7 @@ for name in POSITIONAL:
 
 # --- interpolation on a grid -------------------------------------------------------------------------
 def grid_formula(values: Array, places: Array, grid: Sequence[NumpyData], method: str) -> Any:
-    """Return the values at the corners around each place, weighted by how near they are."""
+    """Return the multilinear interpolation of grid values, or the nearest value, at each place."""
     at, shares = [], []
     for d, line in enumerate(grid):
         index = interval(line, places[..., d])

@@ -65,7 +65,7 @@ def psd(
     self: Any, M: ArrayInput, cond: float | None = None, rcond: float | None = None, lower: bool = True,
     check_finite: bool = True, allow_singular: bool = True,
 ) -> None:  # fmt: skip
-    """Factor an Array as SciPy does, with a factor and a logarithm that are recorded."""
+    """Run SciPy's constructor on NumPy data, and then set the factor and the logarithm as Arrays."""
     values = plain_data(M)
     original_of(type(self).__init__)(self, values, cond, rcond, lower, check_finite, allow_singular)
     if self.rank < values.shape[-1]:

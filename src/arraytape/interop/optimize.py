@@ -1,8 +1,8 @@
-"""scipy.optimize's solvers, and ``solve_ivp``: where a derivative is wanted, those of ``implicit``.
+"""scipy.optimize's solvers, and ``solve_ivp``: where a derivative is wanted, ``implicit`` solves.
 
-These have SciPy's signatures and values.  They run where the ``args`` (the data of ``curve_fit``), or
-Arrays that the function uses from outside, are followed by a tape or mapped by ``vmap``.
-``elementwise``'s roots and minima are SciPy's, with the derivative of Newton's step from there.
+``implicit``'s solvers have SciPy's signatures and values.  They run if a tape follows, or ``vmap`` maps,
+the ``args`` (the data of ``curve_fit``), or Arrays that the user's function reads from outside.
+``elementwise``'s roots and minima are SciPy's, with the derivative of Newton's step from the solution.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ SOLVERS = {
 def state_solver(module: str, name: str, f: str, by: tuple[str, ...], ours: str) -> None:
     """Run the function of ``implicit`` in place of SciPy's where a derivative may be wanted.
 
-    f : its argument that is a function.  by : the arguments with respect to which it is differentiated.
+    f : SciPy's argument that is a function.  by : the arguments with respect to which the result is
+    differentiated.  ours : the name in ``implicit``.
     """
 
     @hooks(module, name, always=True)
@@ -98,9 +99,9 @@ class Call:
         )  # fmt: skip
 
     def evaluate_at(self, x: Array) -> Array:
-        spread = lambda value: xp.broadcast_to(asarray(value), x.shape)  # noqa: E731
-        named = {key: spread(value) for key, value in self.named.items()}
-        return asarray(self.function(x, *[spread(value) for value in self.more], **named))
+        more = [xp.broadcast_to(asarray(value), x.shape) for value in self.more]
+        named = {k: xp.broadcast_to(asarray(value), x.shape) for k, value in self.named.items()}
+        return asarray(self.function(x, *more, **named))
 
 
 def element_slope(function: Function, x: Array) -> Array:
@@ -115,7 +116,7 @@ def element_slope(function: Function, x: Array) -> Array:
 def newton(function: Function, x: Array, anchor: Function) -> Array:
     """Return x after two steps of Newton's: a root stays, with right derivatives of order 1 to 3.
 
-    Where the function's derivative is 0 they are NaN, with respect to all on which ``anchor`` depends.
+    Where the function's derivative is 0, they are NaN with respect to all inputs of ``anchor``.
     """
     found = x
     with Quiet():
@@ -133,7 +134,7 @@ def arrays_in_result(found: dict[str, Any]) -> Any:
 
 @hooks(ELEMENTWISE, "_chandrupatla", always=True)
 def root_of_elements(*args: Any, **keywords: Any) -> Any:
-    """Differentiate the roots by the implicit function theorem; the values there stay 0."""
+    """Differentiate the roots by the implicit function theorem; the function's value at them is 0."""
     call = Call(ELEMENTWISE, "_chandrupatla", ("a", "b"), args, keywords)
     if not call.is_ours():
         return call.original(*args, **keywords)
@@ -157,7 +158,7 @@ def minimum_of_elements(*args: Any, **keywords: Any) -> Any:
 
 
 def bracket(name: str, *places: str) -> None:
-    """Hook a search for places around a root or minimum, which depend on its starting points alone."""
+    """Hook a search for a bracket, which is a function of its starting points alone."""
 
     @hooks(BRACKETS, name, always=True)
     def find_bracket(*args: Any, **keywords: Any) -> Any:

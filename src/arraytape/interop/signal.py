@@ -11,7 +11,7 @@ import numpy as np
 import scipy.fft
 import scipy.linalg
 import scipy.signal
-from scipy.signal import _signaltools, _sigtools
+from scipy.signal import _filter_design, _signaltools, _sigtools
 
 import arraytape
 
@@ -22,26 +22,74 @@ from .._util.array_types import Namespace, RawArray
 from .._util.errors import short_repr
 from ..ops.fft import fitted
 from ._borders import extend_lines, fold_lines, resized, window
-from ._facades import asarray, at_least_1d, no_rule
+from ._context import has_array
+from ._facades import SoftFloat, SoftFloatType, asarray, at_least_1d, no_rule
 from ._hooks import original_of
 from ._ops import library_op
 from ._plain import ArrayInput, Cotangents, NumpyData, Shape, plain_data
-from ._statements import hooks, keeps_arrays, stands_in
+from ._slopes import with_slope
+from ._statements import facade_of, hooks, keeps_arrays, prepares, replaces, stands_in
 
 Function = Callable[..., Any]
 
 for module in (
-    "_arraytools", "_czt", "_filter_design", "_ltisys", "_savitzky_golay", "_short_time_fft",
-    "_signaltools", "_spectral_py", "_spline_filters", "_waveforms",
+    "_arraytools", "_czt", "_filter_design", "_lti_conversion", "_ltisys", "_savitzky_golay",
+    "_short_time_fft", "_signaltools", "_spectral_py", "_spline_filters", "_waveforms",
 ):  # fmt: skip
     keeps_arrays(f"scipy.signal.{module}")
 
 
+# --- filter design -----------------------------------------------------------------------------------
+# SciPy's programs convert frequencies and ripples to numbers, by float() and functions of math.
+DESIGN = "scipy.signal._filter_design"
+
+
+class DesignFloatType(SoftFloatType):
+    library = "scipy"
+
+
+class DesignFloat(SoftFloat, metaclass=DesignFloatType):
+    """``float`` as the filter design sees it."""
+
+
+replaces(DESIGN, "float", DesignFloat)
+replaces(DESIGN, "np_compat", facade_of("scipy"))
+ANALYTIC = ("acosh", "asinh", "cos", "cosh", "exp", "expm1", "hypot", "log10", "sin", "sqrt", "tan")
+stands_in(
+    DESIGN, "math", ceil=lambda x: math.ceil(plain_data(x)),  # an order, which is a whole number
+    **{name: getattr(arraytape, name) for name in ANALYTIC},
+)  # fmt: skip
+stands_in(DESIGN, "cmath", exp=arraytape.exp)
+
+
+@prepares(DESIGN, "iirfilter")
+def frequencies_as_array(given: dict[str, Any]) -> None:
+    """Convert the frequencies, of which SciPy takes the namespace, beside ripples that are Arrays."""
+    given["Wn"] = asarray(given["Wn"])
+
+
+@hooks(DESIGN, "bilinear")
+def bilinear(b: ArrayInput, a: ArrayInput, fs: float = 1.0) -> Any:
+    """Return SciPy's coefficients; NumPy's polynomials, by which it computes them, keep no Arrays."""
+    if has_array((fs,)):
+        raise no_rule("scipy.signal.bilinear", "fs as an Array")
+    pair = [np.trim_zeros(at_least_1d(asarray(x)), "f") for x in (b, a)]
+    # The coefficient of s**k multiplies (2 fs (z - 1))**k (z + 1)**(order - k).
+    order, root = max(len(x) for x in pair) - 1, np.sqrt(2.0 * fs)
+    above, below = np.polynomial.Polynomial((-1, 1)) * root, np.polynomial.Polynomial((1, 1)) / root
+    powers = np.stack([(below ** (order - k) * above**k).coef[::-1] for k in range(order + 1)])
+    values = original_of(_filter_design.bilinear)(plain_data(b), plain_data(a), fs)
+    formulas = scipy.signal.normalize(*[arraytape.flip(x) @ powers[: len(x)] for x in pair])
+    return tuple(
+        [with_slope(arraytape.asarray(v), f) for v, f in zip(values, formulas, strict=True)]
+    )
+
+
 # --- recursive filters -------------------------------------------------------------------------------
 # With a[0] = 1, and z for the initial state, w = conv(b, x) + z and y[n] = w[n] - sum of a[k] y[n - k].
-# The final state is what w and the sum would add after the end.  The adjoint of w, v, obeys the same
-# recursion backwards in time, v[n] = g[n] - sum of conj(a[k]) v[n + k], and starts from that of the
-# final state.
+# The final state holds the terms of w and of the sum after the end.  The cotangent v of w obeys the
+# same recursion backwards in time, v[n] = g[n] - sum of conj(a[k]) v[n + k], and starts from the
+# cotangent of the final state.
 def lfilter_joint(
     g: Cotangents, b: RawArray, a: RawArray, x: RawArray, zi: RawArray, y: RawArray, axis: int,
     xp: Namespace,
@@ -58,7 +106,7 @@ def lfilter_joint(
 def filter_adjoint(
     g_y: RawArray, g_z: RawArray, b: RawArray, a: RawArray, x: RawArray, y: RawArray, xp: Namespace
 ) -> tuple[Any, ...]:
-    """Return functions for the cotangents of b, a, x, and that of the state, for any a[0]."""
+    """Return functions that compute the cotangents of b, a and x, and the state's, for any a[0]."""
     one, others, lead = b / a[0], a / a[0], conjugate(a[0], xp)
     by_b, by_a, by_x, by_z = recursion_adjoint(g_y, g_z, one, others, x, y, xp)
 
@@ -77,7 +125,7 @@ def filter_adjoint(
 
 
 def whole_part(g: RawArray | None, like: RawArray, axis: int, xp: Namespace) -> Any:
-    """Return the cotangent of a result, zeros if nothing reads it, with an axis last."""
+    """Return the cotangent of a result, zeros if no op used the result, with an axis last."""
     if g is None or tuple(g.shape) != tuple(like.shape):
         g = xp.zeros(like.shape, dtype=like.dtype, device=like.device)
     return xp.moveaxis(g, axis, -1)
@@ -86,7 +134,7 @@ def whole_part(g: RawArray | None, like: RawArray, axis: int, xp: Namespace) -> 
 def recursion_adjoint(
     g_y: RawArray, g_z: RawArray, b: RawArray, a: RawArray, x: RawArray, y: RawArray, xp: Namespace
 ) -> tuple[Any, ...]:
-    """Return functions for the cotangents of b, a, x, and that of the state, along the last axis."""
+    """Return functions that compute the cotangents of b, a and x, and the state's, if a[0] is 1."""
     length, order = x.shape[-1], g_z.shape[-1]
     whole = xp.concat([g_y, g_z], axis=-1)
     if a.shape[0] > 1:
@@ -108,10 +156,9 @@ def recursion_adjoint(
 
 
 def poles(a: RawArray, x: RawArray, given: int, xp: Namespace) -> Any:
-    """Run the recursion alone, from values that are given at the start."""
+    """Return y[n] = x[n] - sum of a[k] y[n - k] from n = ``given`` on; before, y is x."""
     one = xp.ones((1,), dtype=x.dtype, device=x.device)
     start, rest = x[..., :given], x[..., given:]
-    # The rest starts from the state after the given values.
     state = [
         -sum(
             (
@@ -227,15 +274,15 @@ def sosfilt(sos: ArrayInput, x: ArrayInput, axis: int = -1, zi: ArrayInput | Non
 
 
 # --- correlations ------------------------------------------------------------------------------------
-# c[j] = sum of x1[j - (m - 1) + k] * conj(x2[k]), from where they first meet to where they last do;
-# SciPy's C functions give a part of c.
+# c[j] = sum of x1[j - (m - 1) + k] * conj(x2[k]), for all j at which x1 and x2 overlap.  SciPy's C
+# functions return a part of c.
 VALID, SAME, FULL = range(3)
 
 
 def whole_correlation(
     g: RawArray, sizes1: Shape, sizes2: Shape, part: int, flips: int, xp: Namespace
 ) -> Any:
-    """Return a cotangent of a part as one of all of c; flips : 0 for correlate2d, else 1."""
+    """Return the cotangent of c for the cotangent of a part; flips : 0 for correlate2d, else 1."""
     pairs = [*zip(sizes1, sizes2, strict=True)]
     first = [{FULL: 0, SAME: (m - flips) // 2, VALID: m - 1}[part] for _, m in pairs]
     return xp.scatter_add(g, tuple([n + m - 1 for n, m in pairs]), window(first, g.shape))
@@ -255,7 +302,7 @@ def reverse(x: RawArray, xp: Namespace) -> Any:
 
 
 def correlated(x1: RawArray, x2: RawArray, xp: Namespace) -> Any:
-    """Correlate x1 with x2 in one dtype, where x2 lies within x1."""
+    """Return the correlation in one dtype, at the positions at which x2 lies within x1."""
     dtype = xp.result_type(x1, x2)
     return correlate_op(xp.astype(x1, dtype, copy=False), xp.astype(x2, dtype, copy=False))
 
@@ -313,22 +360,17 @@ plane_op = library_op(
 
 
 def of_one_dtype(*arrays: Any) -> list[Any]:
-    """Return Arrays in SciPy's computing dtype, because a float may fill up integers."""
+    """Return Arrays of one dtype, a float if ``fill`` is: SciPy continues integers with it."""
     given = [asarray(x) for x in arrays]
     dtype = arraytape.result_type(*given)
     return [arraytape.astype(x, dtype, copy=False) for x in given]
-
-
-def median2d(image: NumpyData, kernel_size: Sequence[int]) -> Any:
-    """Compute the filter as SciPy does for other dtypes."""
-    return _signaltools.medfilt(image, kernel_size)
 
 
 stands_in(
     "scipy.signal._signaltools", "_sigtools",
     _correlateND=lambda x1, x2, out, part: correlate_op(asarray(x1), asarray(x2), part, out.shape),
     _convolve2d=lambda x1, x2, *how: plane_op(*of_one_dtype(x1, x2), *how),
-    _medfilt2d=median2d,
+    _medfilt2d=_signaltools.medfilt,  # SciPy's code for other dtypes, which runs on Arrays
 )  # fmt: skip
 
 
@@ -336,7 +378,7 @@ stands_in(
 def choose_conv_method(
     in1: ArrayInput, in2: ArrayInput, mode: str = "full", measure: bool = False
 ) -> Any:
-    """Choose without the values of floats, on which the choice does not depend."""
+    """Call SciPy's function without the values of floats, on which the choice does not depend."""
     return original_of(scipy.signal._signaltools.choose_conv_method)(
         *[without_values(x) for x in (in1, in2)], mode, measure
     )
@@ -348,7 +390,7 @@ def without_values(x: ArrayInput) -> Any:
     return np.zeros(x.shape, x.dtype) if x.dtype.kind in "fc" else plain_data(x)
 
 
-# --- where SciPy has another program for other namespaces --------------------------------------------
+# --- replacements of SciPy's code for other namespaces --------------------------------------------
 @hooks("scipy.signal._polyutils", "_lstsq")
 def lstsq(
     a: ArrayInput, b: ArrayInput, xp: Namespace | None = None, rcond: float | None = None
@@ -363,7 +405,7 @@ def fft_helper(
     x: Any, win: Array | NumpyData, detrend_func: Function, nperseg: int, noverlap: int, nfft: int,
     sides: str,
 ) -> Any:  # fmt: skip
-    """Return transforms of windows as SciPy's own function does, which asks for a writable view."""
+    """Return the windows' transforms, without the writable view of SciPy's own function."""
     if nperseg > 1 or noverlap:
         windows = np.lib.stride_tricks.sliding_window_view(x, nperseg, axis=-1)
         segments = windows[..., :: nperseg - noverlap, :]

@@ -1,6 +1,6 @@
-"""scikit-learn's metrics end in ``float(...)``, which would take the value out of the tape.
+"""scikit-learn's metrics, which end in ``float(...)``: that call would lose the derivative.
 
-With ``array_api_dispatch=True`` scikit-learn computes them on Arrays up to that call.
+With ``array_api_dispatch=True`` scikit-learn computes metrics on Arrays up to that call.
 """
 
 import inspect
@@ -22,7 +22,7 @@ for module in (
 
 
 def with_arrays(given: dict[str, Any]) -> None:
-    """Convert NumPy predictions to Arrays, because scikit-learn converts the truth like them."""
+    """Convert NumPy data to Arrays, because scikit-learn converts y_true to the kind of y_pred."""
     for name in ("y_true", "y_pred"):
         if isinstance(given.get(name), np.ndarray) and given[name].dtype.kind in "fiu":
             given[name] = arraytape.asarray(given[name])

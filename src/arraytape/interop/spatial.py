@@ -16,7 +16,7 @@ import arraytape
 from .._array.array import Array
 from .._util.errors import short_repr
 from ._borders import into
-from ._facades import asarray, no_rule
+from ._facades import asarray, float_asarray, no_rule
 from ._ops import library_op
 from ._plain import ArrayInput, NumpyData, plain_data
 from ._slopes import with_slope
@@ -29,8 +29,8 @@ keeps_arrays("scipy.spatial._procrustes")
 
 
 # --- formulas ----------------------------------------------------------------------------------------
-# Each takes u and v, with the coordinates on their last axis, and weights or None.  Where a distance is
-# 0 and has a cusp there, its derivative is 0, as vector_norm's.
+# Each formula takes u and v, with coordinates on their last axis, and weights or None.  At a distance of
+# 0 the derivative is 0, as that of vector_norm, also if the distance has a cusp there.
 def weighted_sum(values: Array, w: Array | None) -> Any:
     return arraytape.sum(values if w is None else values * w, axis=-1)
 
@@ -87,7 +87,7 @@ def correlation(u: Array, v: Array, w: Array | None) -> Any:
 def jensenshannon(u: Array, v: Array, w: Array | None, base: float | None = None) -> Any:
     u, v = normalised(u), normalised(v)
     m = (u + v) / 2.0
-    some = m > 0  # where neither has a share, both keep the slope 0
+    some = m > 0  # where u and v are both 0, their derivatives are 0
     m, *pair = [arraytape.where(some, x, 1.0) for x in (m, u, v)]
     parts = [arraytape.where(some, arraytape.special.rel_entr(x, m), 0.0) for x in pair]
     found = weighted_sum(parts[0] + parts[1], w)
@@ -95,7 +95,7 @@ def jensenshannon(u: Array, v: Array, w: Array | None, base: float | None = None
 
 
 def normalised(x: Array) -> Any:
-    """Return shares of a sum; that of 0 is not differentiated through the sum (0 * inf is NaN)."""
+    """Return x / sum(x); elements of 0 take the sum as a constant, since 0 * inf would be NaN."""
     whole = arraytape.sum(x, axis=-1, keepdims=True)
     return arraytape.where(x == 0, x / arraytape.stop_gradient(whole), x / whole)
 
@@ -141,7 +141,7 @@ def slope_of(
     name: str, u: ArrayInput, v: ArrayInput, samples: Any, options: dict[str, Any],
     formulas: dict[str, Function] = FORMULAS,
 ) -> Any:  # fmt: skip
-    """Return the formula of a metric; options that were not given are computed from the samples."""
+    """Return a metric by its formula; missing options are computed from the samples."""
     if name not in FORMULAS:
         raise no_rule(
             "scipy.spatial.distance", f"metric={short_repr(name)}, which is constant in steps,"
@@ -153,17 +153,10 @@ def slope_of(
         given["VI"] = np.linalg.inv(np.cov(samples.T)).T
     numbers = ("p", "base")
     given = {
-        key: x if key in numbers else float_coordinates(x)
-        for key, x in given.items()
-        if x is not None
+        key: x if key in numbers else float_asarray(x) for key, x in given.items() if x is not None
     }
-    return formulas[name](float_coordinates(u), float_coordinates(v), given.pop("w", None), **given)
-
-
-def float_coordinates(x: ArrayInput) -> Any:
-    """Return an Array of floats, because differences of unsigned integers would wrap around."""
-    x = asarray(x)
-    return x if x.dtype.kind in "fc" else arraytape.astype(x, np.float64)
+    # Differences of unsigned integers would wrap around.
+    return formulas[name](float_asarray(u), float_asarray(v), given.pop("w", None), **given)
 
 
 def has_floats(*values: Any) -> bool:

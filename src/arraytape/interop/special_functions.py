@@ -47,7 +47,7 @@ def counterpart(name: str) -> Callable[..., Any]:
         arrays = [i for i, x in enumerate(args) if isinstance(x, arraytape.Array)]
         if len(arrays) != 1 or args[arrays[0]].dtype == np.float64:
             return found
-        # SciPy computes other dtypes in ways, and gives them dtypes, of its own.
+        # For other dtypes SciPy has other bits, and other result dtypes, than xp.special.
         around = args[: arrays[0]], args[arrays[0] + 1 :]
         value = special_value(args[arrays[0]], name, *around, tuple(keywords.items()))
         return with_slope(value, found) if value.dtype.kind in "fc" else value
@@ -60,10 +60,10 @@ for _module, _names in COUNTERPARTS.items():
         hooks(_module, _name)(counterpart(_name))
 
 
-# ``refuses``, since few of them have a counterpart, so that no message advises to use interop.
+# ``refuses`` keeps messages from advising interop: most of these functions have no rule.
 @hooks("scipy.special._multiufuncs", "MultiUFunc.__call__", refuses=True)
 def multi_ufunc(function: Any, *args: Any, **keywords: Any) -> Any:
-    """Compute spherical harmonics; any other function converts to NumPy, with a warning."""
+    """Compute spherical harmonics by our op; other functions convert to NumPy, with a warning."""
     if function.__name__ == "sph_harm_y" and not keywords.get("diff_n"):
         return arraytape.special.sph_harm_y(*args)
     return original_of(type(function).__call__)(function, *args, **keywords)

@@ -1,7 +1,7 @@
 """scipy.stats' tests, correlations and regressions: SciPy's own NumPy code, on Arrays.
 
-Ranks are constant in steps, so functions of ranks take values without derivatives; other compiled code
-refuses Arrays.  The lambda of a power transformation is where a likelihood is largest.
+Ranks are piecewise constant, so functions of ranks have the derivative 0; other compiled code refuses
+Arrays.  The lambda of a power transformation maximises a likelihood, and is differentiated as such.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .. import implicit
 from .._array.array import Array
 from ._context import has_array
 from ._densities import HALF_LOG_OF_TWO_PI
-from ._facades import asarray, no_rule
+from ._facades import asarray, float_asarray, no_rule
 from ._ops import library_op
 from ._plain import ArrayInput, DTypeInput, plain_data
 from ._power import box_cox, yeo_johnson, yeo_johnson_transform
@@ -36,7 +36,7 @@ for _module in (COMMON, MORE, *[f"scipy.stats.{name}" for name in (
 
 # --- compiled functions ---------------------------------------------------------------------------
 def of_ranks(name: str) -> None:
-    """Let a compiled function of ranks or of the order of its data take the values of Arrays."""
+    """Replace a compiled function of ranks by one for Arrays, whose values alone it depends on."""
 
     def call_on_values(*args: Any) -> Any:
         from scipy.stats import _stats
@@ -55,7 +55,7 @@ if not hasattr(sys.modules[MORE], "_swilk"):
 
 @hooks(COMMON, "kendalltau")
 def kendalltau(x: ArrayInput, y: ArrayInput, **options: Any) -> Any:
-    """Run SciPy's function on values alone, which SciPy 1.18 converts to NumPy data."""
+    """Run SciPy's function on Arrays that no tape follows: SciPy 1.18 converts to NumPy data."""
     values = [xp.stop_gradient(a) if isinstance(a, Array) else a for a in (x, y)]
     return original(COMMON, "kendalltau")(*values, **options)
 
@@ -105,7 +105,7 @@ def of_ties(x: Array, weights: Array | None) -> Any:
 
 
 class Estimate:
-    """A sum of kernels of ``gaussian_kde`` by C type, or its logarithm: SciPy's value for Arrays."""
+    """``gaussian_kde``'s compiled sum of kernels, or its logarithm, for each C type."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -130,7 +130,7 @@ class Estimate:
         return estimate
 
 
-def log_of_estimate(points: Array, values: Array, xi: Array, factor: Array) -> Array:
+def log_of_estimate(points: Array, values: Array, xi: Array, factor: Array) -> Any:
     """Return the log of a sum of Gaussian kernels at xi: Silverman 1986, eq. 4.7, of whitened points."""
     white = xp.linalg.inv(factor)
     squares = ((xi @ white.T)[:, None, :] - (points @ white.T)[None, :, :]) ** 2
@@ -160,23 +160,18 @@ likelihood_value = library_op(
 )
 
 
-def float_samples(x: ArrayInput) -> Array:
-    x = asarray(x)
-    return x if x.dtype.kind == "f" else xp.astype(x, xp.float64)
-
-
 @hooks(MORE, "_yeojohnson_transform")
-def yeojohnson_transform(x: ArrayInput, lmbda: ArrayInput, **namespace: Any) -> Array:
-    x = float_samples(x)
+def yeojohnson_transform(x: ArrayInput, lmbda: ArrayInput, **namespace: Any) -> Any:
+    x = float_asarray(x)
     if isinstance(lmbda, int | float) and not isinstance(lmbda, np.generic):
         lam = asarray(lmbda, x.dtype)  # the result has the dtype of x
         return with_slope(transform_value(x, lam, lmbda), yeo_johnson_transform(x, lam))
     value = transform_value(x, asarray(lmbda))
-    return with_slope(value, yeo_johnson_transform(x, float_samples(lmbda)))
+    return with_slope(value, yeo_johnson_transform(x, float_asarray(lmbda)))
 
 
 def by_lambda(name: str, formula: Callable[..., Array]) -> None:
-    """Give a log-likelihood, which SciPy computes with branches and math.log, its derivatives."""
+    """Give a log-likelihood, which SciPy's code computes with branches, the formula's derivatives."""
 
     @hooks(MORE, name)
     def log_likelihood(
@@ -189,7 +184,7 @@ def by_lambda(name: str, formula: Callable[..., Array]) -> None:
         if nan_policy != "propagate":
             raise no_rule(f"scipy.stats.{name}", f"nan_policy={nan_policy!r}")
         value = likelihood_value(asarray(lmb), asarray(data), name, **how)
-        return with_slope(value, formula(float_samples(lmb), float_samples(data), **how))
+        return with_slope(value, formula(float_asarray(lmb), float_asarray(data), **how))
 
 
 by_lambda("boxcox_llf", box_cox)
@@ -198,7 +193,7 @@ by_lambda("yeojohnson_llf", yeo_johnson)
 
 def most_likely(
     name: str, x: ArrayInput, likelihood: Callable[[Array, Array], Array], options: dict[str, Any]
-) -> Array:
+) -> Any:
     """Return the lambda that SciPy finds, with the derivative of the solution near it."""
     x = asarray(x, np.float64)
     if options.get("nan_policy") == "omit":
@@ -214,7 +209,7 @@ def most_likely(
 @hooks(MORE, "boxcox_normmax")
 def boxcox_normmax(
     x: ArrayInput, brack: tuple[float, ...] | None = None, method: str = "pearsonr", **options: Any
-) -> Array:
+) -> Any:
     if method != "mle":
         raise no_rule("scipy.stats.boxcox_normmax", f"method={method!r}")
     return most_likely("boxcox_normmax", x, box_cox, {"brack": brack, "method": method, **options})
@@ -223,5 +218,5 @@ def boxcox_normmax(
 @hooks(MORE, "yeojohnson_normmax")
 def yeojohnson_normmax(
     x: ArrayInput, brack: tuple[float, ...] | None = None, **options: Any
-) -> Array:
+) -> Any:
     return most_likely("yeojohnson_normmax", x, yeo_johnson, {"brack": brack, **options})

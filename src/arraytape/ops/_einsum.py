@@ -1,4 +1,4 @@
-"""Einstein's summation as products of two operands at a time: its derivatives are those of its parts."""
+"""Einstein's summation as recorded products of two operands at a time, which have the derivatives."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from .statistical_functions import sum
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 Term = tuple[Array, str]  # an operand, and a letter for each of its axes
+Path = bool | str | Sequence[Any]  # numpy.einsum's ``optimize``
 
 
 def in_one_dtype(arrays: Sequence[Array]) -> Sequence[Array]:
@@ -29,8 +30,8 @@ def in_one_dtype(arrays: Sequence[Array]) -> Sequence[Array]:
     return [x if x.dtype == common else astype(x, common) for x in arrays]
 
 
-def contracted(subscripts: str, arrays: Sequence[Array], optimize: Any = False) -> Array:
-    """Return the sum of products that the subscripts say, in the order that ``optimize`` says."""
+def contracted(subscripts: str, arrays: Sequence[Array], optimize: Path) -> Array:
+    """Return einsum of ``arrays``, multiplied two at a time in the order that ``optimize`` asks for."""
     inputs, output = spelled_out(subscripts, arrays)
     same = in_one_dtype(arrays)
     terms = [diagonals(x, letters) for x, letters in zip(same, inputs, strict=True)]
@@ -43,13 +44,13 @@ def contracted(subscripts: str, arrays: Sequence[Array], optimize: Any = False) 
                 f"einsum: the lengths in {short_repr(subscripts)} do not agree: {describe([*arrays])} "
                 f"[at {user_line()}]"
             )
-    unknown = [c for c in output if not any(c in letters for letters in inputs)]
-    if unknown or len({*output}) < len(output):
+    if not {*output} <= {*"".join(inputs)} or len({*output}) < len(output):
         raise ValueError(
             f"einsum: {short_repr(output)} is no output of {short_repr(subscripts)} [at {user_line()}]"
         )
-    full = {c: lengths.get(c, 1) for c in output}
-    terms = [dropped(term, lengths) for term in terms]
+
+    # Axes of length 1 broadcast: they come back, with length 1, in the result alone.
+    terms = [without_ones(term) for term in terms]
     path = order_of(subscripts, arrays, optimize)
     for places in path:
         taken = [terms[i] for i in places]
@@ -67,8 +68,8 @@ def contracted(subscripts: str, arrays: Sequence[Array], optimize: Any = False) 
     left = [c for c in output if c in letters]
     x = permute_dims(x, tuple([letters.index(c) for c in left])) if left else x
     if len(left) < len(output):
-        x = reshape(x, tuple([full[c] if c in left else 1 for c in output]))
-    if len(arrays) == 1 and {*inputs[0]} == {*output}:  # nothing is summed, not even one element
+        x = reshape(x, tuple([lengths[c] if c in left else 1 for c in output]))
+    if len(arrays) == 1 and {*inputs[0]} == {*output}:  # nothing is summed: a view, as in NumPy
         return x
     return einsum_layout(x, subscripts, arrays, path if optimize else None)
 
@@ -76,13 +77,16 @@ def contracted(subscripts: str, arrays: Sequence[Array], optimize: Any = False) 
 def einsum_layout(
     x: Array, subscripts: str, arrays: Sequence[Array], path: list[tuple[int, ...]] | None
 ) -> Array:
-    """A result in memory of its own, and there as NumPy's, whose own function says how that is."""
+    """Return x, the result, or a copy of it in the memory layout that NumPy's einsum gives it.
+
+    The layout is that of NumPy's result for corners of the operands: it depends on their strides alone.
+    """
     roots = [location(operand)[0] for operand in arrays]
     shared = x._state & IS_VIEW and any(location(x)[0] is root for root in roots)
     data = [current(operand)[1] for operand in arrays]
     if x.ndim < 2 or not x.size or any(type(part) is not np.ndarray for part in data):
         return in_order(x, "C") if shared else x
-    corners = [part[(slice(2),) * part.ndim] for part in data]  # of the strides of the whole
+    corners = [part[(slice(2),) * part.ndim] for part in data]  # with the strides of the operands
     like: Any = np.einsum(subscripts, *corners, optimize=["einsum_path", *path] if path else False)
     steps = [stride if n > 1 else 0 for stride, n in zip(like.strides, like.shape, strict=True)]
     given = refresh(x) if x._state & IS_VIEW else x._data
@@ -92,7 +96,7 @@ def einsum_layout(
 
 
 def orders(strides: Sequence[int], steps: Sequence[int]) -> bool:
-    """Return True if axes lie in memory in the order of these steps, those of 0 aside."""
+    """Return True if sorting the axes by ``steps`` sorts them by ``strides``, axes with step 0 aside."""
     ordered = sorted((step, stride) for step, stride in zip(steps, strides, strict=True) if step)
     return all(a[1] <= b[1] for a, b in itertools.pairwise(ordered))
 
@@ -150,18 +154,17 @@ def diagonals(x: Array, letters: str) -> Term:
     return x, letters
 
 
-def dropped(term: Term, lengths: dict[str, int]) -> Term:
-    """Return a term without axes of length 1 that meet longer ones, or that are alone."""
+def without_ones(term: Term) -> Term:
+    """Return a term without its axes of length 1, which broadcast."""
     x, letters = term
-    kept = [c for c, n in zip(letters, x.shape, strict=True) if n != 1 or c not in lengths]
-    kept = [c for c in kept if c in lengths]
-    if len(kept) == len(letters):
+    if 1 not in x.shape:
         return term
-    return reshape(x, tuple([lengths[c] for c in kept])), "".join(kept)
+    kept = "".join([c for c, n in zip(letters, x.shape, strict=True) if n != 1])
+    return reshape(x, tuple([n for n in x.shape if n != 1])), kept
 
 
-def order_of(subscripts: str, arrays: Sequence[Array], optimize: Any) -> list[tuple[int, ...]]:
-    """Return the terms that are multiplied with each other, step by step."""
+def order_of(subscripts: str, arrays: Sequence[Array], optimize: Path) -> list[tuple[int, ...]]:
+    """Return the positions of the terms that are multiplied with each other, step by step."""
     if not optimize or len(arrays) < 3:
         return [tuple(range(len(arrays)))]
     shapes = [np.broadcast_to(0.0, x.shape) for x in arrays]
@@ -171,7 +174,7 @@ def order_of(subscripts: str, arrays: Sequence[Array], optimize: Any) -> list[tu
 
 
 def sum_lone_axes(term: Term, kept: set[str]) -> Term:
-    """Return a term without the axes that no other term has."""
+    """Sum a term over the axes whose letters are not among ``kept``."""
     x, letters = term
     alone = tuple([i for i, c in enumerate(letters) if c not in kept])
     if not alone:
@@ -180,7 +183,10 @@ def sum_lone_axes(term: Term, kept: set[str]) -> Term:
 
 
 def term_product(first: Term, second: Term, others: set[str]) -> Term:
-    """The product of two terms, summed over the letters that are in no other and not in the result."""
+    """Multiply two terms and sum over the letters that are not among ``others``.
+
+    others : the letters of all other terms and of the result.
+    """
     a, in_a = sum_lone_axes(first, others | {*second[1]})
     b, in_b = sum_lone_axes(second, others | {*in_a})
     both = [c for c in in_a if c in in_b and c in others]

@@ -1,6 +1,6 @@
 """The rules of the matrix functions, with their sources; ``linalg`` states the ops.
 
-Those of singular values, eigenvalues and their vectors are in ``_spectral``.
+``_spectral`` has the rules of singular values, eigenvalues and their vectors.
 """
 
 from __future__ import annotations
@@ -17,35 +17,37 @@ from .._array.views import current, keep_data
 from .._record.plan import Later
 from .._storage import factors
 from .._storage.factors import is_large_matrix, may_be_known, through_cholesky
+from .._storage.standard import Axis
 from .._storage.storage import conjugate, is_complex
 from .._util.array_types import Namespace, RawArray
 from .._util.errors import see, user_line
 from .elementwise_functions import flat_at_tip
 
 NAN = float("nan")
-# What a target reads of an op's results, for rules that want to know: filled in by the guarded pass,
-# which has a mask of the elements that are never read for each result, and by forward mode, to
-# which no cotangent says anything: an empty tuple.
+Cotangents = tuple[Any, ...]  # one for each result, None for a result without one
+Unread = tuple[Any, ...] | None  # the value of the field ``unread``: see NONE_UNREAD
+# A record's field for rules that ask which elements of the op's results a target never reads.  The
+# guarded pass fills in a mask for each result, or None for a result without a cotangent.  Forward mode,
+# which cannot know, fills in an empty tuple.
 NONE_UNREAD: dict[str, Any] = {"unread": lambda: None}
 
 
 def adjoint(x: RawArray, xp: Namespace) -> Any:
-    """Conjugate transpose."""
+    """Return the conjugate transpose."""
     return xp.matrix_transpose(conjugate(x, xp))
 
 
 def symmetric(x: RawArray, xp: Namespace) -> Any:
-    """Return the Hermitian part: the gradient with respect to a matrix of which one triangle is read."""
+    """Return the Hermitian part of x, for the gradient of a matrix of which an op reads one triangle."""
     return (x + adjoint(x, xp)) / 2.0
 
 
 def on_diagonal(x: RawArray, xp: Namespace) -> Any:
-    """True on the diagonal of square matrices as wide as x, on its device."""
+    """Return a boolean matrix that is True on the diagonal, of the width and on the device of x."""
     return xp.eye(x.shape[-1], dtype=xp.bool, device=x.device)
 
 
-def diagonal_matrix(values: Any, xp: Namespace) -> Any:
-    """Matrices with the given diagonals."""
+def diagonal_matrix(values: RawArray, xp: Namespace) -> Any:
     return xp.where(on_diagonal(values, xp), values[..., None, :], 0.0)
 
 
@@ -59,44 +61,50 @@ def epsilon(x: RawArray) -> float:
 
 
 def half_the_digits(x: RawArray) -> float:
-    """Return a bound of the rounding errors, which add up, of a cotangent that is 0."""
+    """Return the bound, relative to its scale, below which a sum of rounding errors counts as 0."""
     return epsilon(x) ** 0.5
 
 
 def largest_abs(x: RawArray, axis: int | tuple[int, ...], xp: Namespace) -> Any:
-    """Return the largest absolute value along axes, which stay with length 1; 0 where there is none."""
+    """Return the largest absolute value along axes, which keep length 1; 0 of no elements."""
     axes = (axis,) if isinstance(axis, int) else axis
     reduce = xp.max if all(x.shape[a] for a in axes) else xp.sum
     return reduce(xp.abs(x), axis=axes, keepdims=True)
 
 
-def first_order(x: RawArray, zero: Any, values: Any, xp: Namespace) -> Any:
-    """x, a quotient by values that are zero to rounding in places: its own derivative, a
-    difference of quotients by their squares, is NaN there (by the infinite slope of a root)."""
+def first_order(x: RawArray, zero: RawArray, values: RawArray, xp: Namespace) -> Any:
+    """Return x with a derivative of NaN where ``zero``: there x is a quotient by a rounding error.
+
+    Its derivative would be a difference of quotients by squares of rounding errors.  NaN comes from the
+    infinite derivative of a root at 0.
+    """
     return xp.where(zero, x + xp.sqrt(xp.where(zero, 0.0 * values, 1.0)), x)
 
 
 # --- while factorisations are recorded -----------------------------------------------------------
-def remember_cholesky(x: RawArray, y: RawArray, upper: bool, handles: Sequence[Any]) -> None:
+def remember_cholesky(x: RawArray, y: RawArray, upper: bool, handles: Sequence[Array]) -> None:
     if not upper and may_be_known(x):
         remember_factors("cholesky", (x, y), handles)
 
 
-def remember_eigh(x: RawArray, eigenvalues: Any, eigenvectors: Any, handles: Sequence[Any]) -> None:
+def remember_eigh(
+    x: RawArray, eigenvalues: RawArray, eigenvectors: RawArray, handles: Sequence[Array]
+) -> None:
     if is_large_matrix(x):
         remember_factors("eigh", (x, eigenvalues, eigenvectors), handles)
 
 
-def remember_svd(x: RawArray, U: Any, S: Any, Vh: Any, handles: Sequence[Any]) -> None:
+def remember_svd(
+    x: RawArray, U: RawArray, S: RawArray, Vh: RawArray, handles: Sequence[Array]
+) -> None:
     if is_large_matrix(x):
         remember_factors("svd", (x, U, S, Vh), handles)
 
 
-def remember_factors(op: str, data: tuple[Any, ...], handles: Sequence[Any]) -> None:
+def remember_factors(op: str, data: tuple[Any, ...], handles: Sequence[Array]) -> None:
     """Keep the factors of a matrix, for rules that would factor it again.
 
-    No record holds these data for that.  The handles are marked as if one did, so that a write leaves
-    the data as it is.
+    Each handle is marked as if a record had its data, so that a write copies the data before it.
     """
     if all(keep_data(x) is d for x, d in zip(handles, data, strict=True)):
         factors.remember(op, *data)
@@ -104,7 +112,8 @@ def remember_factors(op: str, data: tuple[Any, ...], handles: Sequence[Any]) -> 
 
 # --- the rules ----------------------------------------------------------------------------------
 def solve_vjp(g: RawArray, x1: RawArray, y: RawArray, x2: RawArray, xp: Namespace) -> Any:
-    """u = solve(x1^H, g) goes back to x2 and -u @ y^H to x1, for a gradient g of the result y.
+    """Return the cotangents of x1 and x2, -u @ y^H and u, with u = solve(x1^H, g) for a gradient g
+    of the result y.
     Source: Giles 2008, "An extended collection of matrix derivative results for forward and
     reverse mode automatic differentiation", sec. 2.3.1.
     """
@@ -114,7 +123,9 @@ def solve_vjp(g: RawArray, x1: RawArray, y: RawArray, x2: RawArray, xp: Namespac
 def solve_again_vjp(
     g: RawArray, x1: RawArray, y: RawArray, x2: RawArray, adjoint: bool, xp: Namespace
 ) -> Any:
-    """that of solve; for the adjoint of x1 u = solve(x1, g) goes back to x2 and -y @ u^H to x1"""
+    """Return the cotangents of x1 and x2: those of solve or, with the adjoint of x1, -y @ u^H and u
+    with u = solve(x1, g).
+    """
     vector = len(x2.shape) == 1
     columns = xp.solve_again(x1, g[..., None] if vector else g, adjoint=not adjoint)
     y = y[..., None] if vector else y
@@ -123,7 +134,7 @@ def solve_again_vjp(
 
     def first() -> Any:
         across = conjugate(xp.matrix_transpose(right), xp)
-        # Of one column each element is one product: matmul takes five times as long.
+        # For one column, a product of each pair of elements takes a fifth of the time of matmul.
         product = -left * across if left.shape[-1] == 1 else -left @ across
         return sum_to(product, x1.shape, xp)
 
@@ -131,29 +142,29 @@ def solve_again_vjp(
 
 
 def cholesky_vjp(g: RawArray, y: RawArray, upper: bool, xp: Namespace) -> Any:
-    """the Hermitian part of L^-H @ P @ L^-1, where P is the lower triangle of L^H @ g with half
-    its diagonal.  Source: Murray 2016, "Differentiation of the Cholesky decomposition", sec. 3
+    """Return the Hermitian part of L^-H @ P @ L^-1, where P is the lower triangle of L^H @ g with half
+    its diagonal.  Source: Murray 2016, "Differentiation of the Cholesky decomposition", sec. 3.
     """
     L, g = (adjoint(y, xp), adjoint(g, xp)) if upper else (y, g)
     found = through_cholesky(g, L)
     return by_systems(g, L, y, upper, xp) if found is None else found
 
 
-def by_systems(g: RawArray, L: Any, y: RawArray, upper: bool, xp: Namespace) -> Any:
-    """That by products and systems."""
+def by_systems(g: RawArray, L: RawArray, y: RawArray, upper: bool, xp: Namespace) -> Any:
+    """Return the result of ``cholesky_vjp`` from products and triangular systems."""
     P = xp.tril(adjoint(L, xp) @ g)
     P = P - diagonal_part(P, xp) / 2.0
     half = adjoint(xp.solve_again(y, adjoint(P, xp), adjoint=not upper), xp)
     return symmetric(xp.solve_again(y, half, adjoint=not upper), xp)
 
 
-def qr_vjp(g: Any, Q: Any, R: Any, mode: str, unread: Any, xp: Namespace) -> Any:
-    """(gQ + Q @ copyltu(M)) @ R^-H goes back, with M = R @ gR^H - gQ^H @ Q for gradients gQ and gR,
-    where copyltu(M) is the Hermitian matrix with the lower triangle of M.
+def qr_vjp(g: Cotangents, Q: RawArray, R: Any, mode: str, unread: Unread, xp: Namespace) -> Any:
+    """Return the cotangent of x, (gQ + Q @ copyltu(M)) @ R^-H, with M = R @ gR^H - gQ^H @ Q for
+    gradients gQ and gR.  copyltu(M) is the Hermitian matrix with the lower triangle of M.
+    Wide matrices: the columns on the right follow from the square part.
     Source: Walter & Lehmann 2010, "Algorithmic differentiation of linear algebra functions with
     application in optimum experimental design", in the form of Seeger et al. 2017,
-    "Auto-differentiating linear algebra"; wide matrices by splitting off the columns that follow
-    from the square part.
+    "Auto-differentiating linear algebra".
     """
     gQ, gR = g
     m, n = Q.shape[-2], R.shape[-1]
@@ -182,7 +193,7 @@ def qr_vjp(g: Any, Q: Any, R: Any, mode: str, unread: Any, xp: Namespace) -> Any
     both = lower - diagonal_part(lower, xp)
     both = both + adjoint(both, xp) + diagonal
     left = gQ + Q @ both
-    if unread == ():  # what a free column moves by is for whatever follows to use, or not
+    if unread == ():  # forward mode: later ops may or may not use the tangent of a free column
         free = on_diagonal(R, xp) & (R == 0)
         found = adjoint(xp.solve_again(xp.where(free, NAN, R), adjoint(left, xp)), xp)
     else:
@@ -196,12 +207,14 @@ def qr_vjp(g: Any, Q: Any, R: Any, mode: str, unread: Any, xp: Namespace) -> Any
     return (found if rest is None else xp.concat([found, rest], axis=-1),)
 
 
-def over_triangle(left: Any, R: Any, read: Any, scale: Any, xp: Namespace) -> Any:
-    """left R^-H, where a column that depends on those before it has 0 on R's diagonal.
+def over_triangle(
+    left: RawArray, R: RawArray, read: RawArray, scale: RawArray, xp: Namespace
+) -> Any:
+    """Return left @ R^-H, where R has 0 on its diagonal for columns of x that depend on earlier ones.
 
-    Such a column of Q is a free choice.  A function that does not depend on it leaves nothing
-    there but rounding errors, and has no share in the quotient; one that does gets NaN, and so does
-    what reads the 0 itself, as Q R does: it may scale the column by it.
+    Such a column of Q is a free choice.  A function that does not depend on the choice has a cotangent
+    of rounding errors there, which is left out of the quotient.  Any other function gets NaN, and so
+    does one that reads the 0 itself, as Q @ R does, since it may scale the column by the 0.
     """
     size = xp.sqrt(xp.sum(xp.abs(R) ** 2, axis=-2, keepdims=True)) * (R.shape[-1] * epsilon(R))
     short = xp.sum(xp.abs(diagonal_part(R, xp)), axis=-2, keepdims=True) <= size
@@ -214,13 +227,15 @@ def over_triangle(left: Any, R: Any, read: Any, scale: Any, xp: Namespace) -> An
     return first_order(xp.where(doubt, NAN, found), short & ~doubt, size, xp)
 
 
-def fold_complement(g: RawArray, Q: Any, k: int, blind: bool, what: str, xp: Namespace) -> Any:
-    """Return the cotangent of the first k columns of unitary matrices Q, that of the others folded in.
+def fold_complement(g: RawArray, Q: RawArray, k: int, blind: bool, what: str, xp: Namespace) -> Any:
+    """Return the cotangent of the first k columns of unitary Q, with that of the others folded in.
 
-    The others are a free choice of basis of the rest of the space.  What depends on the space alone
-    moves with the first columns: dQ2 = -Q1 @ dQ1^H @ Q2.  It has no slope for a turn of the basis; of
-    anything else the derivative is not defined.  blind : the cotangents say nothing of what is read, so
-    forward mode has NaN for the tangent of several such columns.
+    The other columns are a free choice of basis of the rest of the space.  A function of that space
+    alone moves with the first columns: dQ2 = -Q1 @ dQ1^H @ Q2.  It has derivative 0 for a rotation of
+    the basis; the derivative of any other function is not defined.
+
+    blind : True in forward mode, where no cotangent tells how the columns are used.  There the tangent
+    of several such columns is NaN.
     """
     Q1, Q2, g1, g2 = Q[..., :k], Q[..., k:], g[..., :k], g[..., k:]
     if Q2.shape[-1] > 1 or is_complex(Q):
@@ -232,13 +247,16 @@ def fold_complement(g: RawArray, Q: Any, k: int, blind: bool, what: str, xp: Nam
             free = turn > largest_abs(g, (-2, -1), xp) * half_the_digits(Q)
             refuse_free_columns(free, Q.shape[-2], k, what)
             g2 = xp.where(free, NAN, g2)
-    # What is not used has no share in derivatives of this rule, in forward mode they are NaN.
+    # Columns without a cotangent take no part in derivatives of this rule: in forward mode they are NaN.
     used = largest_abs(g2, (-2, -1), xp) != 0
     return g1 - xp.where(used, Q2, xp.stop_gradient(Q2)) @ (adjoint(g2, xp) @ Q1)
 
 
-def refuse_free_columns(free: Any, m: int, k: int, what: str) -> None:
-    """ValueError for a function of a free choice of columns, where values are at hand: see above."""
+def refuse_free_columns(free: RawArray | Array, m: int, k: int, what: str) -> None:
+    """Raise ValueError if ``free``: the gradient of a function depends on a free choice of columns.
+
+    Data of other storages than NumPy's is not read, because that would wait for the device.
+    """
     data = current(free)[1] if isinstance(free, Array) else free
     if isinstance(data, np.ndarray | np.generic) and data.any():
         raise ValueError(
@@ -249,15 +267,15 @@ def refuse_free_columns(free: Any, m: int, k: int, what: str) -> None:
 
 
 def inv(g: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """``-y^H @ g @ y^H``, with y the result"""
+    """Return ``-y^H @ g @ y^H``, with y the result."""
     back = adjoint(y, xp)
     return -(back @ g @ back)
 
 
 def pinv_vjp(g: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """the adjoint of its differential, with y the result.  Source: Golub & Pereyra 1973, "The
+    """Return the adjoint of its differential, with y the result.  Source: Golub & Pereyra 1973, "The
     differentiation of pseudo-inverses and nonlinear least squares problems whose variables
-    separate", eq. (4.12)
+    separate", eq. (4.12).
     """
     back = adjoint(y, xp)
     turned = adjoint(g, xp)
@@ -265,8 +283,8 @@ def pinv_vjp(g: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
     second = turned @ y @ back
     third = back @ y @ turned
     rows, columns = x.shape[-2:]
-    # The trace of y @ x is the rank.  Where that is full, one projector is 0 in a whole neighbourhood,
-    # and what rounding leaves of it would be multiplied by the condition number at each order.
+    # The trace of y @ x is the rank.  Where it is full, one projector is 0 in a whole neighbourhood, but
+    # its rounding errors would be multiplied by the condition number at each order of derivative.
     full = xp.sum(y * xp.matrix_transpose(x), axis=(-2, -1), keepdims=True)
     full = xp.real(full) > min(rows, columns) - 0.5
     second = second - x @ (y @ second)
@@ -279,15 +297,15 @@ def pinv_vjp(g: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
 
 
 def det(g: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """g times the conjugated cofactors of x"""
+    """Return g times the conjugated cofactors of x."""
     return g[..., None, None] * conjugate(xp.cofactors(x), xp)
 
 
 def cofactors_vjp(g: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """the second derivative of the determinant along it"""
-    # The second derivative of the determinant, which is linear in each row and each column: of a
-    # diagonal matrix along A and B, the sum over i != j of the product of the others than i and j
-    # times (A_ii B_jj - A_ij B_ji); of any other by x = U S Vh.
+    """Return the second derivative of the determinant along g."""
+    # The determinant is linear in each row and each column.  For a diagonal matrix, the second
+    # derivative along A and B is a sum over i != j.  Its terms are A_ii B_jj - A_ij B_ji times the
+    # product of all diagonal elements but i and j.  Other matrices become diagonal by x = U S Vh.
     U, S, Vh = xp.linalg.svd(x)
     eye = on_diagonal(S, xp)
     columns = xp.arange(S.shape[-1], device=x.device)
@@ -303,17 +321,19 @@ def cofactors_vjp(g: RawArray, x: RawArray, xp: Namespace) -> Any:
     return phase[..., None, None] * (U @ inner @ Vh)
 
 
-def slogdet(g: Any, x: Any, sign: Any, logabsdet: Any, xp: Namespace) -> Any:
-    """g * x^-H goes back, for a gradient g of logabsdet; of complex data also the turn of the sign."""
+def slogdet(g: Cotangents, x: RawArray, sign: RawArray, logabsdet: RawArray, xp: Namespace) -> Any:
+    """Return the cotangent of x, g * x^-H for a gradient g of logabsdet; of complex data also the part
+    that turns the sign.
+    """
     gs, gl = g
     scale: Any = 0.0 if gl is None else gl
     if gs is not None and is_complex(x):
-        # sign turns by the imaginary part of the trace of x^-1 dx.
+        # The sign turns by the imaginary part of the trace of x^-1 dx.
         scale = scale - xp.imag(conjugate(gs, xp) * sign) * 1j
     elif gl is None:
         return (xp.zeros_like(x),)
-    # The slope of log |0| is infinite, which a quotient says to second order, too; the sign of 0
-    # does not turn.
+    # The derivative of log |0| is infinite: a quotient by 0 gives that to second order, too.  The sign
+    # of 0 does not turn.
     singular = logabsdet == -math.inf
     steep: Any = 0.0
     if gl is not None:
@@ -323,16 +343,16 @@ def slogdet(g: Any, x: Any, sign: Any, logabsdet: Any, xp: Namespace) -> Any:
     return (xp.where(singular, steep, found),)
 
 
-def inverse_again_vjp(g: RawArray, y: RawArray, singular: Any, xp: Namespace) -> Any:
-    """that of inv, and 0 where x is singular"""
+def inverse_again_vjp(g: RawArray, y: RawArray, singular: RawArray, xp: Namespace) -> Any:
+    """Return the cotangent of inv, and 0 where x is singular."""
     return xp.where(singular, 0.0, inv(g, y, xp))
 
 
 def vector_norm(
-    g: RawArray, x: RawArray, y: RawArray, axis: Any, keepdims: bool, ord: float, xp: Namespace
+    g: RawArray, x: RawArray, y: RawArray, axis: Axis, keepdims: bool, ord: float, xp: Namespace
 ) -> Any:
-    """``g * xp.sign(x) * (xp.abs(x) / y) ** (ord - 1)``, with y the result,
-    shared evenly among ties for an infinite ord
+    """Return ``g * xp.sign(x) * (xp.abs(x) / y) ** (ord - 1)``, with y the result,
+    shared evenly among ties for an infinite ord.
     """
     axes = tuple(range(len(x.shape))) if axis is None else axis
     axes = tuple(a % len(x.shape) for a in ((axes,) if isinstance(axes, int) else axes))
@@ -352,9 +372,9 @@ def vector_norm(
     if ord == 2:
         return g * flat_at_tip(zero, x / safe, y, xp)
     parts, power = xp.where(size == 0, 1.0, size), ord - 1.0
-    # Of a quotient that would underflow, the root may be a number.
+    # Where the quotient underflows, its root may not.
     share = parts**power / safe**power if abs(power) < 1 else (parts / safe) ** power
     found = xp.sign(x) * share
-    # An element that is 0 has no curvature to a power of more than 2, else an unbounded one.
+    # At an element that is 0 the curvature is 0 for ord > 2, else unbounded.
     still, tip = (size, y) if ord > 2 else (y, size)
     return g * flat_at_tip(tip == 0, xp.where(still == 0, 0.0, found), tip, xp)

@@ -1,28 +1,33 @@
 """The rules of singular values, eigenvalues and their vectors, with their sources.
 
-Where values coincide, their vectors are a free choice of basis, and quotients by the gap between
-the values mean nothing; a gap of a few rounding errors is noise.  What a function's cotangents can
-still tell (see ``doubtful``): one that uses the vectors alone, and that no rotation among those of
-one value changes, has no share in the quotient.  A function that uses values and vectors might be
-V f(D) V^H, whose gradient needs f' there, or a sum of one of the values and one of the vectors,
-whose gradient does not, with the same cotangents: so it gets NaN, loudly.
+The rules divide by the gap between two values.  Where values coincide, to within rounding errors, the
+quotient means nothing, and their vectors are a free choice of basis.  The cotangents of a function
+still tell whether its derivative is known (see ``doubtful``):
 
-Values that coincide because they are 0 but for rounding errors (a matrix of low rank) are another
-matter: a function that scales their vectors by them, or does not use these, has cotangents that
-are as small, and their quotients are exact, to first order.  Where they are 0 to the last bit, so
-are these cotangents, and the quotients 0 / 0.  The guarded pass knows which values the function
-never reads (``unread``): if it makes no use of their vectors either, they have no share in it.
+- A function of the vectors alone that no rotation of the basis changes does not need the quotient.
+- A function of values and vectors might be V f(D) V^H, whose gradient needs f' at the value.  It might
+  be a function of the values plus one of the vectors, whose gradient does not.  Both have the same
+  cotangents, so the gradient is NaN.
+
+Values may also coincide because a matrix of low rank has several values of 0.  A function that scales
+their vectors by them, or does not use the vectors, has cotangents as small as the values.  Its quotients
+are exact to first order.  If such values are 0 to the last bit, the cotangents are, too, and the
+quotients are 0 / 0.  The guarded pass knows which values a function never reads (``unread``): if it does
+not use their vectors either, their quotients count as 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .._storage.factors import remembered
 from .._storage.storage import conjugate, is_complex
-from .._util.array_types import Namespace, RawArray
+from .._util.array_types import Namespace, RawArray, RawOperand
 from ._factorisations import (
     NAN,
+    Cotangents,
+    Unread,
     adjoint,
     diagonal_matrix,
     diagonal_part,
@@ -39,27 +44,32 @@ THREE_DIGITS = 1e-3
 
 
 # --- what coincides -----------------------------------------------------------------------------
-def faintness(S: Any) -> float:
-    """Return a bound of the rounding errors of a cotangent that is scaled by a value of 0."""
+def faintness(S: RawArray) -> float:
+    """Return the bound, relative to its scale, of a cotangent that is scaled by a value of 0."""
     return 100.0 * S.shape[-1] * epsilon(S)
 
 
-def below(size: Any, bound: Any) -> Any:
-    """True where a size is 0 or less than a bound, also where that is 0; False for infinities."""
+def below(size: RawArray, bound: RawOperand) -> Any:
+    """Return True where ``size`` is 0 or less than ``bound``; False for infinities."""
     return (size < bound) | (size == 0)
 
 
-def rounding(values: Any, xp: Namespace) -> Any:
-    """Return the rounding errors of the eigenvalues or singular values of matrices, as (..., 1, 1)."""
+def rounding(values: RawArray, xp: Namespace) -> Any:
+    """Return the rounding error of the eigenvalues or singular values of matrices, as (..., 1, 1)."""
     return largest_abs(values, -1, xp)[..., None] * (values.shape[-1] * epsilon(values))
 
 
-def doubtful(within: Any, turn: Any, same: Any, scale: Any, xp: Namespace) -> Any:
-    """Return the pairs of coinciding values among whose vectors a function may depend on the choice.
+def doubtful(
+    within: RawArray, turn: RawArray, same: RawArray, scale: RawArray, xp: Namespace
+) -> Any:
+    """Return the pairs of coinciding values for which a function may depend on the choice of vectors.
 
-    within: what the function's cotangent says along the vectors themselves; turn: its slope for a
-    rotation of each pair; same: which values coincide.  A function of the space that the vectors
-    span has no slope for a rotation, and does not single out one of them.
+    within : absolute values of the cotangent of the vectors, expressed in the vectors.
+    turn : the derivative for a rotation of each pair.  same : True for pairs of coinciding values.
+    scale : the scale of the cotangents.
+
+    A function of the space that the vectors span has derivative 0 for a rotation, and singles out none
+    of the vectors.
     """
     small = scale * half_the_digits(turn)
     touched = ~below(largest_abs(xp.where(same, within, 0.0), -2, xp), small)
@@ -67,25 +77,33 @@ def doubtful(within: Any, turn: Any, same: Any, scale: Any, xp: Namespace) -> An
     return same & ~on_diagonal(turn, xp) & (~below(xp.abs(turn), small) | uneven)
 
 
-def quotient(x: RawArray, gap: Any, same: Any, doubt: Any, xp: Namespace) -> Any:
-    """x / gap; where values coincide 0, and where there is doubt NaN, as is its slope: forward mode
-    is this map's transpose."""
+def quotient(x: RawArray, gap: RawArray, same: RawArray, doubt: RawArray, xp: Namespace) -> Any:
+    """Return x / gap, but 0 where values coincide (``same``) and NaN where ``doubt``.
+
+    The derivative with respect to x is NaN there, too: forward mode uses the transpose of this map.
+    """
     same = same & ~doubt
     return xp.where(same, 0.0, x / xp.where(doubt, NAN, xp.where(same, 1.0, gap)))
 
 
 def of_function(
-    turn: Any, gap: Any, same: Any, P: Any, values: Any, columns: Any, xp: Namespace
+    turn: RawArray,
+    gap: RawArray,
+    same: RawArray,
+    P: RawArray,
+    values: RawArray,
+    columns: RawArray,
+    xp: Namespace,
 ) -> Any:
     """Return turn, with more digits for a function of a matrix, and where its quotient is known.
 
-    A function V f(D) V^H has P_ij = M_ij f_j and a cotangent M_ii f'_i / 2 of each value, so that
-    turn / gap is M_ij times a divided difference of f: up to the square of the gap, the mean of
-    P_ij f'_j / f_j and its adjoint.
-    Where the two agree within the rounding errors of the first, the second has all digits.  Where the
-    gap itself is one of rounding, the quotient is known if three digits of it are, and agree.
+    A function V f(D) V^H has P_ij = M_ij f_j and a cotangent M_ii f'_i / 2 of each value.  So turn / gap
+    is M_ij times a divided difference of f: up to the square of the gap, the mean of P_ij f'_j / f_j and
+    its adjoint.  Where the two agree within the rounding errors of the first, the second has all digits.
+    Where the gap itself is a rounding error, the quotient is known if three digits of it are known and
+    agree.
 
-    P : the cotangents of the vectors along the vectors.  values : the cotangent of the values.
+    P : the cotangents of the vectors, expressed in the vectors.  values : the cotangent of the values.
     columns : the largest element of each column of the cotangents of the vectors, (..., 1, k).
     """
     along = xp.real(xp.sum(diagonal_part(P, xp), axis=-2))
@@ -100,23 +118,29 @@ def of_function(
     noise = (columns + xp.matrix_transpose(columns)) * (gap.shape[-1] * epsilon(gap))
     digits = largest_abs(values, -1, xp)[..., None] * size * THREE_DIGITS
     known = same & apart & (noise <= digits) & (off <= digits)
-    # Twice, for the rounding of the cotangents and of their products with the vectors.
+    # Twice the noise: the cotangents are rounded, and so are their products with the vectors.
     return xp.where(known | (apart & (off <= 2.0 * noise)), smooth * gap, turn), known
 
 
-def idle_values(values: Any, xp: Namespace) -> Any:
+def idle_values(values: RawArray, xp: Namespace) -> Any:
     """Return True for pairs of values neither of which has a cotangent."""
     idle = values == 0
     return idle[..., None, :] & idle[..., :, None]
 
 
-def unused(unread: Any, unread_vectors: Any, cotangents: Any, xp: Namespace) -> Any:
-    """The values of which a function has no use, as (..., 1, k): they have no share in a quotient.
+def unused(
+    unread: RawArray,
+    unread_vectors: Sequence[RawArray | None],
+    cotangents: Sequence[RawArray],
+    xp: Namespace,
+) -> Any:
+    """Return True for the values that a function does not use, as (..., 1, k).
 
-    Their vectors' cotangents are 0, and either the values are never read, or no vector of theirs is:
-    only what reads both can hide a slope behind a value of 0.  unread, unread_vectors : which values,
-    and which elements of the vectors (in columns; None where they have no cotangent), the target
-    never reads.
+    The cotangents of their vectors are 0, and the target never reads either the values or their vectors:
+    only a function that reads both can have a derivative that a value of 0 hides.
+
+    unread, unread_vectors : True for the values, and for the elements of the vectors (in columns; None
+    for vectors without a cotangent), that the target never reads.
     """
     vectors_unread = xp.ones(unread.shape, dtype=xp.bool, device=unread.device)[..., None, :]
     for mask in unread_vectors:
@@ -131,18 +155,23 @@ def unused(unread: Any, unread_vectors: Any, cotangents: Any, xp: Namespace) -> 
     return found
 
 
-def none_of(values: Any, xp: Namespace) -> Any:
-    """Return no value is known to be unused."""
+def none_of(values: RawArray, xp: Namespace) -> Any:
     return xp.zeros(values.shape, dtype=xp.bool, device=values.device)[..., None, :]
 
 
 # --- singular values ----------------------------------------------------------------------------
 def svd_vjp(
-    g: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, unread: Any, xp: Namespace
+    g: Cotangents,
+    U: RawArray,
+    S: RawArray,
+    Vh: RawArray,
+    full_matrices: bool,
+    unread: Unread,
+    xp: Namespace,
 ) -> Any:
-    """U @ (diag(gS) + H) @ Vh goes back, for gradients gU, gS and gVh, with P = U^H @ gU,
-    Q = Vh @ gVh^H and H made of quotients of their skew parts by S_j - S_i and S_j + S_i; and what
-    moves the vectors out of the space that they span.
+    """Return the cotangent of x, U @ (diag(gS) + H) @ Vh for gradients gU, gS and gVh.  H is made
+    of the skew parts of P = U^H @ gU and Q = Vh @ gVh^H, divided by S_j - S_i and S_j + S_i.
+    Another term moves the vectors out of the space that they span.
     Source: Townsend 2016, "Differentiating the singular value decomposition"; the phases: Wan &
     Zhang 2019, "Automatic differentiation for complex valued SVD".
     """
@@ -176,18 +205,26 @@ def svd_vjp(
 
 
 def within_spaces(
-    gU: Any, gS: Any, gV: Any, P: Any, Q: Any, S: Any, idle: Any, blind: bool, xp: Namespace
+    gU: RawArray,
+    gS: RawArray,
+    gV: RawArray,
+    P: RawArray,
+    Q: RawArray,
+    S: RawArray,
+    idle: RawArray | None,
+    blind: bool,
+    xp: Namespace,
 ) -> Any:
-    """Return the part of a cotangent that turns the vectors among themselves.
+    """Return the part of the cotangent that rotates the vectors among themselves.
 
-    idle : columns of which the function uses nothing; None where it does not use the values at all.
-    blind : the cotangents say nothing of what it uses.
+    idle : True for columns that the function does not use; None if it does not use the values at all.
+    blind : True in forward mode, where the cotangents do not tell what is used.
     """
-    # Source: Townsend 2016, "Differentiating the singular value decomposition", with the two
-    # quotients split as (P + Q) / (s_j - s_i) and (P - Q) / (s_j + s_i), so that only what truly
-    # depends on the choice of vectors meets the gap.  On the diagonal, the second one is the term
-    # of Wan & Zhang 2019, "Automatic differentiation for complex valued SVD", for the phases:
-    # P = -Q there, but for real parts, when a function does not change with them.
+    # Source: Townsend 2016, "Differentiating the singular value decomposition".  The quotients are (P +
+    # Q) / (s_j - s_i) and (P - Q) / (s_j + s_i): only the part that depends on the choice of vectors is
+    # divided by the gap.  On the diagonal, the second quotient is the term for the phases of Wan &
+    # Zhang 2019, "Automatic differentiation for complex valued SVD".  If a function does not depend on
+    # the phases, P = -Q there, real parts aside.
     left, right = P - adjoint(P, xp), Q - adjoint(Q, xp)
     turn, lean = left + right, left - right
     column, row, noise = S[..., :, None], S[..., None, :], rounding(S, xp)
@@ -214,11 +251,13 @@ def within_spaces(
     return (quotient(turn, gap, same, doubt, xp) + quotient(lean, total, zero, steep, xp)) / 2.0
 
 
-def out_of_space(g: RawArray, part: Any, S: Any, idle: Any, xp: Namespace) -> Any:
-    """Return the part that moves the vectors out of the space that they span, if not the whole one.
+def out_of_space(
+    g: RawArray, part: RawArray, S: RawArray, idle: RawArray | None, xp: Namespace
+) -> Any:
+    """Return the part of the cotangent that moves the vectors out of the space that they span.
 
-    Vectors of a value that is zero to rounding move without bound, unless the function scales
-    them by it (as U S Vh does: the quotient is exact) or does not use them.
+    Vectors of a value that is 0 but for rounding move without bound, unless the function scales them by
+    the value (as U S Vh does: the quotient is exact) or does not use them.
     """
     row, used = S[..., None, :], largest_abs(g, -2, xp)
     zero = row <= rounding(S, xp)
@@ -229,15 +268,17 @@ def out_of_space(g: RawArray, part: Any, S: Any, idle: Any, xp: Namespace) -> An
 
 
 def svdvals_vjp(g: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """``U @ diag(g) @ Vh``"""
+    """Return ``U @ diag(g) @ Vh``."""
     U, S, Vh = remembered("svd", x) or xp.linalg.svd(x, full_matrices=False)
     return (U * beside_values(g, S)[..., None, :]) @ Vh
 
 
 # --- eigenvalues of Hermitian matrices ----------------------------------------------------------
-def eigh_vjp(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Namespace) -> Any:
-    """V @ (diag(gw) + H) @ V^H goes back, for gradients gw and gV of values w and vectors V,
-    where H is the skew part of V^H @ gV divided by w_j - w_i.
+def eigh_vjp(
+    g: Cotangents, eigenvalues: RawArray, eigenvectors: RawArray, unread: Unread, xp: Namespace
+) -> Any:
+    """Return the cotangent of x, V @ (diag(gw) + H) @ V^H, for gradients gw and gV of values w and
+    vectors V.  H is the skew part of V^H @ gV divided by w_j - w_i.
     Source: Giles 2008, "An extended collection of matrix derivative results for forward and
     reverse mode automatic differentiation", sec. 3.1.
     """
@@ -273,15 +314,17 @@ def eigh_vjp(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Names
 
 
 def eigvalsh(g: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """``V @ diag(g) @ V^H``, with V the eigenvectors"""
+    """Return ``V @ diag(g) @ V^H``, with V the eigenvectors."""
     values, vectors = remembered("eigh", x) or xp.linalg.eigh(x)
     return symmetric((vectors * beside_values(g, values)[..., None, :]) @ adjoint(vectors, xp), xp)
 
 
 # --- eigenvalues of any square matrices ---------------------------------------------------------
-def eig_vjp(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Namespace) -> Any:
-    """V^-H @ (diag(gw) + H) @ V^H goes back, for gradients gw and gV of values w and vectors V,
-    where H is V^H @ gV, less its part along the vectors, divided by conj(w_j - w_i).
+def eig_vjp(
+    g: Cotangents, eigenvalues: RawArray, eigenvectors: RawArray, unread: Unread, xp: Namespace
+) -> Any:
+    """Return the cotangent of x, V^-H @ (diag(gw) + H) @ V^H, for gradients gw and gV of values w
+    and vectors V.  H is V^H @ gV, less its part along the vectors, divided by conj(w_j - w_i).
     Source: Boeddeker et al. 2017, "On the computation of complex-valued gradients with application
     to statistically optimum beamforming", eq. (4.77); unit-length vectors.
     """
@@ -302,7 +345,7 @@ def eig_vjp(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Namesp
                 + sizes * largest_abs(eigenvalues, -1, xp)[..., None]
             )
             noise = noise * largest_abs(back, every, xp) * (gap.shape[-1] * epsilon(gap))
-            # A function of a matrix has a turn of about the gap, a difference of what is larger.
+            # For a function of a matrix, turn is as small as the gap: a difference of larger terms.
             digits = xp.abs(turn) + sizes * xp.abs(gap)
             size = largest_abs(eigenvalues, -1, xp)[..., None]
             near = (xp.abs(gap) <= size * half_the_digits(P)) & ~on_diagonal(gap, xp)
@@ -311,7 +354,7 @@ def eig_vjp(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Namesp
                 idle = unused(unread[0], unread[1:], (vectors,), xp)
                 doubt = doubt & ~(idle & xp.matrix_transpose(idle))
         if values is None:
-            # The vectors of one value may be any basis, not only an orthonormal one.
+            # Here the basis of coinciding values need not be orthonormal: any use of it is in doubt.
             small = largest_abs(vectors, (-2, -1), xp) * half_the_digits(P)
             used = ~below(largest_abs(xp.where(same, P, 0.0), -2, xp), small)
             doubt = doubt & (used | xp.matrix_transpose(used))
@@ -320,13 +363,15 @@ def eig_vjp(g: Any, eigenvalues: Any, eigenvectors: Any, unread: Any, xp: Namesp
 
 
 def eigvals(g: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """``V^-H @ diag(g) @ V^H``, with V the eigenvectors"""
+    """Return ``V^-H @ diag(g) @ V^H``, with V the eigenvectors."""
     values, vectors = xp.linalg.eig(x)
     inner = beside_values(g, values)[..., :, None] * adjoint(vectors, xp)
     return xp.solve_again(vectors, inner, adjoint=True)
 
 
-def beside_values(g: RawArray, values: Any) -> Any:
-    """Return the cotangent of values, which may be a function of them, as one: for second derivatives,
-    where the rules above must know that the values take part."""
+def beside_values(g: RawArray, values: RawArray) -> Any:
+    """Return g, the cotangent of values, as a function of them that adds nothing.
+
+    Rules of second derivatives have to see that the values take part.
+    """
     return g * (1.0 + 0.0 * values)

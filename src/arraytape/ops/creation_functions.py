@@ -30,12 +30,12 @@ from .manipulation_functions import broadcast_arrays, broadcast_to, reshape, sta
 from .searching_functions import where
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from .data_type_functions import Device, DType
 
 
 @composite(creates=True)
 def asarray(
-    obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None
+    obj: Any, /, *, dtype: DType = None, device: Device = None, copy: bool | None = None
 ) -> Array:
     """Make an Array of host data, of another library's arrays, or of Arrays.
 
@@ -108,15 +108,15 @@ def asarray(
 
 
 def truth(name: str, copy: Any) -> bool:
-    """Return True if ``copy=`` is true: NumPy takes any value that has a truth."""
+    """Return the truth value of ``copy``: NumPy takes any object that has one."""
     try:
         return bool(copy)
     except Exception as error:
         raise_documented(error, name, copy=copy)
 
 
-def recast(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:
-    """asarray of an Array: itself, a recorded copy, or a recorded cast."""
+def recast(x: Array, dtype: DType, device: Device, copy: bool | None) -> Array:
+    """Return asarray of an Array: itself, a recorded copy, or a recorded cast."""
     x, came = placed(x, device)
     if came and copy is False:
         raise ValueError(
@@ -124,16 +124,16 @@ def recast(x: Array, dtype: Any, device: Any, copy: bool | None) -> Array:
             f"[at {user_line()}]; leave copy=False out {see('copy-is-needed')}"
         )
     try:
-        cast = dtype is not None and np.dtype(dtype) != x.dtype
+        target = x.dtype if dtype is None else np.dtype(dtype)
     except Exception as error:  # no dtype
         raise explain("asarray", error, x=x, dtype=dtype) from error
-    if cast:
+    if target != x.dtype:
         if copy is False:
             raise ValueError(
-                f"asarray: {describe(x)} needs a copy to be cast to {np.dtype(dtype)}, and copy=False "
+                f"asarray: {describe(x)} needs a copy to be cast to {target}, and copy=False "
                 f"[at {user_line()}]; leave copy=False out {see('copy-is-needed')}"
             )
-        return astype(x, dtype)
+        return astype(x, target)
     return copied(x) if copy and not came else x
 
 
@@ -145,7 +145,7 @@ def copied(x: Array) -> Array:
     return lay_out_like(copy, x)
 
 
-# How the positional arguments of ``made`` are called, for messages.
+# The names of the positional arguments of ``made``, for messages.
 PARAMETERS = {
     "arange": ("start", "stop", "step"),
     "empty": ("shape",),
@@ -157,7 +157,7 @@ PARAMETERS = {
 }
 
 
-def made(name: str, *arguments: Any, device: Hashable | None = None, **keywords: Any) -> Array:
+def made(name: str, *arguments: Any, device: Device = None, **keywords: Any) -> Array:
     """Return a new Array from the storage's creation function of this name."""
     device = DEFAULT[0] if device is None else device
     storage = storage_at(device)
@@ -166,7 +166,7 @@ def made(name: str, *arguments: Any, device: Hashable | None = None, **keywords:
     except Exception as error:
         given = {**dict(zip(PARAMETERS.get(name, ("n", "d")), arguments, strict=False)), **keywords}
         raise explain(name, error, **given) from error
-    if type(data) not in STORAGES:  # what a foreign object among the arguments made of it
+    if type(data) not in STORAGES:  # a foreign object among the arguments has made it
         raise TypeError(
             f"{name}: arguments must be numbers or Arrays, got {describe(arguments)} [at {user_line()}]"
         )
@@ -176,73 +176,43 @@ def made(name: str, *arguments: Any, device: Hashable | None = None, **keywords:
 
 
 @composite(takes="any", gives=("given", "default"), creates=True)
-def zeros(
-    shape: int | tuple[int, ...],
-    *,
-    dtype: npt.DTypeLike | None = None,
-    device: Hashable | None = None,
-) -> Array:
+def zeros(shape: int | tuple[int, ...], *, dtype: DType = None, device: Device = None) -> Array:
     """Make an array of zeros."""
     return made("zeros", shape, dtype=dtype, device=device)
 
 
 @composite(takes="any", gives=("given", "default"), creates=True)
-def ones(
-    shape: int | tuple[int, ...],
-    *,
-    dtype: npt.DTypeLike | None = None,
-    device: Hashable | None = None,
-) -> Array:
+def ones(shape: int | tuple[int, ...], *, dtype: DType = None, device: Device = None) -> Array:
     """Make an array of ones."""
     return made("ones", shape, dtype=dtype, device=device)
 
 
 @composite(takes="any", gives=("given", "default"), creates=True)
-def empty(
-    shape: int | tuple[int, ...],
-    *,
-    dtype: npt.DTypeLike | None = None,
-    device: Hashable | None = None,
-) -> Array:
+def empty(shape: int | tuple[int, ...], *, dtype: DType = None, device: Device = None) -> Array:
     """Make an array whose elements are arbitrary: write before you read."""
     return made("empty", shape, dtype=dtype, device=device)
 
 
 @composite(takes="any", gives=("x", "like"), creates=True, signature="()->()", linear_in=("x",))
-def zeros_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
-    """Make an array of zeros in the shape of x.
-
-    Notes
-    -----
-    Derivative: none; the result does not depend on the values of x.
-    """
+def zeros_like(x: Array, /, *, dtype: DType = None, device: Device = None) -> Array:
+    """Make an array of zeros in the shape of x."""
     return like(x, "zeros", dtype, device)
 
 
 @composite(takes="any", gives=("x", "like"), creates=True, signature="()->()")
-def ones_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
-    """Make an array of ones in the shape of x.
-
-    Notes
-    -----
-    Derivative: none; the result does not depend on the values of x.
-    """
+def ones_like(x: Array, /, *, dtype: DType = None, device: Device = None) -> Array:
+    """Make an array of ones in the shape of x."""
     return like(x, "ones", dtype, device)
 
 
 @composite(takes="any", gives=("x", "like"), creates=True, signature="()->()")
-def empty_like(x: Array, /, *, dtype: Any = None, device: Any = None) -> Array:
-    """Make an array in the shape of x whose elements are arbitrary: write before you read.
-
-    Notes
-    -----
-    Derivative: none; the result does not depend on the values of x.
-    """
+def empty_like(x: Array, /, *, dtype: DType = None, device: Device = None) -> Array:
+    """Make an array in the shape of x whose elements are arbitrary: write before you read."""
     return like(x, "empty", dtype, device)
 
 
-def like(x: Array, name: str, dtype: Any, device: Any) -> Array:
-    """Return a new Array that takes from x what is not given."""
+def like(x: Array, name: str, dtype: DType, device: Device) -> Array:
+    """Make an array with the shape of x, and its dtype and device where none is given."""
     dtype = x.dtype if dtype is None else dtype
     new = made(name, x.shape, dtype=dtype, device=x.device if device is None else device)
     return lay_out_like(new, x)
@@ -255,8 +225,8 @@ def arange(
     stop: float | None = None,
     step: float = 1,
     *,
-    dtype: npt.DTypeLike | None = None,
-    device: Hashable | None = None,
+    dtype: DType = None,
+    device: Device = None,
 ) -> Array:
     """Make an array of evenly spaced values in a half-open interval.
 
@@ -291,8 +261,8 @@ def linspace(
     /,
     num: int,
     *,
-    dtype: npt.DTypeLike | None = None,
-    device: Hashable | None = None,
+    dtype: DType = None,
+    device: Device = None,
     endpoint: bool = True,
 ) -> Array:
     """Make an array of evenly spaced values from start to stop.
@@ -342,12 +312,12 @@ def linspace(
         values[-1] = stop
     if dtype is None:
         return values
-    whole = np.dtype(dtype).kind in "iu"  # as NumPy has it: rounded down, not towards 0
+    whole = np.dtype(dtype).kind in "iu"  # as in NumPy, rounded down, not towards 0
     return astype(floor(values) if whole else values, dtype, copy=False)
 
 
 def number_of_values(num: Any) -> int:
-    """``num`` of linspace as an int; TypeError and ValueError for what is no number of values."""
+    """Return ``num`` of linspace as an int; raise an error if it is no number of values."""
     if not hasattr(num, "__index__"):
         raise TypeError(f"linspace: num must be an integer, got {describe(num)} [at {user_line()}]")
     if (count := int(num.__index__())) < 0:
@@ -357,11 +327,7 @@ def number_of_values(num: Any) -> int:
 
 @composite(creates=True)
 def full(
-    shape: int | tuple[int, ...],
-    fill_value: Any,
-    *,
-    dtype: npt.DTypeLike | None = None,
-    device: Hashable | None = None,
+    shape: int | tuple[int, ...], fill_value: Any, *, dtype: DType = None, device: Device = None
 ) -> Array:
     """Make an array with one value everywhere.
 
@@ -396,14 +362,7 @@ def full(
 
 
 @composite(takes="any", gives=("x", "like"), creates=True, signature="(),()->()")
-def full_like(
-    x: Array,
-    /,
-    fill_value: Any,
-    *,
-    dtype: npt.DTypeLike | None = None,
-    device: Hashable | None = None,
-) -> Array:
+def full_like(x: Array, /, fill_value: Any, *, dtype: DType = None, device: Device = None) -> Array:
     """Make an array with one value everywhere, in the shape of x.
 
     Parameters
@@ -421,7 +380,7 @@ def full_like(
 
 @composite
 def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
-    """Coordinate grids of 1-d arrays.
+    """Make coordinate grids of 1-d arrays.
 
     Parameters
     ----------
@@ -445,7 +404,7 @@ def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Arra
 
 
 def grids(arrays: Sequence[Array], indexing: str, sparse: bool = False) -> list[Array]:
-    """Return the views of which ``meshgrid`` makes copies; sparse: of length 1 along the other axes."""
+    """Return the views that ``meshgrid`` copies; sparse ones have length 1 along the other axes."""
     if indexing not in ("xy", "ij"):
         raise ValueError(
             f"meshgrid: indexing must be 'xy' or 'ij', got {short_repr(indexing)} [at {user_line()}]"
@@ -460,7 +419,7 @@ def grids(arrays: Sequence[Array], indexing: str, sparse: bool = False) -> list[
 
 
 @composite(creates=True, moves=True)
-def from_dlpack(x: Any, /, *, device: Hashable | None = None, copy: bool | None = None) -> Array:
+def from_dlpack(x: Any, /, *, device: Device = None, copy: bool | None = None) -> Array:
     """Make an Array of another library's array, through DLPack.
 
     Parameters
@@ -499,7 +458,7 @@ def from_dlpack(x: Any, /, *, device: Hashable | None = None, copy: bool | None 
 
 
 def dlpack_storage(x: Any) -> Storage:
-    """Return the storage that shares memory with another library's data, by where that lies."""
+    """Return the storage that can share memory with another library's data, by the data's device."""
     home = STORAGES.get(type(x))
     if home is not None:
         return home
@@ -515,8 +474,8 @@ def eye(
     /,
     *,
     k: int = 0,
-    dtype: npt.DTypeLike | None = None,
-    device: Hashable | None = None,
+    dtype: DType = None,
+    device: Device = None,
 ) -> Array:
     """Make a matrix with ones on a diagonal and zeros elsewhere.
 
@@ -549,7 +508,7 @@ def _triangle(x: Array, k: int, upper: bool) -> Array:
 
 @composite(takes="any", gives=("x", "x"), signature="(m,n)->(m,n)", continuous=True)
 def tril(x: Array, /, *, k: int = 0) -> Array:
-    """Lower triangle of a matrix, or of each matrix of a stack: zeros elsewhere.
+    """Copy the lower triangle of a matrix, or of each matrix of a stack; set other elements to 0.
 
     Parameters
     ----------
@@ -568,7 +527,7 @@ def tril(x: Array, /, *, k: int = 0) -> Array:
 
 @composite(takes="any", gives=("x", "x"), signature="(m,n)->(m,n)", continuous=True)
 def triu(x: Array, /, *, k: int = 0) -> Array:
-    """Upper triangle of a matrix, or of each matrix of a stack: zeros elsewhere.
+    """Copy the upper triangle of a matrix, or of each matrix of a stack; set other elements to 0.
 
     Parameters
     ----------

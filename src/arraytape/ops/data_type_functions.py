@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from .._util.errors import entrance, explain, short_repr, user_line
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    DType: TypeAlias = npt.DTypeLike | None  # None: as the function's docstring says
+    Device: TypeAlias = Hashable | None  # None: likewise
+
 
 @linear(
     transpose=lambda g, dtype: g,  # the engine casts back
@@ -29,12 +32,12 @@ if TYPE_CHECKING:
     scalars=False,
 )
 def cast(x: Array, /, dtype: npt.DTypeLike) -> Array:
-    """A copy of x with another dtype."""
+    """Copy x with another dtype."""
 
 
 def _back(g, source):
-    """itself, moved to where x lies"""
-    # Not by xp: a rule's namespace is one storage's, and this leads out of it.
+    """Return itself, moved to where x lies."""
+    # Not by xp: the namespace of a rule belongs to one storage, and the gradient moves to another.
     return moved(g, source) if isinstance(g, Array) else storages.moved_between(g, source)
 
 
@@ -47,11 +50,11 @@ def _back(g, source):
     signature="()->()",
 )
 def moved(x: Array, /, device: Hashable) -> Array:
-    """A copy of x on another device."""
+    """Copy x to another device."""
 
 
-def placed(x: Array, device: Hashable) -> tuple[Array, bool]:
-    """x on a device (None: where it is), and whether it had to be moved; ValueError for no device."""
+def placed(x: Array, device: Device) -> tuple[Array, bool]:
+    """Return x on a device (None: where it is), and True if it was moved there."""
     if type(x) is not Array:
         x = x._snapshot()
     if device is None:
@@ -65,11 +68,11 @@ def placed(x: Array, device: Hashable) -> tuple[Array, bool]:
 
 @without_derivative(origin="inner", signature="()->()", scalars=False)
 def discretized(x: Array, /, dtype: npt.DTypeLike) -> Array:
-    """A copy of x with an integer or boolean dtype."""
+    """Copy x with an integer or boolean dtype."""
 
 
 @composite(signature="()->()", continuous=True, in_order=True, linear_in=("x",))
-def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
+def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Device = None) -> Array:
     """Cast to another dtype.
 
     Parameters
@@ -93,18 +96,18 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
         When dtype is none that an Array can have.
     """
     try:
-        dtype = np.dtype(dtype)
+        target = np.dtype(dtype)
     except Exception as error:
         raise explain("astype", error, x=x, dtype=dtype) from error
-    if not is_known(dtype):
-        raise no_dtype("astype", dtype)
-    dtype = plain(dtype)
+    if not is_known(target):
+        raise no_dtype("astype", target)
+    target = plain(target)
     x, came = placed(x, device)
     _, data = current(x)
-    if dtype == data.dtype and (came or not copy):
+    if target == data.dtype and (came or not copy):
         return x
-    y = cast(x, dtype) if dtype.kind in "fc" else discretized(x, dtype)
-    y._state |= x._state & SCALAR  # what is immutable in NumPy stays so
+    y = cast(x, target) if target.kind in "fc" else discretized(x, target)
+    y._state |= x._state & SCALAR  # as in NumPy, a cast scalar is immutable
     return y
 
 
@@ -229,7 +232,7 @@ def can_cast(from_: Any, to: Any, /) -> bool:
 
 @entrance
 def finfo(type: Any, /) -> Any:
-    """Limits of a floating-point dtype.
+    """Return the limits of a floating-point dtype.
 
     Parameters
     ----------
@@ -264,7 +267,7 @@ def finfo(type: Any, /) -> Any:
 
 @entrance
 def iinfo(type: Any, /) -> Any:
-    """Limits of an integer dtype.
+    """Return the limits of an integer dtype.
 
     Parameters
     ----------
@@ -302,10 +305,10 @@ def iinfo(type: Any, /) -> Any:
 @linear(
     transpose=lambda g, source, xp: xp.reinterpreted(g, source),
     saves={"source": lambda x: "c" if x.dtype.kind == "c" else "f"},
-    selects=False,  # its rule needs a cotangent of the right kind, not counts of what is active
+    selects=False,  # its rule needs a real or complex cotangent, not a count
     samples=(sample((3, 4), into="c"), sample((4,), into="f"), sample((0, 2), into="c")),
     origin="inner",
     signature="(N)->(M)",
 )
 def reinterpreted(x: Array, /, into: str) -> Array:
-    """Pairs of real numbers as complex ones (into "c"), or complex numbers as pairs ("f")."""
+    """Read pairs of real numbers as complex numbers (into "c"), or complex numbers as pairs ("f")."""

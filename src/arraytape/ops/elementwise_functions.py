@@ -1,7 +1,8 @@
-"""Elementwise functions: one line each.
+"""Elementwise functions: one statement each, with one rule for each operand.
 
-A line is the linear map "tangent in, tangent out" (t: tangent, y: result, x, x1, x2: the
-standard's own names); the engine conjugates, sums over broadcast axes and casts.
+A rule maps a tangent t of the operand to a tangent of the result y; x, x1 and x2 are the operands, as
+the standard names them.  The engine derives the reverse mode: it conjugates, sums over broadcast axes
+and casts.  A rule's docstring follows "Return" in the docstring of its op.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ LOG2 = 0.6931471805599453
 
 # --- smooth ---------------------------------------------------------------------------------
 def _half_circle(x: RawArray, xp: Namespace) -> Any:
-    """``sqrt(1 - x ** 2)``, for complex x on its side of the branch cuts.
+    """Return ``sqrt(1 - x ** 2)``, for complex x on its side of the branch cuts.
 
     There the sign of a zero says on which side x is: subtracting 1 keeps it, adding 1 does not.
     """
@@ -43,33 +44,36 @@ def _half_circle(x: RawArray, xp: Namespace) -> Any:
 
 
 def _one_less_square(x: RawArray, xp: Namespace) -> Any:
-    """``1 - x ** 2``, with all digits near 1, and its slope near 0; finite at 1, also times infinity."""
+    """Return ``1 - x ** 2`` for real x, with all digits near 1 and a derivative with all digits near 0.
+
+    At 1 the derivative is finite, also after a multiplication by infinity.
+    """
     square = x * x
     return xp.where((square < 0.25) | (square == 1.0), 1.0 - square, (1.0 - x) * (1.0 + x))
 
 
 def _atanh(t: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """``t / (1 - x ** 2)``"""
+    """Return ``t / (1 - x ** 2)``."""
     return t / (1.0 - x * x if is_complex(x) else _one_less_square(x, xp))
 
 
 def _acos(t: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """``-t / sqrt(1 - x ** 2)``, on its side of the branch cuts"""
+    """Return ``-t / sqrt(1 - x ** 2)``, on its side of the branch cuts."""
     return -t / _half_circle(x, xp)
 
 
 def _hypotenuse(x: RawArray, xp: Namespace) -> Any:
-    """``sqrt(1 + x ** 2)``, whose square may be too large for a number."""
+    """Return ``sqrt(1 + x ** 2)``, also where ``x ** 2`` overflows."""
     return xp.sqrt(x * x - -1.0) if is_complex(x) else xp.hypot(x, 1.0)
 
 
 def _asinh(t: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """``t / sqrt(1 + x ** 2)``"""
+    """Return ``t / sqrt(1 + x ** 2)``."""
     return t / _hypotenuse(x, xp)
 
 
 def _atan(t: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """``t / (1 + x ** 2)``"""
+    """Return ``t / (1 + x ** 2)``."""
     if is_complex(x):
         return t / (1.0 + x * x)
     h = xp.hypot(x, 1.0)
@@ -77,75 +81,85 @@ def _atan(t: RawArray, x: RawArray, xp: Namespace) -> Any:
 
 
 def _asin(t: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """``t / sqrt(1 - x ** 2)``, on its side of the branch cuts"""
+    """Return ``t / sqrt(1 - x ** 2)``, on its side of the branch cuts."""
     return t / _half_circle(x, xp)
 
 
 acos = elementwise(
-    "acos", _acos, domain=UNIT, doc="Inverse cosine of each element, in radians from 0 to pi."
+    "acos",
+    _acos,
+    domain=UNIT,
+    doc="Compute the inverse cosine of each element, in radians from 0 to pi.",
 )
 acosh = elementwise(
     "acosh",
     lambda t, x, xp: t / (xp.sqrt(x - 1.0) * xp.sqrt(x - -1.0)),
     domain=(1.2, 4),
-    doc="Inverse hyperbolic cosine of each element.",
+    doc="Compute the inverse hyperbolic cosine of each element.",
 )
 asin = elementwise(
-    "asin", _asin, domain=UNIT, doc="Inverse sine of each element, in radians from -pi/2 to pi/2."
+    "asin",
+    _asin,
+    domain=UNIT,
+    doc="Compute the inverse sine of each element, in radians from -pi/2 to pi/2.",
 )
-asinh = elementwise("asinh", _asinh, doc="Inverse hyperbolic sine of each element.")
+asinh = elementwise("asinh", _asinh, doc="Compute the inverse hyperbolic sine of each element.")
 atan = elementwise(
-    "atan", _atan, doc="Inverse tangent of each element, in radians from -pi/2 to pi/2."
+    "atan", _atan, doc="Compute the inverse tangent of each element, in radians from -pi/2 to pi/2."
 )
-atanh = elementwise("atanh", _atanh, domain=UNIT, doc="Inverse hyperbolic tangent of each element.")
-cos = elementwise("cos", lambda t, x, xp: -t * xp.sin(x), doc="Cosine of each element, in radians.")
+atanh = elementwise(
+    "atanh", _atanh, domain=UNIT, doc="Compute the inverse hyperbolic tangent of each element."
+)
+cos = elementwise(
+    "cos", lambda t, x, xp: -t * xp.sin(x), doc="Compute the cosine of each element, in radians."
+)
 cosh = elementwise(
-    "cosh", lambda t, x, xp: t * xp.sinh(x), doc="Hyperbolic cosine of each element."
+    "cosh", lambda t, x, xp: t * xp.sinh(x), doc="Compute the hyperbolic cosine of each element."
 )
 exp = elementwise(
     "exp",
     lambda t, y: t * y,
-    doc="Exponential of each element: e ** x.",
+    doc="Compute the exponential of each element: e ** x.",
 )
 expm1 = elementwise(
     "expm1",
     lambda t, x, xp: t * xp.exp(x),
-    doc="Exponential less 1 of each element, precise near 0.",
+    doc="Compute e ** x - 1 of each element, precise near 0.",
 )
 log = elementwise(
     "log",
     lambda t, x: t / x,
     domain=POSITIVE,
-    doc="""Natural logarithm of each element.
+    doc="""Compute the natural logarithm of each element.
 
-The slope at 0 is infinite, and the gradient there inf.""",
+At 0 the derivative is infinite, and the gradient is inf.""",
 )
 log1p = elementwise(
     "log1p",
     lambda t, x: t / (1.0 + x),
     domain=(-0.8, 4),
-    doc="Natural logarithm of 1 + x for each element, precise near 0.",
+    doc="Compute the natural logarithm of 1 + x for each element, precise near 0.",
 )
 log2 = elementwise(
     "log2",
     lambda t, x: t / (x * 0.6931471805599453),
     domain=POSITIVE,
-    doc="""Logarithm to base 2 of each element.
+    doc="""Compute the logarithm to base 2 of each element.
 
-The slope at 0 is infinite, and the gradient there inf.""",
+At 0 the derivative is infinite, and the gradient is inf.""",
 )
 log10 = elementwise(
     "log10",
     lambda t, x: t / (x * 2.302585092994046),
     domain=POSITIVE,
-    doc="""Logarithm to base 10 of each element.
+    doc="""Compute the logarithm to base 10 of each element.
 
-The slope at 0 is infinite, and the gradient there inf.""",
+At 0 the derivative is infinite, and the gradient is inf.""",
 )
 negative = elementwise(
     "negative",
     lambda t: -t,
-    doc="Negative of each element: -x.",
+    doc="Negate each element: -x.",
     takes="numeric",
     gives="x",
     correctly_rounded=True,
@@ -155,7 +169,7 @@ negative = elementwise(
 positive = elementwise(
     "positive",
     identity_rule,
-    doc="Copy of x: +x.",
+    doc="Copy x: +x.",
     takes="numeric",
     gives="x",
     correctly_rounded=True,
@@ -166,27 +180,31 @@ reciprocal = elementwise(
     "reciprocal",
     lambda t, y: -t * (y * y),
     domain=POSITIVE,
-    doc="Reciprocal of each element: 1 / x.",
+    doc="Compute the reciprocal of each element: 1 / x.",
     takes="number",
     gives="x",
     correctly_rounded=True,
 )
-sin = elementwise("sin", lambda t, x, xp: t * xp.cos(x), doc="Sine of each element, in radians.")
-sinh = elementwise("sinh", lambda t, x, xp: t * xp.cosh(x), doc="Hyperbolic sine of each element.")
+sin = elementwise(
+    "sin", lambda t, x, xp: t * xp.cos(x), doc="Compute the sine of each element, in radians."
+)
+sinh = elementwise(
+    "sinh", lambda t, x, xp: t * xp.cosh(x), doc="Compute the hyperbolic sine of each element."
+)
 sqrt = elementwise(
     "sqrt",
     lambda t, y: t / (2.0 * y),
     domain=POSITIVE,
-    doc="""Square root of each element.
+    doc="""Compute the square root of each element.
 
-The slope at 0 is infinite, and the gradient there inf.""",
+At 0 the derivative is infinite, and the gradient is inf.""",
     correctly_rounded=True,
     range=lambda n, x: x.to_root(),
 )
 square = elementwise(
     "square",
     lambda t, x: t * (2.0 * x),
-    doc="Square of each element: x * x.",
+    doc="Square each element: x * x.",
     takes="number",
     gives="x",
     correctly_rounded=True,
@@ -196,10 +214,10 @@ tan = elementwise(
     "tan",
     lambda t, y: t * (1.0 + y * y),
     domain=(-1.2, 1.2),
-    doc="Tangent of each element, in radians.",
+    doc="Compute the tangent of each element, in radians.",
 )
 tanh = elementwise(
-    "tanh", lambda t, y: t * (1.0 - y * y), doc="Hyperbolic tangent of each element."
+    "tanh", lambda t, y: t * (1.0 - y * y), doc="Compute the hyperbolic tangent of each element."
 )
 
 # --- arithmetic: with respect to x1, with respect to x2 ----------------------------------------
@@ -207,7 +225,7 @@ add = elementwise(
     "add",
     identity_rule,
     identity_rule,
-    doc="Sum x1 + x2, element by element.",
+    doc="Add element by element: x1 + x2.",
     takes="number",
     gives="promoted",
     correctly_rounded=True,
@@ -218,7 +236,7 @@ subtract = elementwise(
     "subtract",
     identity_rule,
     lambda t: -t,
-    doc="Difference x1 - x2, element by element.",
+    doc="Subtract element by element: x1 - x2.",
     takes="numeric",
     gives="promoted",
     correctly_rounded=True,
@@ -229,7 +247,7 @@ multiply = elementwise(
     "multiply",
     lambda t, x2: t * x2,
     lambda t, x1: x1 * t,
-    doc="Product x1 * x2, element by element.",
+    doc="Multiply element by element: x1 * x2.",
     takes="number",
     gives="promoted",
     correctly_rounded=True,
@@ -241,7 +259,7 @@ divide = elementwise(
     lambda t, x2: t / x2,
     lambda t, x2, y: -t * (y / x2),
     domain=(0.3, 3),
-    doc="Quotient x1 / x2, element by element.",
+    doc="Divide element by element: x1 / x2.",
     takes="number",
     gives="promoted floating",
     correctly_rounded=True,
@@ -251,7 +269,7 @@ divide = elementwise(
 
 
 def _base(t, x1, x2, xp):
-    """``t * x2 * x1 ** (x2 - 1)``, 0 where x2 is 0"""
+    """Return ``t * x2 * x1 ** (x2 - 1)``, 0 where x2 is 0."""
     # The slope of x ** 0 is 0, also at x = 0.
     if isinstance(x2, NUMBER):
         return (
@@ -261,7 +279,7 @@ def _base(t, x1, x2, xp):
 
 
 def _exponent(t, x1, x2, y, xp):
-    """``t * y * xp.log(x1)``, 0 where x1 is 0 and x2 is not negative"""
+    """Return ``t * y * xp.log(x1)``, 0 where x1 is 0 and x2 is not negative."""
     # The slope of 0 ** y is 0 for y > 0: the limit, where y * log(0) would be NaN.
     if not isinstance(x1, NUMBER):
         return t * xp.power_derivative(in_floats(x1, xp), x2, 0, 1)
@@ -274,7 +292,7 @@ def _exponent(t, x1, x2, y, xp):
 
 
 def in_floats(x, xp):
-    """Return x, or integers in double precision: small or unsigned ones overflow in polynomials."""
+    """Return x, with integers as float64: small or unsigned integers would overflow in polynomials."""
     return x if x.dtype.kind in "fc" else xp.astype(x, xp.float64)
 
 
@@ -285,9 +303,10 @@ pow = elementwise(
     domain=(0.3, 3),
     convert=False,
     cusped=lambda kept: not is_whole(kept("x2")),
-    doc="""Power x1 ** x2, element by element.
+    doc="""Raise x1 to the power x2, element by element: x1 ** x2.
 
-The slope of x1 ** 0 is 0, also at x1 = 0; that of 0 ** x2 by x2 is 0 for x2 >= 0.""",
+The slope of x1 ** 0 with respect to x1 is 0, also at x1 = 0.  That of 0 ** x2 with respect
+to x2 is 0 for x2 >= 0.""",
     takes="number",
     gives="promoted",
     propagates_nan=False,
@@ -295,24 +314,24 @@ The slope of x1 ** 0 is 0, also at x1 = 0; that of 0 ** x2 by x2 is 0 for x2 >= 
 
 
 def is_whole(exponent):
-    """Return True if an exponent is a number without a fraction; None is not."""
+    """Return True if an exponent is a Python number without a fraction."""
     return isinstance(exponent, int | float) and float(exponent).is_integer()
 
 
 def _once_more_by_base(g, x1, x2, order1, order2, shape, xp):
-    """``g`` times the conjugate of the next derivative by x1, summed over broadcast axes"""
+    """Return ``g`` times the conjugate of the derivative of order1 + 1, summed over broadcast axes."""
     slope = xp.power_derivative(x1, x2, order1 + 1, order2)
     return sum_to(g * conjugate(slope, xp), shape, xp)
 
 
 def _once_more_by_exponent(g, x1, x2, order1, order2, shape, xp):
-    """``g`` times the conjugate of the next derivative by x2, summed over broadcast axes"""
+    """Return ``g`` times the conjugate of the derivative of order2 + 1, summed over broadcast axes."""
     slope = xp.power_derivative(x1, x2, order1, order2 + 1)
     return sum_to(g * conjugate(slope, xp), shape, xp)
 
 
-# One op for the derivatives of all orders, so that each is exact where a term of the one before it is 0:
-# that of y * x ** (y - 1) by y at y = 0 is 1 / x.
+# One op has the derivatives of all orders.  Products of lower derivatives would lose terms where a
+# factor is 0: the derivative of y * x ** (y - 1) with respect to y at y = 0 is 1 / x.
 @primitive(
     _once_more_by_base,
     _once_more_by_exponent,
@@ -328,16 +347,16 @@ def _once_more_by_exponent(g, x1, x2, order1, order2, shape, xp):
     scalars=False,
 )
 def power_derivative(x1: Array, x2: Array, /, order1: int, order2: int) -> Array:
-    """The derivatives of pow, for its rule: order1 times by x1, order2 times by x2."""
+    """Compute derivatives of pow: order1 times with respect to x1, order2 times with respect to x2."""
 
 
 def _ordinate(t, x1, x2, xp):
-    """``t * x2 / (x1**2 + x2**2)``, 0 where both are 0"""
+    """Return ``t * x2 / (x1**2 + x2**2)``, 0 where both are 0."""
     return t * _over(x2, x1, x2, xp)
 
 
 def _abscissa(t, x1, x2, xp):
-    """``-t * x1 / (x1**2 + x2**2)``, 0 where both are 0"""
+    """Return ``-t * x1 / (x1**2 + x2**2)``, 0 where both are 0."""
     return -t * _over(x1, x1, x2, xp)
 
 
@@ -347,19 +366,19 @@ atan2 = elementwise(
     _abscissa,
     domain=(0.3, 3),
     cusped=True,
-    doc="""Angle of the point (x2, x1), element by element, in radians from -pi to pi.
+    doc="""Compute the angle of the point (x2, x1), element by element, in radians from -pi to pi.
 
-Both slopes are 0 where x1 and x2 are 0; second derivatives are NaN there.""",
+Both derivatives are 0 where x1 and x2 are 0; second derivatives are NaN there.""",
 )
 
 
 def _first_leg(t, x1, y, xp):
-    """``t * x1 / y``, with y the result; 0 where that is 0"""
+    """Return ``t * x1 / y``, 0 where y, the result, is 0."""
     return t * _share(x1, y, xp)
 
 
 def _second_leg(t, x2, y, xp):
-    """``t * x2 / y``, with y the result; 0 where that is 0"""
+    """Return ``t * x2 / y``, 0 where y, the result, is 0."""
     return t * _share(x2, y, xp)
 
 
@@ -369,20 +388,20 @@ hypot = elementwise(
     _second_leg,
     domain=(0.3, 3),
     cusped=True,
-    doc="""Square root of x1**2 + x2**2, element by element, without overflow.
+    doc="""Compute the square root of x1**2 + x2**2, element by element, without overflow.
 
-Both slopes are 0 where x1 and x2 are 0; second derivatives are NaN there.""",
+Both derivatives are 0 where x1 and x2 are 0; second derivatives are NaN there.""",
     propagates_nan=False,
 )
 
 
 def _share_of_first(t, x1, x2, xp):
-    """``t / (1 + xp.exp(x2 - x1))``"""
+    """Return ``t / (1 + xp.exp(x2 - x1))``."""
     return t * _weight(x1, x2, xp)
 
 
 def _share_of_second(t, x1, x2, xp):
-    """``t / (1 + xp.exp(x1 - x2))``"""
+    """Return ``t / (1 + xp.exp(x1 - x2))``."""
     return t * _weight(x2, x1, xp)
 
 
@@ -390,19 +409,19 @@ logaddexp = elementwise(
     "logaddexp",
     _share_of_first,
     _share_of_second,
-    doc="""Logarithm of exp(x1) + exp(x2), element by element, without overflow.
+    doc="""Compute the logarithm of exp(x1) + exp(x2), element by element, without overflow.
 
-An operand that is inf takes the whole gradient; two of them share it evenly.""",
+An operand that is inf gets the whole gradient; two such operands share it evenly.""",
 )
 
 
 def _share_of_first_power(t, x1, x2, xp):
-    """``t / (1 + 2 ** (x2 - x1))``"""
+    """Return ``t / (1 + 2 ** (x2 - x1))``."""
     return t * _weight(x1, x2, xp, LOG2)
 
 
 def _share_of_second_power(t, x1, x2, xp):
-    """``t / (1 + 2 ** (x1 - x2))``"""
+    """Return ``t / (1 + 2 ** (x1 - x2))``."""
     return t * _weight(x2, x1, xp, LOG2)
 
 
@@ -410,9 +429,9 @@ logaddexp2 = elementwise(
     "logaddexp2",
     _share_of_first_power,
     _share_of_second_power,
-    doc="""Logarithm to base 2 of 2 ** x1 + 2 ** x2, element by element, without overflow.
+    doc="""Compute the logarithm to base 2 of 2 ** x1 + 2 ** x2, element by element, without overflow.
 
-An operand that is inf takes the whole gradient; two of them share it evenly.""",
+An operand that is inf gets the whole gradient; two such operands share it evenly.""",
     origin="extra",
 )
 
@@ -443,27 +462,28 @@ def _share(leg, y, xp):
 
 
 def flat_at_tip(zero, slope, radius, xp):
-    """Return a slope, and 0 where the radius is 0: at the tip of a cone, near which the curvature is
-    unbounded.  There the slope's own derivative is NaN, by that of a root, which is infinite, times
-    that of the radius, which is 0.
+    """Return ``slope``, and 0 where ``zero``: at the tip of a cone, where its radius is 0.
+
+    Near the tip the curvature is unbounded, so the derivative of the returned 0 is NaN: there it is
+    that of ``sqrt(radius)``, which is infinite, times that of the radius, which is 0.
     """
     return xp.where(zero, xp.sqrt(radius), slope)
 
 
 # --- piecewise ------------------------------------------------------------------------------
 # Ties share the gradient evenly, so maximum(x, x) has gradient 1; an operand that is NaN is the
-# result.  Selects, never multiplies: what was not taken gets exactly 0, however infinite t is.
+# result.  The rules select instead of multiplying by 0, so that an infinite t does not become NaN.
 def _to_first(t, lost, tie, xp):
-    """t where x1 is the result, t / 2 in a tie, else 0"""
+    """Return t where x1 is the result, t / 2 in a tie, else 0."""
     return xp.where(lost, 0.0, t if tie is None else xp.where(tie, t * 0.5, t))
 
 
 def _to_second(t, lost, tie, xp):
-    """t where x2 is the result, t / 2 in a tie, else 0"""
+    """Return t where x2 is the result, t / 2 in a tie, else 0."""
     return xp.where(lost, t, 0.0 if tie is None else xp.where(tie, t * 0.5, 0.0))
 
 
-# Of a number that is no NaN, as in maximum(x, 0.0), one comparison says where it is the result.
+# For a number as x2, as in maximum(x, 0.0), ``nan`` is one bool: if False, one comparison suffices.
 def _lost_to_greater(x1, x2):
     """Return True where x2 is the maximum: it is greater, or NaN."""
     nan = x2 != x2
@@ -486,10 +506,11 @@ maximum = elementwise(
     _to_first,
     _to_second,
     saves={"lost": _lost_to_greater, "tie": _tie},
-    doc="""Greater of x1 and x2, element by element; NaN where either is NaN.
+    doc="""Take the greater of x1 and x2, element by element; NaN where either is NaN.
 
-Ties share the gradient evenly, so maximum(x, x) has gradient 1.  An operand that is NaN, and
-so the result, takes it.  What is not taken gets exactly 0, however steep it is.""",
+Ties share the gradient evenly, so maximum(x, x) has gradient 1.  Where an operand is NaN, and so
+the result, that operand gets the gradient.  The other operand gets exactly 0, even where its
+derivative is infinite.""",
     range=lambda n, x, y: x.maximum(y),
     **OF_TWO,
 )
@@ -498,10 +519,11 @@ minimum = elementwise(
     _to_first,
     _to_second,
     saves={"lost": _lost_to_less, "tie": _tie},
-    doc="""Lesser of x1 and x2, element by element; NaN where either is NaN.
+    doc="""Take the lesser of x1 and x2, element by element; NaN where either is NaN.
 
-Ties share the gradient evenly, so minimum(x, x) has gradient 1.  An operand that is NaN, and
-so the result, takes it.  What is not taken gets exactly 0, however steep it is.""",
+Ties share the gradient evenly, so minimum(x, x) has gradient 1.  Where an operand is NaN, and so
+the result, that operand gets the gradient.  The other operand gets exactly 0, even where its
+derivative is infinite.""",
     range=lambda n, x, y: x.minimum(y),
     **OF_TWO,
 )
@@ -510,9 +532,9 @@ copysign = elementwise(
     lambda t, x1, y, xp: t * (xp.sign(x1) * xp.sign(y)),
     lambda t, xp: xp.zeros_like(t),
     continuous=False,
-    doc="""Magnitude of x1 with the sign of x2, element by element.
+    doc="""Combine the magnitude of x1 with the sign of x2, element by element.
 
-The slope at x1 = 0 is 0, and so is that for x2 everywhere.""",
+The derivative with respect to x1 is 0 at x1 = 0; that with respect to x2 is 0 everywhere.""",
     correctly_rounded=True,
     propagates_nan=False,
 )
@@ -523,9 +545,9 @@ remainder = elementwise(
     domain=(0.6, 4),
     samples=(sample((3, 4), (3, 4)), sample((3, 1), (4,))),
     continuous=False,
-    doc="""Remainder of x1 / x2 with the sign of x2, element by element: x1 % x2.
+    doc="""Compute the remainder of x1 / x2 with the sign of x2, element by element: x1 % x2.
 
-The gradient at a step is that of the piece on which the result lies.""",
+At a step the gradient is that of the piece to which the result belongs.""",
     takes="real",
     gives="promoted",
     correctly_rounded=True,
@@ -536,26 +558,26 @@ floor_divide = elementwise(
     lambda t, xp: xp.zeros_like(t),
     domain=(0.6, 4),
     continuous=False,
-    doc="""Quotient rounded down to an integer, element by element: x1 // x2.
+    doc="""Divide element by element and round down to an integer: x1 // x2.
 
 The gradient is 0 everywhere, also at the steps.""",
     takes="real",
     gives="promoted",
 )
-# The next float moves with x1, as in tf.math.nextafter; towards x2 is a step, not a slope.
+# As in tf.math.nextafter, the result moves with x1, and depends on x2 by steps alone.
 nextafter = elementwise(
     "nextafter",
     identity_rule,
     lambda t, xp: xp.zeros_like(t),
     continuous=False,
-    doc="""Next floating-point number after x1 towards x2, element by element.
+    doc="""Find the next floating-point number after x1 towards x2, element by element.
 
-The next number moves with x1, as in TensorFlow; towards x2 it makes a step.""",
+The derivative with respect to x1 is 1, as in TensorFlow; that with respect to x2 is 0.""",
 )
 
 
-# --- of NumPy's alone: for its functions on Arrays ---------------------------------------------------
-# Not under NumPy's names, which users take for ops of their own.
+# --- ops for NumPy's functions on Arrays alone ---------------------------------------------------------
+# They do not have NumPy's names, which users may give to ops of their own.
 cube_root = elementwise(
     "cube_root",
     lambda t, y: t / 3.0 / y / y,
@@ -567,8 +589,8 @@ cube_root = elementwise(
 
 
 def _whole_quotient(t, x1, x2, xp):
-    """``-t * xp.trunc(x1 / x2)``"""
-    # By floor_divide, since a quotient that is rounded up to an integer is not the one that fmod takes.
+    """Return ``-t * xp.trunc(x1 / x2)``."""
+    # floor_divide, because trunc would take a quotient that division has rounded up to an integer.
     quotient = xp.floor_divide(xp.abs(x1), xp.abs(x2))
     return -t * (xp.sign(x1) * xp.sign(x2) * quotient)
 
@@ -588,7 +610,7 @@ truncated_remainder = elementwise(
 
 
 def _root_of_variance(t, y, xp):
-    """``t / (2 * y)``; 0 where y is 0"""
+    """Return ``t / (2 * y)``, 0 where y is 0."""
     return t * flat_at_tip(y == 0, 0.5 / xp.where(y == 0, 1.0, y), y, xp)
 
 
@@ -598,7 +620,7 @@ root_of_variance = elementwise(
 
 
 def _next_sinc_derivative(g, x, order, xp):
-    """``g * xp.conj(xp.sinc_derivative(x, order + 1))``"""
+    """Return ``g * xp.conj(xp.sinc_derivative(x, order + 1))``."""
     return g * conjugate(xp.sinc_derivative(x, order + 1), xp)
 
 
@@ -610,12 +632,12 @@ def _next_sinc_derivative(g, x, order, xp):
     signature="()->()",
 )
 def sinc_derivative(x: Array, /, order: int) -> Array:
-    """The derivatives of sin(pi x) / (pi x), and itself for order 0: for its own rule."""
+    """Compute the derivative of this order of sin(pi x) / (pi x); order 0 is the function itself."""
 
 
-# --- not holomorphic: real and complex parts by hand ----------------------------------------------
+# --- not holomorphic: rules of real and complex data differ ---------------------------------------
 def _modulus(g, x, xp):
-    """``g * xp.sign(x)``"""
+    """Return ``g * xp.sign(x)``."""
     if not is_complex(x):
         return g * xp.sign(x)
     return g * flat_at_tip(x == 0, xp.sign(x), xp.abs(x), xp)
@@ -633,7 +655,7 @@ def _modulus(g, x, xp):
     range=lambda n, x: x.magnitude(),
 )
 def abs(x: Array, /) -> Array:
-    """Absolute value of each element.
+    """Compute the absolute value of each element.
 
     Notes
     -----
@@ -653,11 +675,11 @@ def abs(x: Array, /) -> Array:
     correctly_rounded=True,
 )
 def conj(x: Array, /) -> Array:
-    """Complex conjugate of each element; real data is copied."""
+    """Conjugate each element; copy real data."""
 
 
 def _imag(g, dtype, xp):
-    """``1j * g`` for complex data, 0 for real data"""
+    """Return ``1j * g`` for complex data, 0 for real data."""
     return g * 1j if xp.isdtype(dtype, COMPLEX) else xp.zeros_like(g)
 
 
@@ -671,7 +693,7 @@ def _imag(g, dtype, xp):
     scalars=False,
 )
 def real_part(x: Array, /) -> Array:
-    """A copy of the real part, where it cannot be a view."""
+    """Copy the real part, where a storage has no view of it."""
 
 
 @primitive(
@@ -684,11 +706,11 @@ def real_part(x: Array, /) -> Array:
     scalars=False,
 )
 def imag_part(x: Array, /) -> Array:
-    """A copy of the imaginary part, where it cannot be a view; zeros for real data."""
+    """Copy the imaginary part, where a storage has no view of it; return zeros for real data."""
 
 
 def as_immutable(y: Array, x: Array) -> Array:
-    """Return a part of x, immutable where x is: NumPy's scalars have scalars as their parts."""
+    """Return y, a part of x, immutable if x is: parts of NumPy's scalars are scalars."""
     y._state |= x._state & SCALAR
     return y
 
@@ -697,13 +719,13 @@ def as_immutable(y: Array, x: Array) -> Array:
     takes="number", gives=("x", "part"), signature="()->()", continuous=True, linear_in=("x",)
 )
 def real(x: Array, /) -> Array:
-    """Real part of each element: of complex data a view, real data itself.
+    """Return the real part of each element: of complex data a view, of real data x itself.
 
     Returns
     -------
     Array
-        Of the shape of x and the real dtype of its precision.  On storages without such views, and
-        of one element that an op computed, a copy.
+        Of the shape of x and the real dtype of its precision.  It is a copy on storages without such
+        views, and for a single element that an op computed.
     """
     if not is_complex(x):
         return x._snapshot()
@@ -715,13 +737,13 @@ def real(x: Array, /) -> Array:
     takes="number", gives=("x", "part"), signature="()->()", continuous=True, linear_in=("x",)
 )
 def imag(x: Array, /) -> Array:
-    """Imaginary part of each element: of complex data a view, of real data zeros to read.
+    """Return the imaginary part of each element: of complex data a view, of real data read-only zeros.
 
     Returns
     -------
     Array
-        Of the shape of x and the real dtype of its precision.  On storages without such views, and
-        of one element that an op computed, a copy.
+        Of the shape of x and the real dtype of its precision.  It is a copy on storages without such
+        views, and for a single element that an op computed.
     """
     if is_complex(x):
         seen = alias(x, IMAG, None)
@@ -731,10 +753,10 @@ def imag(x: Array, /) -> Array:
 
 
 def _sign(g, x, y, xp):
-    """0 for real data; for complex data ``(g - y * xp.real(xp.conj(y) * g)) / xp.abs(x)``,
-    the part of g across the result y, and 0 at 0
+    """Return 0 for real data; for complex data ``(g - y * xp.real(xp.conj(y) * g)) / xp.abs(x)``,
+    the part of g across the result y, and 0 at 0.
     """
-    # Real: 0 everywhere.  Complex: z / |z| turns, so what points along it is taken out.
+    # z / |z| stays as it is when z moves along itself, so the part of g along y is subtracted.
     if not xp.isdtype(x.dtype, COMPLEX):
         return xp.zeros_like(g)
     r = xp.abs(x)
@@ -751,11 +773,11 @@ def _sign(g, x, y, xp):
     propagates_nan=True,
 )
 def sign(x: Array, /) -> Array:
-    """Sign of each element: -1, 0 or 1; of a complex number x / abs(x)."""
+    """Compute the sign of each element: -1, 0 or 1; of a complex number x / abs(x)."""
 
 
 def _within(g, x, min, max, shape, xp):
-    """g where it lies within the bounds, else 0, summed over broadcast axes"""
+    """Return g where x lies within the bounds, else 0, summed over broadcast axes."""
     inside = xp.ones_like(x, dtype=xp.bool)
     inside = inside if min is None else inside & (x >= min)
     inside = inside if max is None else inside & (x <= max)
@@ -763,13 +785,13 @@ def _within(g, x, min, max, shape, xp):
 
 
 def _below(g, x, min, max, shape, xp):
-    """g where x lies below it, else 0, summed over broadcast axes"""
+    """Return g where x lies below the bound, else 0, summed over broadcast axes."""
     taken = (x < min) if max is None else (x < min) & (min <= max)
     return sum_to(xp.where(taken, g, 0.0), shape, xp)
 
 
 def _above(g, x, min, max, shape, xp):
-    """g where x or min lies above it, else 0, summed over broadcast axes"""
+    """Return g where x or min lies above the bound, else 0, summed over broadcast axes."""
     taken = (x > max) if min is None else (x > max) | (min > max)
     return sum_to(xp.where(taken, g, 0.0), shape, xp)
 
@@ -817,7 +839,7 @@ def clip(x: Array, /, min: Array | float | None = None, max: Array | float | Non
 
     Notes
     -----
-    The slope at a bound is 1 towards x.  What is not taken gets exactly 0.
+    At a bound the derivative with respect to x is 1.  Elements that are not the result get exactly 0.
     """
 
 
@@ -840,7 +862,7 @@ trunc = nondifferentiable(
 BITS: Any = {"takes": "integral", "gives": "promoted"}
 SHIFT: Any = {"takes": "integer", "gives": "promoted"}
 bitwise_and = nondifferentiable(
-    "bitwise_and", 2, **BITS, doc="Bitwise and, element by element: x1 & x2."
+    "bitwise_and", 2, **BITS, doc="Apply the bitwise and, element by element: x1 & x2."
 )
 bitwise_invert = nondifferentiable(
     "bitwise_invert", takes="integral", gives="x", doc="Invert each bit of each element: ~x."
@@ -850,14 +872,14 @@ bitwise_left_shift = nondifferentiable(
     doc="Shift the bits of x1 to the left by x2, element by element: x1 << x2.",
 )  # fmt: skip
 bitwise_or = nondifferentiable(
-    "bitwise_or", 2, **BITS, doc="Bitwise or, element by element: x1 | x2."
+    "bitwise_or", 2, **BITS, doc="Apply the bitwise or, element by element: x1 | x2."
 )
 bitwise_right_shift = nondifferentiable(
     "bitwise_right_shift", 2, **SHIFT,
     doc="Shift the bits of x1 to the right by x2, element by element: x1 >> x2.",
 )  # fmt: skip
 bitwise_xor = nondifferentiable(
-    "bitwise_xor", 2, **BITS, doc="Bitwise exclusive or, element by element: x1 ^ x2."
+    "bitwise_xor", 2, **BITS, doc="Apply the bitwise exclusive or, element by element: x1 ^ x2."
 )
 equal = nondifferentiable("equal", 2, doc="Compare element by element: x1 == x2.")
 greater = nondifferentiable(
@@ -867,29 +889,33 @@ greater_equal = nondifferentiable(
     "greater_equal", 2, takes="ordered", doc="Compare element by element: x1 >= x2."
 )
 isfinite = nondifferentiable(
-    "isfinite", continuous=True, doc="Test each element: neither infinite nor NaN."
+    "isfinite",
+    continuous=True,
+    doc="Test whether each element is finite: neither infinite nor NaN.",
 )
 isinf = nondifferentiable(
-    "isinf", continuous=True, doc="Test each element: infinite, of either sign."
+    "isinf", continuous=True, doc="Test whether each element is infinite, of either sign."
 )
-isnan = nondifferentiable("isnan", continuous=True, doc="Test each element: NaN.")
+isnan = nondifferentiable("isnan", continuous=True, doc="Test whether each element is NaN.")
 less = nondifferentiable("less", 2, takes="ordered", doc="Compare element by element: x1 < x2.")
 less_equal = nondifferentiable(
     "less_equal", 2, takes="ordered", doc="Compare element by element: x1 <= x2."
 )
 logical_and = nondifferentiable(
-    "logical_and", 2, takes="boolean", doc="Logical and, element by element."
+    "logical_and", 2, takes="boolean", doc="Apply the logical and, element by element."
 )
-logical_not = nondifferentiable("logical_not", takes="boolean", doc="Logical not of each element.")
+logical_not = nondifferentiable(
+    "logical_not", takes="boolean", doc="Apply the logical not to each element."
+)
 logical_or = nondifferentiable(
-    "logical_or", 2, takes="boolean", doc="Logical or, element by element."
+    "logical_or", 2, takes="boolean", doc="Apply the logical or, element by element."
 )
 logical_xor = nondifferentiable(
-    "logical_xor", 2, takes="boolean", doc="Logical exclusive or, element by element."
+    "logical_xor", 2, takes="boolean", doc="Apply the logical exclusive or, element by element."
 )
 not_equal = nondifferentiable("not_equal", 2, doc="Compare element by element: x1 != x2.")
 signbit = nondifferentiable(
     "signbit",
     takes="real",
-    doc="Test each element: its sign bit is set, as for negative numbers and -0.0.",
+    doc="Test whether the sign bit of each element is set, as for negative numbers and -0.0.",
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -22,25 +21,16 @@ from .manipulation_functions import concat, normalize_axis_index, reshape, squee
 from .sorting_functions import sort
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from .data_type_functions import Device, DType
 
 
 @composite(takes="floating", gives=("reduced", "floating"), origin="extra")
 def median(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Middle value along an axis, or the mean of the two in the middle; NaN where there is one.
-
-    Parameters
-    ----------
-    axis
-        The axis; a negative one counts from the end.  None: x is flattened first.
+    """Compute the median along an axis: the middle value, or the mean of the two middle ones.
 
     Notes
     -----
-    Beyond the standard: NumPy's function.  Of no elements it is NaN, with a RuntimeWarning.
-
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.median.html
+    The median is NaN where an element is NaN and, with a RuntimeWarning, of no elements.
     """
     ones = (1,) * x.ndim
     flat = reshape(x, (-1,)) if axis is None else x
@@ -60,7 +50,7 @@ def median(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
 
 @composite(origin="extra")
 def bincount(x: Array, /, weights: Array | None = None, minlength: int = 0) -> Array:
-    """How often each non-negative integer occurs, or the sum of its weights.
+    """Count how often each non-negative integer occurs, or sum its weights.
 
     Parameters
     ----------
@@ -84,11 +74,7 @@ def bincount(x: Array, /, weights: Array | None = None, minlength: int = 0) -> A
 
     Notes
     -----
-    The weights keep their gradient.  Beyond the standard: NumPy's function.
-
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.bincount.html
+    The weights keep their gradient.
     """
     _, data = current(x)
     indices = storage_of(data).host(data)
@@ -124,14 +110,6 @@ def diag(x: Array, /, k: int = 0) -> Array:
     ------
     ValueError
         When x has no dimension.
-
-    Notes
-    -----
-    Beyond the standard: NumPy's function.
-
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.diag.html
     """
     if x.ndim != 1:
         return diagonal(x, offset=k)
@@ -151,8 +129,8 @@ def logspace(
     *,
     endpoint: bool = True,
     base: float | Array = 10.0,
-    dtype: npt.DTypeLike | None = None,
-    device: Hashable | None = None,
+    dtype: DType = None,
+    device: Device = None,
 ) -> Array:
     """Make an array of powers of a base, evenly spaced in their exponents.
 
@@ -187,11 +165,7 @@ def logspace(
 
     Notes
     -----
-    Arrays keep their gradient.  Beyond the standard: NumPy's function.
-
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.logspace.html
+    Arrays keep their gradient.
     """
     check_base(base)
     exponents = linspace(start, stop, num, endpoint=endpoint, device=device)
@@ -216,18 +190,18 @@ def check_base(base: Any) -> None:
 
 @composite(origin="extra")
 def einsum(subscripts: str, /, *operands: Array, optimize: Any = False) -> Array:
-    """Einstein's summation: ``einsum("ij,jk->ik", a, b)`` is ``a @ b``.
+    """Sum products by Einstein's notation: ``einsum("ij,jk->ik", a, b)`` is ``a @ b``.
 
     Parameters
     ----------
     subscripts
-        A letter for each axis of each operand, operands separated by commas; after '->' those
-        of the result.  Letters that are not there are summed over.
+        A letter for each axis of each operand, operands separated by commas; after '->' the letters
+        of the result.  Letters that the result lacks are summed over.
     operands
         Arrays of numeric dtype.
     optimize
-        True or what ``numpy.einsum_path`` knows: the order of the products; False: from the
-        left.
+        The order of the products: False from the left, True or any ``optimize`` of
+        ``numpy.einsum_path``.
 
     Returns
     -------
@@ -240,14 +214,6 @@ def einsum(subscripts: str, /, *operands: Array, optimize: Any = False) -> Array
         When subscripts is no str.
     ValueError
         When the subscripts do not fit the operands, or lengths do not agree.
-
-    Notes
-    -----
-    Beyond the standard: NumPy's function.
-
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.einsum.html
     """
     return contracted(subscripts, operands, optimize)
 
@@ -267,15 +233,15 @@ def pad(
     Parameters
     ----------
     pad_width
-        How many: one number for all, (before, after), or that for each axis.
+        How many: one number for all, a pair (before, after), or a pair for each axis.
     mode
         'constant': constant_values.  'edge': the outermost element.  'reflect' and 'symmetric':
-        the elements mirrored, without and with the outermost one.  'wrap': those of the other
+        the elements mirrored, without and with the outermost one.  'wrap': elements of the other
         end.
     constant_values
-        The values: one for all, (before, after), or that for each axis.
+        The values: one for all, a pair (before, after), or a pair for each axis.
     reflect_type
-        As NumPy has it.
+        NumPy's parameter; 'even' alone.
 
     Returns
     -------
@@ -286,14 +252,6 @@ def pad(
     ------
     ValueError
         When there is no such mode, or pad_width does not fit the axes.
-
-    Notes
-    -----
-    Beyond the standard: NumPy's function.
-
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.pad.html
     """
     if mode not in ("constant", "edge", "reflect", "symmetric", "wrap") or reflect_type != "even":
         raise ValueError(
@@ -318,7 +276,7 @@ def pad(
 
 
 def pairs(values: Any, count: int) -> list[Any]:
-    """Return a value before and one after, for each axis."""
+    """Return a value before and a value after for each axis, as numpy.pad understands ``values``."""
     if isinstance(values, Array) or not np.ndim(values):
         return [(values, values)] * count
     if isinstance(values[0], Array) or not np.ndim(values[0]):

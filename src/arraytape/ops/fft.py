@@ -1,7 +1,7 @@
 """The fft extension.
 
-The adjoint of a transform is the transform back with the other normalisation; what the forward
-pass padded is cropped again, what it cropped is padded with zeros.
+The adjoint of a transform is the transform back with the other normalisation.  Elements that the
+forward pass padded are cropped, and elements that it cropped are 0.
 
 >>> import arraytape as xp
 >>> print(xp.fft.rfft(xp.asarray([1.0, 0.0, -1.0, 0.0])))
@@ -27,6 +27,8 @@ from .manipulation_functions import normalize_axis_index, roll
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from .data_type_functions import Device, DType
+
 
 Norm = Literal["backward", "ortho", "forward"]
 SWAPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
@@ -41,8 +43,8 @@ def check_norm(op: str, norm: str) -> None:
         )
 
 
-def fitted(g: RawArray, shape: Any, axis: int, xp: Namespace) -> Any:
-    """g cropped, or padded with zeros, to the length that ``shape`` has along an axis."""
+def fitted(g: RawArray, shape: tuple[int, ...], axis: int, xp: Namespace) -> Any:
+    """Return g cropped, or padded with zeros, to the length that ``shape`` has along an axis."""
     at = axis % len(shape)
     length, missing = g.shape[at], shape[at] - g.shape[at]
     if missing > 0:
@@ -52,38 +54,40 @@ def fitted(g: RawArray, shape: Any, axis: int, xp: Namespace) -> Any:
     return g if not missing else g[(*(slice(None),) * at, slice(0, length + missing))]
 
 
-def _fft(g: RawArray, shape: Any, axis: int, norm: str, xp: Namespace) -> Any:
-    """its inverse transform with the normalisation of the other
-    direction, cropped or padded to the length of x
+def _fft(g: RawArray, shape: tuple[int, ...], axis: int, norm: str, xp: Namespace) -> Any:
+    """Return its inverse transform with the normalisation of the other
+    direction, cropped or padded to the length of x.
     """
     return fitted(xp.fft.ifft(g, axis=axis, norm=SWAPPED[norm]), shape, axis, xp)
 
 
-def _ifft(g: RawArray, shape: Any, axis: int, norm: str, xp: Namespace) -> Any:
-    """its transform with the normalisation of the other
-    direction, cropped or padded to the length of x
+def _ifft(g: RawArray, shape: tuple[int, ...], axis: int, norm: str, xp: Namespace) -> Any:
+    """Return its transform with the normalisation of the other
+    direction, cropped or padded to the length of x.
     """
     return fitted(xp.fft.fft(g, axis=axis, norm=SWAPPED[norm]), shape, axis, xp)
 
 
-def _rfft(g: RawArray, shape: Any, n: int | None, axis: int, norm: str, xp: Namespace) -> Any:
-    """the real part of its inverse transform with the normalisation
-    of the other direction, cropped or padded to the length of x
+def _rfft(
+    g: RawArray, shape: tuple[int, ...], n: int | None, axis: int, norm: str, xp: Namespace
+) -> Any:
+    """Return the real part of its inverse transform with the normalisation
+    of the other direction, cropped or padded to the length of x.
     """
     length = shape[axis] if n is None else n
-    whole = list(g.shape)
-    whole[axis] = length
+    at = axis % len(shape)
+    whole = (*g.shape[:at], length, *g.shape[at + 1 :])
     back = xp.fft.ifft(fitted(g, whole, axis, xp), axis=axis, norm=SWAPPED[norm])
     return fitted(xp.real(back), shape, axis, xp)
 
 
 def _irfft(
-    g: RawArray, shape: Any, dtype: npt.DTypeLike, axis: int, norm: str, xp: Namespace
+    g: RawArray, shape: tuple[int, ...], dtype: npt.DTypeLike, axis: int, norm: str, xp: Namespace
 ) -> Any:
-    """its transform with the normalisation of the other direction,
-    doubled for each frequency that stands for two, cropped or padded to the length of x
+    """Return its transform with the normalisation of the other direction,
+    doubled for each frequency that stands for two, cropped or padded to the length of x.
     """
-    # Every bin but DC (and Nyquist, for even lengths) stands for itself and its conjugate.
+    # Every frequency but 0, and the last one of even lengths, stands for itself and its conjugate.
     back = xp.fft.rfft(g, axis=axis, norm=SWAPPED[norm])
     bins, length = back.shape[axis], g.shape[axis]
     twice = np.full(bins, 2.0)
@@ -97,93 +101,57 @@ def _irfft(
     return back if xp.isdtype(dtype, "complex floating") else xp.real(back)
 
 
-SAMPLES = (
-    sample((5,)),
-    sample((2, 6), norm="ortho"),
-    sample((4, 3), axis=0, n=6, norm="forward"),
-    sample((5,), n=3),
-)
+ALONG_AXIS: Any = {
+    "selects": False,
+    "samples": (
+        sample((5,)),
+        sample((2, 6), norm="ortho"),
+        sample((4, 3), axis=0, n=6, norm="forward"),
+        sample((5,), n=3),
+    ),
+    "signature": "(AXIS)->(AXIS)",
+}
 
 
-@linear(transpose=_fft, selects=False, samples=SAMPLES, signature="(AXIS)->(AXIS)")
+@linear(transpose=_fft, **ALONG_AXIS, takes="floating")
 def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
-    """Discrete Fourier transform along an axis.
-
-    Parameters
-    ----------
-    x
-        Of real or complex floating-point dtype; integers are computed as such.
-    n
-        The length along the axis to which x is cropped or padded with zeros; None: as it is.
+    """Compute the discrete Fourier transform along an axis.
 
     Returns
     -------
     Array
         Of the shape of x, or of length n along the axis, and of complex dtype.
-
-    Raises
-    ------
-    ValueError
-        When the length is 0, or norm is another word.
     """
 
 
-@linear(transpose=_ifft, selects=False, samples=SAMPLES, signature="(AXIS)->(AXIS)")
+@linear(transpose=_ifft, **ALONG_AXIS, takes="floating")
 def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
-    """Inverse discrete Fourier transform along an axis.
-
-    Parameters
-    ----------
-    x
-        Of real or complex floating-point dtype; integers are computed as such.
-    n
-        The length along the axis to which x is cropped or padded with zeros; None: as it is.
+    """Compute the inverse discrete Fourier transform along an axis.
 
     Returns
     -------
     Array
         Of the shape of x, or of length n along the axis, and of complex dtype.
-
-    Raises
-    ------
-    ValueError
-        When the length is 0, or norm is another word.
     """
 
 
-@linear(transpose=_rfft, selects=False, samples=SAMPLES, signature="(AXIS)->(AXIS)")
+@linear(transpose=_rfft, **ALONG_AXIS, takes="real floating")
 def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
-    """Discrete Fourier transform of real data along an axis: the non-negative frequencies.
-
-    Parameters
-    ----------
-    x
-        Of real floating-point dtype; integers are computed as such.
-    n
-        The length along the axis to which x is cropped or padded with zeros; None: as it is.
+    """Compute the discrete Fourier transform of real data along an axis: the non-negative frequencies.
 
     Returns
     -------
     Array
         Of the shape of x, but of length n // 2 + 1 along the axis, and of complex dtype.
-
-    Raises
-    ------
-    TypeError
-        When x is complex.
-    ValueError
-        When the length is 0, or norm is another word.
     """
 
 
-@linear(transpose=_irfft, selects=False, samples=SAMPLES, signature="(AXIS)->(AXIS)")
+@linear(transpose=_irfft, **ALONG_AXIS, takes="floating")
 def irfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
-    """Inverse of rfft: real data from its non-negative frequencies.
+    """Compute the inverse of rfft: real data from its non-negative frequencies.
 
     Parameters
     ----------
-    x
-        Of real or complex floating-point dtype; integers are computed as such.
     n
         The length of the result along the axis; None: 2 * (m - 1), where x has length m.
 
@@ -191,22 +159,15 @@ def irfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "ba
     -------
     Array
         Of the shape of x, but of length n along the axis, and of real dtype.
-
-    Raises
-    ------
-    ValueError
-        When the length is 0, or norm is another word.
     """
 
 
-@composite
+@composite(takes="floating")
 def hfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
-    """Discrete Fourier transform of data that is Hermitian about 0: a real spectrum.
+    """Compute the discrete Fourier transform of data that is Hermitian about 0: a real spectrum.
 
     Parameters
     ----------
-    x
-        Of real or complex floating-point dtype; integers are computed as such.
     n
         The length of the result along the axis; None: 2 * (m - 1), where x has length m.
 
@@ -214,38 +175,19 @@ def hfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "bac
     -------
     Array
         Of the shape of x, but of length n along the axis, and of real dtype.
-
-    Raises
-    ------
-    ValueError
-        When the length is 0, or norm is another word.
     """
     check_norm("hfft", norm)
     return irfft(conj(x), n=n, axis=axis, norm=SWAPPED[norm])  # type: ignore[arg-type]
 
 
-@composite
+@composite(takes="real floating")
 def ihfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
-    """Inverse of hfft: the non-negative half of Hermitian data from its real spectrum.
-
-    Parameters
-    ----------
-    x
-        Of real floating-point dtype; integers are computed as such.
-    n
-        The length along the axis to which x is cropped or padded with zeros; None: as it is.
+    """Compute the inverse of hfft: the non-negative half of Hermitian data from its real spectrum.
 
     Returns
     -------
     Array
         Of the shape of x, but of length n // 2 + 1 along the axis, and of complex dtype.
-
-    Raises
-    ------
-    TypeError
-        When x is complex.
-    ValueError
-        When the length is 0, or norm is another word.
     """
     check_norm("ihfft", norm)
     return conj(rfft(x, n=n, axis=axis, norm=SWAPPED[norm]))  # type: ignore[arg-type]
@@ -254,18 +196,18 @@ def ihfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "ba
 def sizes(
     op: str, x: Array, s: Sequence[int] | None, axes: Sequence[int] | None
 ) -> list[tuple[int | None, int]]:
-    """Length (None: as it is) and axis of each transform."""
+    """Return the length (None: as it is) and the axis of each transform."""
     if axes is None:
         axes = range(x.ndim) if s is None else range(x.ndim - len(s), x.ndim)
     lengths = [None] * len(axes) if s is None else list(s)
     if len(lengths) != len(axes):
         raise ValueError(f"fft.{op}: s {s} and axes {axes} do not pair up [at {user_line()}]")
-    for axis in axes:  # before the first transform, which may raise for another reason
+    for axis in axes:  # checked first: a transform may raise for another reason
         normalize_axis_index(f"fft.{op}", x, axis)
     return list(zip(lengths, axes, strict=True))
 
 
-@composite
+@composite(takes="floating")
 def fftn(
     x: Array,
     /,
@@ -274,35 +216,19 @@ def fftn(
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
 ) -> Array:
-    """Discrete Fourier transform along several axes (all by default).
-
-    Parameters
-    ----------
-    x
-        Of real or complex floating-point dtype; integers are computed as such.
-    s
-        Lengths along the axes to which x is cropped or padded with zeros; None: as they are.
-    axes
-        The axes; None: the last len(s), or all of them without s.
+    """Compute the discrete Fourier transform along several axes (all by default).
 
     Returns
     -------
     Array
         Of the shape of x, or of the lengths s along the axes, and of complex dtype.
-
-    Raises
-    ------
-    ValueError
-        When s and axes differ in number, a length is 0, or norm is another word.
-    IndexError
-        When there is no such axis.
     """
     for n, axis in reversed(sizes("fftn", x, s, axes)):
         x = fft(x, n=n, axis=axis, norm=norm)
     return x
 
 
-@composite
+@composite(takes="floating")
 def ifftn(
     x: Array,
     /,
@@ -311,35 +237,19 @@ def ifftn(
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
 ) -> Array:
-    """Inverse discrete Fourier transform along several axes (all by default).
-
-    Parameters
-    ----------
-    x
-        Of real or complex floating-point dtype; integers are computed as such.
-    s
-        Lengths along the axes to which x is cropped or padded with zeros; None: as they are.
-    axes
-        The axes; None: the last len(s), or all of them without s.
+    """Compute the inverse discrete Fourier transform along several axes (all by default).
 
     Returns
     -------
     Array
         Of the shape of x, or of the lengths s along the axes, and of complex dtype.
-
-    Raises
-    ------
-    ValueError
-        When s and axes differ in number, a length is 0, or norm is another word.
-    IndexError
-        When there is no such axis.
     """
     for n, axis in reversed(sizes("ifftn", x, s, axes)):
         x = ifft(x, n=n, axis=axis, norm=norm)
     return x
 
 
-@composite
+@composite(takes="real floating")
 def rfftn(
     x: Array,
     /,
@@ -348,42 +258,24 @@ def rfftn(
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
 ) -> Array:
-    """Discrete Fourier transform of real data along several axes (all by default).
+    """Compute the discrete Fourier transform of real data along several axes (all by default).
 
     Along the last of them the result has the non-negative frequencies only.
-
-    Parameters
-    ----------
-    x
-        Of real floating-point dtype; integers are computed as such.
-    s
-        Lengths along the axes to which x is cropped or padded with zeros; None: as they are.
-    axes
-        The axes; None: the last len(s), or all of them without s.
 
     Returns
     -------
     Array
         Of the lengths s along the axes, but s // 2 + 1 along the last one; of complex dtype.
-
-    Raises
-    ------
-    TypeError
-        When x is complex.
-    ValueError
-        When s and axes differ in number, a length is 0, or norm is another word.
-    IndexError
-        When there is no such axis.
     """
     *others, (n, axis) = sizes("rfftn", x, s, axes)
-    lengths = x.shape  # that of an axis which comes twice, as NumPy has it
+    lengths = x.shape  # before rfft: as in NumPy, also of an axis that comes twice
     x = rfft(x, n=n, axis=axis, norm=norm)
     for n, axis in reversed(others):
         x = fft(x, n=lengths[axis] if n is None else n, axis=axis, norm=norm)
     return x
 
 
-@composite
+@composite(takes="floating")
 def irfftn(
     x: Array,
     /,
@@ -392,29 +284,18 @@ def irfftn(
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
 ) -> Array:
-    """Inverse of rfftn: real data from its non-negative frequencies along several axes.
+    """Compute the inverse of rfftn: real data from its non-negative frequencies along several axes.
 
     Parameters
     ----------
-    x
-        Of real or complex floating-point dtype; integers are computed as such.
     s
         Lengths of the result along the axes; None: as they are, but 2 * (m - 1) along the last
         one, where x has length m.
-    axes
-        The axes; None: the last len(s), or all of them without s.
 
     Returns
     -------
     Array
         Of the lengths s along the axes, and of real dtype.
-
-    Raises
-    ------
-    ValueError
-        When s and axes differ in number, a length is 0, or norm is another word.
-    IndexError
-        When there is no such axis.
     """
     *others, (last, last_axis) = sizes("irfftn", x, s, axes)
     for n, axis in others:
@@ -433,41 +314,31 @@ def _shifted(op: str, x: Array, axes: int | Sequence[int] | None, forward: bool)
 
 @composite(takes="any", gives=("x", "x"))
 def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
-    """Put the zero frequency into the middle.
+    """Move the zero frequency to the middle.
 
     Parameters
     ----------
     axes
         The axis or axes to shift; None: all of them.
-
-    Raises
-    ------
-    IndexError
-        When there is no such axis.
     """
     return _shifted("fftshift", x, axes, True)
 
 
 @composite(takes="any", gives=("x", "x"))
 def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
-    """Put the zero frequency back to the start: the inverse of fftshift.
+    """Move the zero frequency back to the start: the inverse of fftshift.
 
     Parameters
     ----------
     axes
         The axis or axes to shift; None: all of them.
-
-    Raises
-    ------
-    IndexError
-        When there is no such axis.
     """
     return _shifted("ifftshift", x, axes, False)
 
 
 @composite(creates=True)
-def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
-    """Frequencies of a transform, in its order: 0, the positive ones, the negative ones.
+def fftfreq(n: int, /, *, d: float = 1.0, dtype: DType = None, device: Device = None) -> Array:
+    """Return the frequencies of a transform, in its order: 0, the positive ones, the negative ones.
 
     Parameters
     ----------
@@ -492,8 +363,8 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None)
 
 
 @composite(creates=True)
-def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
-    """Frequencies of a transform of real data: 0 and the positive ones.
+def rfftfreq(n: int, /, *, d: float = 1.0, dtype: DType = None, device: Device = None) -> Array:
+    """Return the frequencies of a transform of real data: 0 and the positive ones.
 
     Parameters
     ----------
@@ -517,8 +388,7 @@ def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None
     return freqs("rfftfreq", n, d, dtype, device)
 
 
-def freqs(name: str, n: int, d: float, dtype: Any, device: Any) -> Array:
-    """Frequencies, cast to a dtype if one is given."""
+def freqs(name: str, n: int, d: float, dtype: DType, device: Device) -> Array:
     frequencies = made(f"fft.{name}", n, d=d, device=device)
     return frequencies if dtype is None else astype(frequencies, dtype, copy=False)
 
@@ -530,5 +400,5 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """List what is public."""
+    """Return the public names."""
     return sorted(__all__)

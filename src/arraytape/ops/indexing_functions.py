@@ -81,13 +81,13 @@ def index(x: Array, key: Index, /) -> Array:
 
 
 def whole(key: Index) -> bool:
-    """Return True if a basic key that leaves no axis has an Ellipsis: NumPy gives a 0-d view."""
+    """Return True if a basic key has an Ellipsis: without axes left, it makes a 0-d view in NumPy."""
     return any(part is Ellipsis for part in (key if type(key) is tuple else (key,)))
 
 
 def _key(key: Index) -> Any:
-    """itself, added to zeros of the shape of x at the key"""
-    return key
+    """Return zeros of the shape of x with g added at the key."""
+    return key  # the docstring is that of the rule: see ``Reading``
 
 
 @linear(
@@ -105,7 +105,7 @@ def _key(key: Index) -> Any:
     range=hull,
 )
 def getitem(x: Array, /, key: Index) -> Array:
-    """A copy of the elements that ``key`` names: one element, or a key with arrays in it."""
+    """Copy the elements that ``key`` selects: one element, or a key with arrays in it."""
 
 
 @linear(
@@ -120,12 +120,12 @@ def getitem(x: Array, /, key: Index) -> Array:
     range=lambda n, x, *key: x.sum_of(n).with_zero(),
 )
 def scattered(x: Array, /, shape: tuple[int, ...], key: Index) -> Array:
-    """Zeros of ``shape`` with x added at ``key``, a key of raw data beside x."""
+    """Add x to zeros of ``shape`` at ``key``, a key of raw data on the device of x."""
 
 
 @composite(origin="extra", continuous=True, range=lambda n, x, *key: x.sum_of(n).with_zero())
 def scatter_add(x: Array, /, shape: tuple[int, ...], key: Index) -> Array:
-    """Zeros of a shape with the elements of x added at the places that a key names.
+    """Add the elements of x to zeros of a shape, at the places that a key names.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def scatter_add(x: Array, /, shape: tuple[int, ...], key: Index) -> Array:
 
     Notes
     -----
-    It is the transpose of indexing, and of no standard.
+    It is the transpose of indexing, and beyond the standard.
     """
     tid, data = current(x)
     raw, basic = raw_key(key)
@@ -165,10 +165,10 @@ def scatter_add(x: Array, /, shape: tuple[int, ...], key: Index) -> Array:
     return scattered(x, shape, private_key(raw) if tid else raw)
 
 
-def _along_axis(indices: Any, axis: int, shape: Any, xp: Namespace) -> Any:
-    """itself, added to zeros of the shape of x at the indices"""
+def _along_axis(indices: RawArray, axis: int, shape: tuple[int, ...], xp: Namespace) -> Any:
+    """Return zeros of the shape of x with g added at the indices."""
     key, at = [], axis % len(shape)
-    for i, n in enumerate(shape):  # an axis of length 1 is named once, however often it was read
+    for i, n in enumerate(shape):  # along a broadcast axis of length 1 all reads add to one element
         line = [1] * len(shape)
         line[i] = n
         at_each = xp.arange(n, device=indices.device)
@@ -176,8 +176,8 @@ def _along_axis(indices: Any, axis: int, shape: Any, xp: Namespace) -> Any:
     return tuple(key)
 
 
-def _along_one_axis(indices: Any, axis: int | None, shape: Any) -> Any:
-    """itself, added to zeros of the shape of x at the indices"""
+def _along_one_axis(indices: RawArray, axis: int | None, shape: tuple[int, ...]) -> Any:
+    """Return zeros of the shape of x with g added at the indices."""
     return (*(slice(None),) * ((axis or 0) % len(shape)), indices)
 
 
@@ -196,7 +196,7 @@ def _along_one_axis(indices: Any, axis: int | None, shape: Any) -> Any:
     rearranges=True,
 )
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
-    """Elements along an axis, by integer indices.
+    """Select elements along an axis, by integer indices.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
     rearranges=True,
 )
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
-    """Elements along an axis, by an array of indices of the same rank.
+    """Select elements along an axis, by an array of indices of the same rank.
 
     Parameters
     ----------
@@ -271,13 +271,13 @@ def is_pick(key: Index) -> bool:
     )
 
 
-# Not empty once an Array was asked for an index: then slices may hold some.
+# Not empty once an Array was converted to an index: from then on slices in keys may hold Arrays.
 INDICES: list[None] = []
-ENDS = frozenset((int, type(None)))  # types of the ends of slices that nobody changes
+ENDS = frozenset((int, type(None)))  # immutable types of a slice's start, stop and step
 
 
 def with_integers(key: Index) -> Any:
-    """A basic key with integers for what its slices hold: what keeps the key must not see it change."""
+    """Return a basic key with ints in place of Arrays in its slices: these may be written to later."""
     if type(key) is tuple:
         return tuple([with_integers(part) for part in key])
     if type(key) is not slice:
@@ -288,11 +288,11 @@ def with_integers(key: Index) -> Any:
     try:
         return slice(*[x if x is None else operator.index(x) for x in ends])
     except Exception:
-        return key  # NumPy says what does not fit
+        return key  # indexing raises NumPy's error
 
 
 def raw_key(key: Index) -> tuple[Any, bool]:
-    """Return the key on raw data, and whether it is basic.  0-d integer Arrays index like integers."""
+    """Return a key as raw data, and True if it is basic; 0-d integer Arrays index like integers."""
     if type(key) in BASIC:
         return with_integers(key), True
     if type(key) is tuple:
@@ -306,11 +306,11 @@ def raw_key(key: Index) -> tuple[Any, bool]:
     if isinstance(key, Array):
         _, data = current(key)
         if data.shape == () and data.dtype.kind in "iu" and is_at_hand(data):
-            return int(data), True  # on other storages an index array: no look at its value
-        return data, False
+            return int(data), True
+        return data, False  # also of one integer on a device, for which int() would wait
     if isinstance(key, bool | np.bool_):
         return np.asarray(key), False
-    if isinstance(key, np.integer):  # what keeps the key compares it
+    if isinstance(key, np.integer):  # an int, because keys in paths are compared
         return int(key), True
     if isinstance(key, list | range):
         return index_array(key), False
@@ -318,15 +318,15 @@ def raw_key(key: Index) -> tuple[Any, bool]:
 
 
 def index_array(key: list[Any] | range) -> Any:
-    """Return a list of indices as raw data; IndexError for what is no such list."""
+    """Return a list of indices as raw data; raise IndexError if it is no such list."""
     try:
         return np.asarray([raw_key(part)[0] for part in key], dtype=None if key else np.intp)
-    except Exception as error:  # of unequal lengths, or in itself
+    except Exception as error:  # lists of unequal lengths, or a list that holds itself
         raise_documented(error, "an index", key)
 
 
 def is_at_hand(data: RawArray) -> bool:
-    """Return True if a look at one value costs no transfer: NumPy's data, also while it is traced."""
+    """Return True if reading one value needs no transfer: for NumPy's data, also while it is traced."""
     if type(data) is np.ndarray:
         return True
     storage = storage_of(data)
@@ -334,7 +334,7 @@ def is_at_hand(data: RawArray) -> bool:
 
 
 def private_key(key: Any) -> Any:
-    """Return the key with its arrays copied: a record must not change when they are written to."""
+    """Return the key with copies of its arrays: writes to them must not change a record."""
     if type(key) is tuple:
         return tuple([private_key(part) for part in key])
     return STORAGES[type(key)].copy(key) if type(key) in STORAGES else key

@@ -1,8 +1,8 @@
-"""Where values leave: conversion to Python scalars, NumPy, dlpack, text and pickles.
+"""Conversions to Python scalars, NumPy arrays, dlpack, text and pickles.
 
-What leaves with its value (float(x), np.asarray(x), dlpack, a pickle) cuts the gradient and is
-remembered by the tapes that follow it; ``bool`` and ``int`` as an index only steer the program and
-are silent.
+A conversion that hands out the value (float(x), np.asarray(x), dlpack, a pickle) cuts the gradient: it
+is an exit, which the tapes that follow the value record.  ``bool``, and an integer as an index, only
+steer the program and are not recorded.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 
 def host(x: Array) -> Any:
-    """Return the current data as a NumPy array; to look at it is no read of a Variable."""
+    """Return the current data as a NumPy array; a Variable does not report this as a read."""
     data = peek(x)
     return storage_of(data).host(data)
 
 
 def scalar(x: Array, kind: Callable[[Any], Any], name: str, silent: bool = False) -> Any:
-    """Return the one element of x as a Python scalar; unless silent, it leaves the tape."""
+    """Return the only element of x as a Python scalar, and record the exit unless ``silent``."""
     try:
         value = kind(host(x))
     except Exception as error:
@@ -139,11 +139,11 @@ def to_numpy(
 ) -> np.ndarray[Any, Any]:
     """Make a NumPy array: ``np.asarray(x)``.
 
-    It is the memory of x, as for NumPy's arrays, where no tape has followed it.  What NumPy or C code
-    writes there arrives in x.  A recorded value must not change under its id, so of what has been
-    followed this is a copy: what is written there does not reach x, and gradients that are cut by it
-    warn with the line of this exit.  Also copied are data that is not NumPy's, a 0-d result of an op,
-    which NumPy holds immutable, and what is cast.
+    If no tape has followed x, the result shares the memory of x, as for NumPy's arrays: writes of NumPy
+    or C code to the result change x.  A recorded value must not change under its id, so a followed
+    value is copied.  Writes to the copy do not change x, and a gradient that the conversion cuts warns
+    with its line.  Copied, too, are data that is not NumPy's, 0-d results of ops, which are immutable
+    in NumPy, and data that is cast.
 
     Parameters
     ----------
@@ -189,14 +189,14 @@ def to_numpy(
 
 
 def by_its_own_name(x: Array) -> np.ndarray[Any, Any]:
-    """Convert to NumPy as ``np.asarray(x)`` does, by the name that pandas and xarray have for it.
+    """Convert to NumPy as ``np.asarray(x)`` does; pandas and xarray have a method of this name.
 
     Returns
     -------
     numpy.ndarray
         The values.
     """
-    # Matplotlib asks for it: without it, ax.hist(x) takes a table by rows, and NumPy's by columns.
+    # Matplotlib calls this method; without it, ax.hist(x) would take a table by rows, not by columns.
     return to_numpy(x)
 
 
@@ -207,7 +207,7 @@ def rounded(x: Array, ndigits: Any = None) -> Any:
     Parameters
     ----------
     ndigits : int | None, default: None
-        How many digits stay behind the point; negative: tens, hundreds... are rounded to.
+        How many digits stay after the decimal point; if negative, round to tens, hundreds and so on.
 
     Returns
     -------
@@ -290,7 +290,7 @@ def dlpack(
 
 
 def dlpack_device(x: Array, /) -> tuple[Any, int]:
-    """Device type and number in DLPack's terms.
+    """Return device type and number in DLPack's terms.
 
     Returns
     -------
@@ -309,7 +309,7 @@ def representation(x: Array) -> str:
         The text.
     """
     tid, data = current(x)
-    if storage_of(data).many:  # under vmap: one value for many
+    if storage_of(data).many:  # under vmap: a value for each example
         body = repr(data)
     else:
         body = np.array2string(host(x), separator=", ", prefix="Array(")
@@ -345,12 +345,15 @@ def text(x: Array) -> str:
 
 
 def rebuild(data: RawArray) -> Array:
-    """Unpickle: the value alone, never a tape."""
+    """Return an unpickled Array: its value, which no tape follows."""
     return wrap(data)
 
 
 def reduce(x: Array) -> tuple[Any, ...]:
-    """Pickle: the data is shared as with a record, so that a write before buffers are sent copies it."""
+    """Return the parts of a pickle.
+
+    The data is shared as with a record, so that a write before it is sent copies the data first.
+    """
     leave_tapes(x, "pickle")
     return rebuild, (keep_data(x),)
 
@@ -367,9 +370,10 @@ def sizeof(x: Array) -> int:
 
 
 def duplicate(x: Array, memo: Any = None) -> Array:
-    """Copy for ``copy.copy`` and ``copy.deepcopy``: recorded, as that of an immutable tensor is itself.
+    """Copy for ``copy.copy`` and ``copy.deepcopy``, recorded.
 
-    Libraries copy what they are given (scikit-learn's ``clone`` its parameters) and go on with that.
+    The copy is recorded because libraries copy their arguments and compute with the copy, as
+    scikit-learn's ``clone`` does with parameters.
 
     Parameters
     ----------

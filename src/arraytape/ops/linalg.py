@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from .._array.paths import DIAGONAL
 from .._array.views import lay_out_like
 from .._define.words import composite, primitive, sample, without_derivative
 from .._record.op_facts import FACTS
+from .._storage.standard import Axis
 from .._util.errors import describe, missing_from, short_repr, user_line
 from . import _factorisations as rules
 from . import _spectral as spectral
@@ -41,7 +42,7 @@ from .statistical_functions import min as minimum_of
 from .statistical_functions import sum as sum_of
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from .data_type_functions import DType
 
 
 class EigResult(NamedTuple):
@@ -75,13 +76,13 @@ for _alias in ("matmul", "matrix_transpose", "tensordot", "vecdot"):
 SQUARE = tuple(sample(shape) for shape in ((3, 3), (2, 3, 3), (1, 1), (0, 0), (0, 2, 2)))
 
 
-def positive_definite(x: Any) -> Any:
-    """Return a Hermitian positive-definite matrix from any square one, for samples."""
+def positive_definite(x: Array) -> Array:
+    """Make a Hermitian positive-definite matrix from any square one, for samples."""
     return x @ matrix_transpose(conj(x)) + asarray_like(x, 2.0 * np.eye(x.shape[-1]))
 
 
-def hermitian(x: Any) -> Any:
-    """Return a Hermitian matrix from any square one, for samples."""
+def hermitian(x: Array) -> Array:
+    """Make a Hermitian matrix from any square one, for samples."""
     return x + matrix_transpose(conj(x))
 
 
@@ -125,11 +126,11 @@ def solve(x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    The backward pass factors a matrix of 64 rows or more once, for all of ``solve``, ``slogdet`` and
-    ``det`` of it and to any order, where SciPy is there; by Cholesky where it is positive definite and
-    Hermitian to the last bit.  It factors none where ``cholesky`` of such a matrix was recorded, which
-    it looks for from 8 rows on, or where it is a triangle.  The factors take as much memory as the
-    matrix, as long as its data lives and is among the last 16 so factored.
+    With SciPy, the backward pass factors a matrix of 64 rows or more only once, for ``solve``,
+    ``slogdet`` and ``det`` of it and for derivatives of any order.  It uses Cholesky's factors where the
+    matrix is positive definite and Hermitian to the last bit.  It factors no triangle, and no matrix of
+    8 rows or more whose ``cholesky`` was recorded.  The factors take as much memory as the matrix.  They
+    are kept while its data lives, at most for 16 matrices.
     """
 
 
@@ -137,15 +138,11 @@ def solve(x1: Array, x2: Array, /) -> Array:
     rules.inv,
     samples=[s._replace(prepare=regular) for s in SQUARE],
     signature="(N,N)->(N,N)",
+    takes="square",
     continuous=True,
 )
 def inv(x: Array, /) -> Array:
-    """Inverse of square matrices.
-
-    Parameters
-    ----------
-    x
-        Square matrices of shape (..., N, N), of real or complex floating-point dtype.
+    """Invert square matrices.
 
     Returns
     -------
@@ -162,14 +159,9 @@ def inv(x: Array, /) -> Array:
 @primitive(rules.pinv_vjp, None, samples=(
     sample((4, 3)), sample((2, 3)), sample((2, 3, 3), prepare=regular), sample((2, 4, 2)),
     sample((1, 1)), sample((0, 2, 2)),
-), signature="(M,N),()->(N,M)")  # fmt: skip
+), signature="(M,N),()->(N,M)", takes="matrices")  # fmt: skip
 def pinv(x: Array, /, *, rtol: Array | float | None = None) -> Array:
-    """Moore-Penrose pseudo-inverse of matrices.
-
-    Parameters
-    ----------
-    x
-        Matrices of shape (..., M, N), of real or complex floating-point dtype.
+    """Compute the Moore-Penrose pseudo-inverse of matrices.
 
     Returns
     -------
@@ -189,14 +181,9 @@ def pinv(x: Array, /, *, rtol: Array | float | None = None) -> Array:
     *SQUARE, sample((4, 4)), sample(np.eye(4)), sample(np.zeros((3, 3))),
     sample(np.diag([0.0, 0.0, 2.0])),
     sample(np.asarray([[[1.0, 2.0], [2.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]]])),
-), continuous=True, signature="(N,N)->()")  # fmt: skip
+), continuous=True, signature="(N,N)->()", takes="square")  # fmt: skip
 def det(x: Array, /) -> Array:
-    """Determinant of square matrices.
-
-    Parameters
-    ----------
-    x
-        Square matrices of shape (..., N, N), of real or complex floating-point dtype.
+    """Compute the determinant of square matrices.
 
     Returns
     -------
@@ -215,15 +202,14 @@ def det(x: Array, /) -> Array:
 
 
 @primitive(
-    joint=rules.slogdet, outputs=("sign", "logabsdet"), samples=SQUARE, signature="(N,N)->(),()"
+    joint=rules.slogdet,
+    outputs=("sign", "logabsdet"),
+    samples=SQUARE,
+    signature="(N,N)->(),()",
+    takes="square",
 )
 def slogdet(x: Array, /) -> SlogdetResult:
-    """Sign and logarithm of the absolute value of the determinant of square matrices.
-
-    Parameters
-    ----------
-    x
-        Square matrices of shape (..., N, N), of real or complex floating-point dtype.
+    """Compute the sign and the logarithm of the absolute value of the determinant of square matrices.
 
     Returns
     -------
@@ -238,19 +224,16 @@ def slogdet(x: Array, /) -> SlogdetResult:
 
     Notes
     -----
-    The slope of the logarithm is infinite where x is singular, and the gradient there inf.
+    Where x is singular, the derivative of the logarithm is infinite, and the gradient is inf.
     """
 
 
-@composite
+@composite(takes="square")
 def matrix_power(x: Array, n: int, /) -> Array:
-    """Power of square matrices.
+    """Raise square matrices to an integer power.
 
     Parameters
     ----------
-    x
-        Square matrices of shape (..., N, N), of real or complex floating-point dtype.
-
     n
         The exponent; powers with a negative one are those of the inverse.
 
@@ -278,7 +261,7 @@ def matrix_power(x: Array, n: int, /) -> Array:
     n = n.__index__()
     if n < 0:
         return matrix_power(inv(x), -n)
-    if n == 0:  # which does not depend on x, with a slope of zero
+    if n == 0:  # by where, so that x is recorded: its gradient is 0, not None
         nowhere = zeros(x.shape, dtype=np.bool_, device=x.device)
         one = where(nowhere, x, eye(x.shape[-1], dtype=x.dtype, device=x.device))
         return lay_out_like(one, x)
@@ -298,16 +281,12 @@ def matrix_power(x: Array, n: int, /) -> Array:
 @primitive(rules.cholesky_vjp, saves={"factor": rules.remember_cholesky}, samples=(
     *[s._replace(prepare=positive_definite) for s in SQUARE],
     sample((2, 3, 3), prepare=positive_definite, upper=True),
-), signature="(N,N)->(N,N)", continuous=True)  # fmt: skip
+), signature="(N,N)->(N,N)", takes="Hermitian", continuous=True)  # fmt: skip
 def cholesky(x: Array, /, *, upper: bool = False) -> Array:
-    """Cholesky factor of Hermitian positive-definite matrices.
+    """Compute the Cholesky factor of Hermitian positive-definite matrices.
 
     Parameters
     ----------
-    x
-        Hermitian (or real symmetric) matrices of shape (..., N, N), of floating-point dtype.
-        Only the lower triangle is read.
-
     upper
         Whether to give the upper triangle U with U^H @ U = x, not the lower L with L @ L^H = x.
 
@@ -324,24 +303,21 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
 
     Notes
     -----
-    The gradient is that with respect to a Hermitian matrix, whose triangles move together: half of what
-    an off-diagonal element does stands in either triangle.  ``tril(x) + conj(matrix_transpose(tril(x,
-    k=-1)))`` in place of x gives the gradient with respect to the lower triangle alone.
+    The gradient is that with respect to a Hermitian matrix, whose triangles move together: each triangle
+    has half of the gradient of an off-diagonal element.  For the gradient with respect to the lower
+    triangle alone, call it with ``tril(x) + conj(matrix_transpose(tril(x, k=-1)))`` in place of x.
     """
 
 
 @primitive(joint=rules.qr_vjp, outputs=("Q", "R"), saves=rules.NONE_UNREAD, samples=(
     sample((4, 3)), sample((3, 3), mode="complete"), sample((2, 2, 4)), sample((2, 4, 2)),
     sample((1, 1)), sample((0, 0)), sample((0, 2)), sample((2, 0)), sample((0, 3, 2)),
-), signature="(M,N)->(M,K),(K,N)")  # fmt: skip
+), signature="(M,N)->(M,K),(K,N)", takes="matrices")  # fmt: skip
 def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
-    """QR factorisation of matrices: Q has orthonormal columns, R is upper triangular.
+    """Compute the QR factorisation of matrices: Q has orthonormal columns, R is upper triangular.
 
     Parameters
     ----------
-    x
-        Matrices of shape (..., M, N), of real or complex floating-point dtype.
-
     mode
         'reduced': Q of shape (..., M, K), R (..., K, N), with K = min(M, N).
         'complete': Q of shape (..., M, M), R (..., M, N).
@@ -361,10 +337,11 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRRe
 
     Notes
     -----
-    Where a column depends on those before it, its column of Q is a free choice.  In reverse mode
-    what does not depend on the choice, and reads no 0 on R's diagonal, is exact to first order (the
-    space that the columns span, as randomized methods use it); everything else gets NaN.  In
-    forward mode a free column's tangent is as large as the rounding errors are small, or NaN.
+    Where a column of x depends on earlier columns, its column of Q is a free choice.  In reverse mode
+    the gradient of a function that does not depend on the choice, and reads no 0 on R's diagonal, is
+    exact to first order.  An example is the space that the columns span, as randomized methods use
+    it.  Any other gradient is NaN. In forward mode the tangent of a free column is NaN, or is divided
+    by a rounding error.
     """
 
 
@@ -382,15 +359,13 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRRe
         sample((2, 0), full_matrices=False),
     ),
     signature="(M,N)->(M,I),(K),(J,N)",
+    takes="matrices",
 )
 def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
-    """Singular value decomposition of matrices: x = U @ diag(S) @ Vh.
+    """Compute the singular value decomposition of matrices: x = U @ diag(S) @ Vh.
 
     Parameters
     ----------
-    x
-        Matrices of shape (..., M, N), of real or complex floating-point dtype.
-
     full_matrices
         Whether U has shape (..., M, M) and Vh (..., N, N); False: (..., M, K) and (..., K, N),
         with K = min(M, N).
@@ -407,36 +382,33 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
         When x has fewer than two dimensions, or the decomposition is not found.
     ValueError
         In the backward pass, when full_matrices is True and a gradient depends on the choice of the
-        extra columns of U or V, any basis of the rest of the space.
+        extra columns of U or V: any basis of the rest of the space.
 
     Notes
     -----
-    Where singular values coincide, the columns of U and Vh are a free choice of basis.  What uses
-    them alone and does not depend on the choice, such as U @ Vh or the projector on the space that
-    they span, has its exact gradient; everything else that uses them gets NaN, U @ diag(S) @ Vh
-    included, whose slope they do not tell.  Second derivatives are NaN there.
+    Where singular values coincide, the columns of U and V are a free choice of basis.  A function of the
+    vectors alone that does not depend on the choice has its exact gradient: U @ Vh is an example, or the
+    projector on the space that they span.  Any other function of the vectors gets NaN, also
+    U @ diag(S) @ Vh, whose gradient does not follow from that of the factors.  Second derivatives are
+    NaN there.
 
-    Of a matrix of low rank, what scales the vectors of the zero values by them, or does not use
-    these, is exact to first order where rounding errors set them apart from 0 and from each other.
-    In reverse mode it is exact, too, wherever a function reads neither the values in question nor,
-    to first order, their vectors (a truncated decomposition, a pseudo-inverse that leaves zeros
-    out).  Forward mode, which cannot see what will be read, has NaN wherever values coincide.
+    A matrix of low rank has several values of 0.  A function that scales their vectors by the values, or
+    does not use the vectors, has a gradient that is exact to first order: rounding errors set the values
+    apart from 0 and from each other.  In reverse mode the gradient is exact, too, if a function
+    reads neither these values nor, to first order, their vectors: a truncated decomposition, a
+    pseudo-inverse that leaves zeros out.  Forward mode cannot know what will be read: it has NaN
+    wherever values coincide.
 
-    The phases of complex vectors are the storage's choice: a gradient is for what does not depend
-    on them.
+    The phases of complex vectors are the storage's choice: a gradient is right only for a function that
+    does not depend on them.
     """
 
 
 @primitive(spectral.svdvals_vjp, samples=(
     *SQUARE, sample((4, 3)), sample((2, 2, 3)), sample((0, 2)), sample((2, 0)),
-), continuous=True, signature="(M,N)->(K)")  # fmt: skip
+), continuous=True, signature="(M,N)->(K)", takes="matrices")  # fmt: skip
 def svdvals(x: Array, /) -> Array:
-    """Singular values of matrices, in descending order.
-
-    Parameters
-    ----------
-    x
-        Matrices of shape (..., M, N), of real or complex floating-point dtype.
+    """Compute the singular values of matrices, in descending order.
 
     Returns
     -------
@@ -450,7 +422,7 @@ def svdvals(x: Array, /) -> Array:
 
     Notes
     -----
-    Where values coincide, sums over them that treat them alike have exact gradients; second
+    Where values coincide, gradients of functions that are symmetric in these values are exact; second
     derivatives are NaN.
     """
 
@@ -461,15 +433,10 @@ def svdvals(x: Array, /) -> Array:
     saves=rules.NONE_UNREAD | {"factors": rules.remember_eigh},
     samples=[s._replace(prepare=hermitian) for s in SQUARE],
     signature="(N,N)->(N),(N,N)",
+    takes="Hermitian",
 )
 def eigh(x: Array, /) -> EighResult:
-    """Eigenvalues and eigenvectors of Hermitian matrices.
-
-    Parameters
-    ----------
-    x
-        Hermitian (or real symmetric) matrices of shape (..., N, N), of floating-point dtype.
-        Only the lower triangle is read.
+    """Compute the eigenvalues and eigenvectors of Hermitian matrices.
 
     Returns
     -------
@@ -485,15 +452,15 @@ def eigh(x: Array, /) -> EighResult:
 
     Notes
     -----
-    The gradient is that with respect to a Hermitian matrix, whose triangles move together: half of what
-    an off-diagonal element does stands in either triangle.  ``tril(x) + conj(matrix_transpose(tril(x,
-    k=-1)))`` in place of x gives the gradient with respect to the lower triangle alone.
+    The gradient is that with respect to a Hermitian matrix, whose triangles move together: each triangle
+    has half of the gradient of an off-diagonal element.  For the gradient with respect to the lower
+    triangle alone, call it with ``tril(x) + conj(matrix_transpose(tril(x, k=-1)))`` in place of x.
 
-    Where eigenvalues coincide, their vectors are a free choice of basis.  What uses the vectors
-    alone and does not depend on the choice, such as the projector on the space that they span, has
-    its exact gradient; everything else that uses them gets NaN, V @ diag(w) @ V^H included, whose
-    slope they do not tell.  Values that a function reads no more than their vectors do no harm.
-    Forward mode, which cannot see what will be read, has NaN wherever values coincide.
+    Where eigenvalues coincide, their vectors are a free choice of basis.  A function of the vectors
+    alone that does not depend on the choice has its exact gradient, such as the projector on the space
+    that they span.  Any other function of the vectors gets NaN, also V @ diag(w) @ V^H, whose gradient
+    does not follow from that of the factors.  Values that a function does not read, nor their vectors,
+    do not matter.  Forward mode cannot know what will be read: it has NaN wherever values coincide.
 
     The phases of complex vectors are the storage's choice.
     """
@@ -504,15 +471,10 @@ def eigh(x: Array, /) -> EighResult:
     samples=[s._replace(prepare=hermitian) for s in SQUARE],
     continuous=True,
     signature="(N,N)->(N)",
+    takes="Hermitian",
 )
 def eigvalsh(x: Array, /) -> Array:
-    """Eigenvalues of Hermitian matrices, in ascending order.
-
-    Parameters
-    ----------
-    x
-        Hermitian (or real symmetric) matrices of shape (..., N, N), of floating-point dtype.
-        Only the lower triangle is read.
+    """Compute the eigenvalues of Hermitian matrices, in ascending order.
 
     Returns
     -------
@@ -529,7 +491,7 @@ def eigvalsh(x: Array, /) -> Array:
     -----
     The gradient is that with respect to a Hermitian matrix, as that of ``eigh``.
 
-    Where values coincide, sums over them that treat them alike have exact gradients; second
+    Where values coincide, gradients of functions that are symmetric in these values are exact; second
     derivatives are NaN.
     """
 
@@ -540,14 +502,10 @@ def eigvalsh(x: Array, /) -> Array:
     saves=rules.NONE_UNREAD,
     samples=[s._replace(prepare=regular) for s in SQUARE],
     signature="(N,N)->(N),(N,N)",
+    takes="square",
 )
 def eig(x: Array, /) -> EigResult:
-    """Eigenvalues and eigenvectors of square matrices.
-
-    Parameters
-    ----------
-    x
-        Square matrices of shape (..., N, N), of real or complex floating-point dtype.
+    """Compute the eigenvalues and eigenvectors of square matrices.
 
     Returns
     -------
@@ -563,21 +521,19 @@ def eig(x: Array, /) -> EigResult:
 
     Notes
     -----
-    Where eigenvalues coincide, what uses their vectors gets NaN, V @ diag(w) @ V^-1 included, unless
-    it uses the vectors alone and no change of their basis changes it.
+    Where eigenvalues coincide, a function of their vectors gets NaN, also V @ diag(w) @ V^-1.  Only a
+    function of the vectors alone that no change of their basis changes has its gradient.
     """
 
 
 @primitive(
-    spectral.eigvals, samples=[s._replace(prepare=regular) for s in SQUARE], signature="(N,N)->(N)"
+    spectral.eigvals,
+    samples=[s._replace(prepare=regular) for s in SQUARE],
+    signature="(N,N)->(N)",
+    takes="square",
 )
 def eigvals(x: Array, /) -> Array:
-    """Eigenvalues of square matrices.
-
-    Parameters
-    ----------
-    x
-        Square matrices of shape (..., N, N), of real or complex floating-point dtype.
+    """Compute the eigenvalues of square matrices.
 
     Returns
     -------
@@ -592,14 +548,9 @@ def eigvals(x: Array, /) -> Array:
     """
 
 
-@without_derivative(signature="(M,N),()->()")
+@without_derivative(signature="(M,N),()->()", takes="matrices")
 def matrix_rank(x: Array, /, *, rtol: Array | float | None = None) -> Array:
-    """Rank of matrices: the number of singular values above a bound.
-
-    Parameters
-    ----------
-    x
-        Matrices of shape (..., M, N), of real or complex floating-point dtype.
+    """Compute the rank of matrices: the number of singular values above a bound.
 
     Returns
     -------
@@ -616,7 +567,7 @@ def matrix_rank(x: Array, /, *, rtol: Array | float | None = None) -> Array:
 # --- products ---------------------------------------------------------------------------------
 @composite
 def outer(x1: Array, x2: Array, /) -> Array:
-    """Outer product of two vectors: the products of each element of x1 with each of x2.
+    """Compute the outer product of two vectors: each element of x1 times each element of x2.
 
     Parameters
     ----------
@@ -645,7 +596,7 @@ def outer(x1: Array, x2: Array, /) -> Array:
 
 @composite
 def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
-    """Cross product of vectors of length 3 along an axis.
+    """Compute the cross product of vectors of length 3 along an axis.
 
     Parameters
     ----------
@@ -676,7 +627,7 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
 
 
 def _vectors_first(x: Array, axis: int) -> Array:
-    """Return x with the axis of the vectors of a vector product in front."""
+    """Return x with the axis of its vectors of length 3 in front."""
     at = normalize_axis_index("linalg.cross", x, axis)
     if x.shape[at] != 3:
         raise ValueError(
@@ -688,7 +639,7 @@ def _vectors_first(x: Array, axis: int) -> Array:
 # --- diagonals and norms --------------------------------------------------------------------------
 @composite
 def diagonal(x: Array, /, *, offset: int = 0) -> Array:
-    """Diagonals of matrices.
+    """Return the diagonals of matrices.
 
     Parameters
     ----------
@@ -714,7 +665,7 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Array:
 
 
 @composite
-def trace(x: Array, /, *, offset: int = 0, dtype: npt.DTypeLike | None = None) -> Array:
+def trace(x: Array, /, *, offset: int = 0, dtype: DType = None) -> Array:
     """Sum along the diagonals of matrices.
 
     Parameters
@@ -753,14 +704,9 @@ def trace(x: Array, /, *, offset: int = 0, dtype: npt.DTypeLike | None = None) -
     signature="(AXES)->()",
 )
 def vector_norm(
-    x: Array,
-    /,
-    *,
-    axis: int | tuple[int, ...] | None = None,
-    keepdims: bool = False,
-    ord: int | float = 2,
+    x: Array, /, *, axis: Axis = None, keepdims: bool = False, ord: int | float = 2
 ) -> Array:
-    """Vector norm over axes (all by default).
+    """Compute the vector norm over axes (all by default).
 
     Parameters
     ----------
@@ -772,26 +718,25 @@ def vector_norm(
 
     Notes
     -----
-    The slope at 0 is 0, and so is that for elements that are 0.  Second derivatives at 0 are NaN, and
-    so are those for elements that are 0 when ord is less than 2 and not 1.
+    The derivative at 0 is 0, and so is that with respect to elements that are 0.  Second derivatives
+    at 0 are NaN, and so are those with respect to elements that are 0 when ord is less than 2 and
+    not 1.
     """
 
 
 def greatest(values: Array, axis: int) -> Array:
-    """Return the greatest of values that are not negative: 0 where there is none."""
+    """Return the greatest of values that are not negative: 0 of no values."""
     return (maximum_of if values.shape[axis] else sum_of)(values, axis=axis)
 
 
-@composite
+@composite(takes="matrices")
 def matrix_norm(
     x: Array, /, *, keepdims: bool = False, ord: int | float | Literal["fro", "nuc"] | None = "fro"
 ) -> Array:
-    """Norm of matrices.
+    """Compute the norm of matrices.
 
     Parameters
     ----------
-    x
-        Matrices of shape (..., M, N), of real or complex floating-point dtype.
     keepdims
         Whether the last two axes stay, with length 1.
     ord
@@ -835,9 +780,9 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """List what is public."""
+    """Return the public names."""
     return sorted(__all__)
 
 
-if not TYPE_CHECKING:  # a type checker would take any name for one that is there
+if not TYPE_CHECKING:  # a type checker would accept any name of the module
     __getattr__ = missing_from(__name__, "linalg")

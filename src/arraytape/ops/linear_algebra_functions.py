@@ -21,12 +21,12 @@ from .manipulation_functions import normalize_axis_index, permute_dims, reshape
 
 
 def in_memory(g: RawArray) -> Any:
-    """Return a vector for a product: of one number, repeated by a stride of 0, NumPy's takes no BLAS."""
+    """Return g, copied if its stride is 0: NumPy multiplies such a vector without BLAS."""
     return g.copy() if type(g) is np.ndarray and g.strides == (0,) else g
 
 
-def _matmul_first(g: RawArray, x2: RawArray, shape: Any, xp: Namespace) -> Any:
-    """``g @ x2^H``, summed over broadcast axes"""
+def _matmul_first(g: RawArray, x2: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
+    """Return ``g @ x2^H``, summed over broadcast axes."""
     many = len(x2.shape)
     if many == len(shape) == 2:
         return xp.matmul_adjoint(g, x2, False, True)
@@ -40,8 +40,8 @@ def _matmul_first(g: RawArray, x2: RawArray, shape: Any, xp: Namespace) -> Any:
     return sum_to((g[..., None, :] @ xp.matrix_transpose(x2))[..., 0, :], shape, xp)
 
 
-def _matmul_second(g: RawArray, x1: RawArray, shape: Any, xp: Namespace) -> Any:
-    """``x1^H @ g``, summed over broadcast axes"""
+def _matmul_second(g: RawArray, x1: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
+    """Return ``x1^H @ g``, summed over broadcast axes."""
     many = len(x1.shape)
     if many == len(shape) == 2:
         return xp.matmul_adjoint(x1, g, True, False)
@@ -79,7 +79,7 @@ def _matmul_second(g: RawArray, x1: RawArray, shape: Any, xp: Namespace) -> Any:
     range=lambda n, x, y: x.times(y).sum_of(n),
 )
 def matmul(x1: Array, x2: Array, /) -> Array:
-    """Matrix product x1 @ x2.
+    """Multiply matrices: x1 @ x2.
 
     Parameters
     ----------
@@ -102,24 +102,24 @@ def matmul(x1: Array, x2: Array, /) -> Array:
 
 
 def _adjoint_first(
-    g: RawArray, x2: RawArray, shape: Any, first: bool, second: bool, xp: Namespace
+    g: RawArray, x2: RawArray, shape: tuple[int, ...], first: bool, second: bool, xp: Namespace
 ) -> Any:
-    """``g @ b^H``, or the adjoint of it where ``first``, with b the second factor"""
+    """Return ``g @ b^H``, or its adjoint where ``first``, with b the second factor."""
     if first:
         return sum_to(xp.matmul_adjoint(x2, g, second, True), shape, xp)
     return sum_to(xp.matmul_adjoint(g, x2, False, not second), shape, xp)
 
 
 def _adjoint_second(
-    g: RawArray, x1: RawArray, shape: Any, first: bool, second: bool, xp: Namespace
+    g: RawArray, x1: RawArray, shape: tuple[int, ...], first: bool, second: bool, xp: Namespace
 ) -> Any:
-    """``a^H @ g``, or the adjoint of it where ``second``, with a the first factor"""
+    """Return ``a^H @ g``, or its adjoint where ``second``, with a the first factor."""
     if second:
         return sum_to(xp.matmul_adjoint(g, x1, True, first), shape, xp)
     return sum_to(xp.matmul_adjoint(x1, g, not first, False), shape, xp)
 
 
-# Its rules are made of itself, so a tape of a gradient has one record for each product, and no views.
+# Its rules call the op itself: a tape of a gradient has one record for each product, and no views.
 @primitive(
     _adjoint_first,
     _adjoint_second,
@@ -139,7 +139,7 @@ def _adjoint_second(
     promotes="all",
 )
 def matmul_adjoint(x1: Array, x2: Array, /, first: bool, second: bool) -> Array:
-    """matmul of matrices, for rules: ``first`` and ``second`` say which is conjugated and transposed."""
+    """Multiply matrices, for rules, after the adjoint of x1 if ``first``, and of x2 if ``second``."""
 
 
 @primitive(
@@ -150,10 +150,10 @@ def matmul_adjoint(x1: Array, x2: Array, /, first: bool, second: bool) -> Array:
     signature="(N,N)->(N,N)",
 )
 def cofactors(x: Array, /) -> Array:
-    """The derivative of linalg.det, for its rule: exact also where x is singular."""
+    """Compute the derivative of linalg.det, for its rule: exact also where x is singular."""
 
 
-def regular(x: Any) -> Any:
+def regular(x: Array) -> Array:
     """Return a well-conditioned matrix with separate eigenvalues from any square one, for samples."""
     return x + asarray_like(x, np.diag(3.0 * np.arange(1.0, x.shape[-1] + 1.0)))
 
@@ -172,7 +172,7 @@ def regular(x: Any) -> Any:
     promotes="all",
 )
 def solve_again(x1: Array, x2: Array, /, *, adjoint: bool = False) -> Array:
-    """linalg.solve with x1 or its conjugate transpose, for rules: by factors that may be known."""
+    """Solve with x1 or its conjugate transpose, for rules, by factors of x1 where they are known."""
 
 
 @primitive(
@@ -186,12 +186,12 @@ def solve_again(x1: Array, x2: Array, /, *, adjoint: bool = False) -> Array:
     signature="(N,N),(M,M)->(N,N)",
 )
 def inverse_again(x: Array, singular: Array, /) -> Array:
-    """linalg.inv for rules, by factors that may be known; unit matrices in place of singular ones."""
+    """Invert matrices, for rules, by factors where they are known; singular ones give unit matrices."""
 
 
 @composite(**VIEW)
 def matrix_transpose(x: Array, /) -> Array:
-    """Transpose of a matrix, or of each matrix of a stack: a view.
+    """Transpose a matrix, or each matrix of a stack: a view.
 
     Parameters
     ----------
@@ -217,22 +217,26 @@ def matrix_transpose(x: Array, /) -> Array:
     return seen
 
 
-def _vecdot_first(g: RawArray, x2: RawArray, axis: int, shape: Any, xp: Namespace) -> Any:
-    """``xp.conj(g) * x2``, summed over broadcast axes"""
+def _vecdot_first(
+    g: RawArray, x2: RawArray, axis: int, shape: tuple[int, ...], xp: Namespace
+) -> Any:
+    """Return ``xp.conj(g) * x2``, summed over broadcast axes."""
     if axis >= 0:
         return vectors_at(conjugate(g, xp), x2, axis, shape, xp)
     return sum_to(conjugate(xp.expand_dims(g, axis=axis), xp) * x2, shape, xp)
 
 
-def _vecdot_second(g: RawArray, x1: RawArray, axis: int, shape: Any, xp: Namespace) -> Any:
-    """``g * x1``, summed over broadcast axes"""
+def _vecdot_second(
+    g: RawArray, x1: RawArray, axis: int, shape: tuple[int, ...], xp: Namespace
+) -> Any:
+    """Return ``g * x1``, summed over broadcast axes."""
     if axis >= 0:
         return vectors_at(g, x1, axis, shape, xp)
     return sum_to(xp.expand_dims(g, axis=axis) * x1, shape, xp)
 
 
-def vectors_at(g: RawArray, x: RawArray, axis: int, shape: Any, xp: Namespace) -> Any:
-    """Return g * x in a shape, where vectors lie along an axis that is counted from the front."""
+def vectors_at(g: RawArray, x: RawArray, axis: int, shape: tuple[int, ...], xp: Namespace) -> Any:
+    """Return g * x in a shape, for vectors along an axis that is counted from the front."""
     last = (*shape[:axis], *shape[axis + 1 :], shape[axis])
     return xp.moveaxis(sum_to(g[..., None] * xp.moveaxis(x, axis, -1), last, xp), -1, axis)
 
@@ -247,7 +251,7 @@ def vectors_at(g: RawArray, x: RawArray, axis: int, shape: Any, xp: Namespace) -
     promotes="all",
 )
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
-    """Dot product of vectors along an axis: the sum of conj(x1) * x2.
+    """Compute the dot product of vectors along an axis: the sum of conj(x1) * x2.
 
     Parameters
     ----------
@@ -273,7 +277,7 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
 def tensordot(
     x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
 ) -> Array:
-    """Sum of products over pairs of axes.
+    """Sum products over pairs of axes.
 
     Parameters
     ----------
@@ -297,12 +301,10 @@ def tensordot(
         When axes is neither a number nor a pair.
     ValueError
         When the axes differ in number or length.
-    IndexError
-        When there is no such axis.
     """
     if isinstance(axes, int):
         if not 0 <= axes <= min(x1.ndim, x2.ndim):
-            # As in NumPy: whichever comes first, lengths that differ or an axis that is not there.
+            # As in NumPy, which compares lengths before it notices that there is no such axis.
             pairs = zip(x1.shape[max(x1.ndim - axes, 0) :], x2.shape, strict=False)
             differ = x1.ndim >= axes >= 0 and any(m != n for m, n in pairs)
             raise (ValueError if differ or axes < 0 else IndexError)(

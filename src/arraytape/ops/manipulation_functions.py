@@ -1,4 +1,4 @@
-"""Manipulation: what only rearranges is a view, as in NumPy; the rest is linear."""
+"""Manipulation: functions that only rearrange return views, as in NumPy; the others are linear ops."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from .._array.paths import (
 from .._array.views import alias, current, lay_out_like
 from .._define.words import composite, linear, sample
 from .._record.op_facts import VIEW
+from .._storage.standard import Axis
 from .._storage.storage import storage_of
 from .._util.array_types import Namespace, RawArray
 from .._util.attach import attach_method
@@ -35,7 +36,7 @@ INTEGERS = frozenset((int,))
 
 
 def view(op: str, x: Array, kind: str, argument: Any) -> Array:
-    """Return the view one step along; the documented exception when the step does not fit the shape."""
+    """Return the view that is one step away; raise the documented exception if the step does not fit."""
     try:
         seen = alias(x, kind, argument)
     except Exception as error:
@@ -46,33 +47,32 @@ def view(op: str, x: Array, kind: str, argument: Any) -> Array:
 
 
 def part(x: Array, kind: str, argument: Any) -> Array:
-    """Return the view one step along; where the storage has no such view, a copy to read."""
+    """Return the view that is one step away; where the storage has no such view, a read-only copy."""
     seen = alias(x, kind, argument)
     return read_only(COPIES[kind](x, argument)) if seen is None else seen
 
 
 def read_only(x: Array) -> Array:
-    """Return a view of x through which nothing can be written."""
+    """Return a view of x that cannot be written to."""
     seen = alias(x, READ_ONLY, None)
-    return x if seen is None else seen  # without elements
+    return x if seen is None else seen  # None: x has no elements
 
 
 def diagonal_of(x: Array, offset: int) -> Array:
-    """Return a copy of the diagonals of the last two axes."""
     rows, columns = x.shape[-2:]
     places = np.arange(max(0, min(rows + min(offset, 0), columns - max(offset, 0))))
     return x[..., places - min(offset, 0), places + max(offset, 0)]
 
 
 def windows_of(x: Array, argument: tuple[int, int]) -> Array:
-    """Return a copy of the windows along an axis, on a new last one."""
+    """Return a copy of the windows along an axis, with the elements of each along a new last axis."""
     axis, length = argument
     starts = np.arange(x.shape[axis] - length + 1)[:, None]
     gathered = x[(..., starts + np.arange(length), *(slice(None),) * (-axis - 1))]
     return moveaxis(gathered, axis, -1)
 
 
-# What the steps of a path copy where they cannot make a view.
+# The copies that steps of a path make on storages without such views.
 COPIES: dict[str, Callable[[Array, Any], Array]] = {
     DIAGONAL: diagonal_of,
     IMAG: lambda x, _: imag_part(x),
@@ -90,7 +90,7 @@ def cut(x: Array, kind: str, argument: Any) -> Array:
 
 
 def normalize_axis_index(op: str, x: Array, axis: int, extra: int = 0) -> int:
-    """Return a non-negative axis; AxisError, an IndexError and a ValueError, when x has no such axis."""
+    """Return a non-negative axis; raise AxisError (an IndexError) if x has no such axis."""
     ndim = x.ndim + extra
     try:
         axis = operator.index(axis)
@@ -107,7 +107,7 @@ def normalize_axis_index(op: str, x: Array, axis: int, extra: int = 0) -> int:
 
 
 def distinct_axes(op: str, x: Array, axes: Sequence[int]) -> set[int]:
-    """Return axes as a set of non-negative ones; ValueError for one that comes twice."""
+    """Return axes as a set of non-negative ones; raise ValueError if one of them comes twice."""
     found = {normalize_axis_index(op, x, a) for a in axes}
     if len(found) < len(axes):
         raise ValueError(f"{op}: repeated axis in {axes} for {describe(x)} [at {user_line()}]")
@@ -121,7 +121,7 @@ def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
     Parameters
     ----------
     axes
-        For each axis of the result the axis of x that it is; each axis of x once.
+        For each axis of the result, which axis of x it is; each axis of x once.
 
     Returns
     -------
@@ -132,15 +132,13 @@ def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
     ------
     ValueError
         When axes does not name each axis of x once.
-    IndexError
-        When x has no such axis.
     """
     return view("permute_dims", x, PERMUTE, tuple(axes))
 
 
 @composite(**VIEW, in_order=True)
 def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Array:
-    """The same elements in another shape: a view where the layout allows one, unless copy=True.
+    """Reshape: a view of the same elements where the layout allows one, else or with copy=True a copy.
 
     Parameters
     ----------
@@ -181,7 +179,7 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
     origin="inner", signature="(...)->(...)", **VIEW, in_order=True, scalars=False,
 )  # fmt: skip
 def reshaped(x: Array, /, shape: tuple[int, ...]) -> Array:
-    """A copy of x in another shape."""
+    """Copy x in another shape."""
 
 
 @composite(**VIEW, in_order=True)
@@ -208,7 +206,7 @@ def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
 
 @composite(**VIEW, signature="(AXES)->(AXES)")
 def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
-    """A view with new axes of length 1.
+    """Add axes of length 1: a view.
 
     Parameters
     ----------
@@ -232,7 +230,7 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
             f"expand_dims: repeated axis in {axes} for {describe(x)} [at {user_line()}]"
         )
     places = range(x.ndim + len(axes))
-    # A reshape where that is a view: NumPy's function is one, and on its strides depend last bits.
+    # By a reshape where it is a view, as in NumPy: the last bits of later ops depend on the strides.
     lengths = iter(x.shape)
     seen = alias(x, RESHAPE, tuple([1 if i in at else next(lengths) for i in places]))
     if seen is not None:
@@ -243,7 +241,7 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
 
 @composite(**VIEW, signature="(AXES)->(AXES)")
 def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
-    """A view without the given axes of length 1.
+    """Remove the given axes of length 1: a view.
 
     Parameters
     ----------
@@ -276,8 +274,8 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     **VIEW,
     signature="(AXES)->(AXES)",
 )
-def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
-    """A view in reverse order along the given axes (all by default).
+def flip(x: Array, /, *, axis: Axis = None) -> Array:
+    """Reverse the order along the given axes (all by default): a view.
 
     Parameters
     ----------
@@ -299,7 +297,7 @@ def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
 def moveaxis(
     x: Array, source: int | tuple[int, ...], destination: int | tuple[int, ...], /
 ) -> Array:
-    """A view with some axes in other places; the others keep their order.
+    """Move some axes to other positions; the others keep their order: a view.
 
     Parameters
     ----------
@@ -337,7 +335,7 @@ def moveaxis(
 
 @composite
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
-    """The slices along an axis, as views; the elements of a 1-d array are copies.
+    """Split into the slices along an axis, as views; the elements of a 1-d array are copies.
 
     Returns
     -------
@@ -349,15 +347,12 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     return tuple(x[(*before, i)] for i in range(x.shape[at]))
 
 
-def _split(g: RawArray, shape: Any, axis: int | None, xp: Namespace) -> Any:
-    """its parts, each to the array from which it came"""
-    # Each array gets back its stretch of the axis.
+def _split(g: RawArray, shape: Sequence[tuple[int, ...]], axis: int | None, xp: Namespace) -> Any:
+    """Return its parts, each to the array from which it came."""
     if axis is None:
         g, parts, start = xp.reshape(g, (-1,)), [], 0
         for old in shape:
-            size = 1
-            for n in old:
-                size *= n
+            size = math.prod(old)
             parts.append(xp.reshape(g[start : start + size], old))
             start += size
         return parts
@@ -400,7 +395,7 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
 
 
 def _unstacked(g: RawArray, axis: int) -> Any:
-    """its slices along the axis, each to the array from which it came"""
+    """Return its slices along the axis, each to the array from which it came."""
     return [g[(*(slice(None),) * (axis % len(g.shape)), i)] for i in range(g.shape[axis])]
 
 
@@ -432,15 +427,13 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
 
 
 @composite(takes="any", gives=("x", "x"))
-def roll(
-    x: Array, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None
-) -> Array:
-    """Shift elements along axes; what is shifted beyond the end comes back at the start.
+def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: Axis = None) -> Array:
+    """Shift elements along axes; elements that leave at the end come back at the start.
 
     Parameters
     ----------
     shift
-        By how many places, for all axes or one number for each.
+        By how many positions: one number for all axes, or one for each.
     axis
         The axis or axes; None: x is flattened, and has its shape again afterwards.
 
@@ -469,12 +462,12 @@ def roll(
 
 @composite
 def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
-    """The arrays in their common shape, as views; themselves where all have it already.
+    """Broadcast arrays to their common shape, as views; return them as they are if all have it already.
 
     Returns
     -------
     tuple of Array
-        As many as were given, all of one shape; what was repeated is read-only.
+        As many as were given, all of one shape; views with repeated elements are read-only.
 
     Raises
     ------
@@ -488,7 +481,7 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
 
 
 def in_shape(x: Array, shape: tuple[int, ...]) -> Array:
-    """Return a view of x in a shape to which it broadcasts: to read, where elements are repeated."""
+    """Return a view of x in a shape to which it broadcasts, read-only where elements are repeated."""
     return reshape(x, shape) if x.size == math.prod(shape) else broadcast_to(x, shape)
 
 
@@ -526,14 +519,12 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 @composite(data_dependent_shape="repeats")
 def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
-    """Each element (or slice along an axis) several times.
+    """Repeat each element, or each slice along an axis.
 
     Parameters
     ----------
     repeats
-        How often: for all elements, or an Array of integers with one for each.
-    axis
-        The axis; a negative one counts from the end.  None: x is flattened first.
+        How often: one number for all elements, or an Array of integers with one for each.
 
     Returns
     -------
@@ -561,13 +552,13 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
 
 @composite
 def tile(x: Array, repetitions: int | tuple[int, ...], /) -> Array:
-    """The whole array several times along each axis.
+    """Repeat the whole array along each axis.
 
     Parameters
     ----------
     repetitions
-        How often along each axis, from the last one backwards; axes that x has not are added
-        in front.
+        How often along each axis, from the last axis backwards; axes that x lacks are added in
+        front.
 
     Returns
     -------

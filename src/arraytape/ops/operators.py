@@ -39,7 +39,7 @@ COMPARISONS = {
     "ne": "not_equal",
 }
 UNARY = {"abs": "abs", "invert": "bitwise_invert", "neg": "negative", "pos": "positive"}
-# ndarray's own power operator knows cheap, exact spellings of scalar exponents.
+# ndarray's power operator computes some scalar exponents by cheaper, exact ops, such as x * x.
 RAW = {"pow": "power_operator"}
 MATRIX_TRANSPOSE = "Each matrix transposed, as a view; ValueError for fewer than two dimensions."
 

@@ -9,18 +9,19 @@ from .._array.paths import sum_to
 from .._array.views import current
 from .._define.words import composite, primitive, sample, without_derivative
 from .._record.op_facts import hull
+from .._storage.standard import Axis
 from .._storage.storage import storage_of
 from .._util.array_types import Namespace, RawArray
 from .._util.errors import explain, user_line
 
 
-def _selected(g: RawArray, condition: Any, shape: Any, xp: Namespace) -> Any:
-    """g where the condition holds, else 0, summed over broadcast axes"""
+def _selected(g: RawArray, condition: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
+    """Return g where the condition holds, else 0, summed over broadcast axes."""
     return sum_to(xp.where(condition, g, 0.0), shape, xp)
 
 
-def _rejected(g: RawArray, condition: Any, shape: Any, xp: Namespace) -> Any:
-    """g where the condition does not hold, else 0, summed over broadcast axes"""
+def _rejected(g: RawArray, condition: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
+    """Return g where the condition does not hold, else 0, summed over broadcast axes."""
     return sum_to(xp.where(condition, 0.0, g), shape, xp)
 
 
@@ -45,7 +46,7 @@ def _rejected(g: RawArray, condition: Any, shape: Any, xp: Namespace) -> Any:
 def where(
     condition: Array, x1: Array | float | None = None, x2: Array | float | None = None, /
 ) -> Array:
-    """Select: x1 where a condition holds, else x2.
+    """Select x1 where a condition holds, else x2.
 
     Parameters
     ----------
@@ -71,9 +72,9 @@ def where(
 
     Notes
     -----
-    What is not selected gets exactly 0, however steep it is.
+    Elements that are not selected get exactly 0, even where their derivative is infinite.
 
-    Beyond the standard, the condition alone is asked where it holds, as ``nonzero`` is.
+    Beyond the standard, ``where(condition)`` is ``nonzero(condition)``.
     """
 
 
@@ -85,46 +86,22 @@ def where_it_holds(condition: Array, x1: RawArray, x2: RawArray) -> Any:
 
 @without_derivative(takes="ordered", gives=("reduced", "index"), signature="(AXIS)->()")
 def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Index of the first maximum along an axis.
-
-    Parameters
-    ----------
-    axis
-        The axis; a negative one counts from the end.  None: x is flattened first.
-
-    Raises
-    ------
-    ValueError
-        When there is no element to choose from.
-    """
+    """Find the index of the first maximum along an axis."""
 
 
 @without_derivative(takes="ordered", gives=("reduced", "index"), signature="(AXIS)->()")
 def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Index of the first minimum along an axis.
-
-    Parameters
-    ----------
-    axis
-        The axis; a negative one counts from the end.  None: x is flattened first.
-
-    Raises
-    ------
-    ValueError
-        When there is no element to choose from.
-    """
+    """Find the index of the first minimum along an axis."""
 
 
 @without_derivative(takes="any", gives=("reduced", "index"), signature="(AXES)->()", scalars=False)
-def count_nonzero(
-    x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
-) -> Array:
-    """Number of elements over axes (all by default) that are not 0."""
+def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Count the elements over axes (all by default) that are not 0."""
 
 
 @composite(data_dependent_shape="x")
 def nonzero(x: Array, /) -> tuple[Array, ...]:
-    """Indices of the elements that are not 0.
+    """Find the indices of the elements that are not 0.
 
     Returns
     -------
@@ -133,8 +110,6 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
 
     Raises
     ------
-    TypeError
-        Under ``vmap``, since the shapes depend on values.
     ValueError
         When x has no axis.
 

@@ -30,7 +30,7 @@ class UniqueInverseResult(NamedTuple):
 
 
 def unique(x: Array) -> tuple[Array, Any, Any, Any]:
-    """Values (the first occurrence of each), and raw indices, inverse and counts."""
+    """Return the values, from the first occurrence of each, and raw indices, inverse and counts."""
     tid, data = current(x)
     found = storage_of(data).xp.unique_all(data)
     values = take(reshape(x, (-1,)), wrap(found.indices)) if tid else wrap(found.values)
@@ -39,7 +39,7 @@ def unique(x: Array) -> tuple[Array, Any, Any, Any]:
 
 @composite(data_dependent_shape="x")
 def unique_all(x: Array, /) -> UniqueAllResult:
-    """Sorted unique values, where each first occurs, how to rebuild x, and how often each occurs.
+    """Find the sorted unique values, where each first occurs, how to rebuild x, and the counts.
 
     Parameters
     ----------
@@ -52,11 +52,6 @@ def unique_all(x: Array, /) -> UniqueAllResult:
         A named tuple of ``values``, of the dtype of x; ``indices`` of their first occurrences;
         ``inverse_indices`` into them, in the shape of x; and ``counts``.
 
-    Raises
-    ------
-    TypeError
-        Under ``vmap``, since the shapes depend on values.
-
     Notes
     -----
     The gradient of a repeated value goes to its first occurrence.
@@ -67,7 +62,7 @@ def unique_all(x: Array, /) -> UniqueAllResult:
 
 @composite(data_dependent_shape="x")
 def unique_counts(x: Array, /) -> UniqueCountsResult:
-    """Sorted unique values and how often each occurs.
+    """Find the sorted unique values and how often each occurs.
 
     Parameters
     ----------
@@ -79,11 +74,6 @@ def unique_counts(x: Array, /) -> UniqueCountsResult:
     UniqueCountsResult
         A named tuple of ``values``, of the dtype of x, and ``counts``.
 
-    Raises
-    ------
-    TypeError
-        Under ``vmap``, since the shapes depend on values.
-
     Notes
     -----
     The gradient of a repeated value goes to its first occurrence.
@@ -94,7 +84,7 @@ def unique_counts(x: Array, /) -> UniqueCountsResult:
 
 @composite(data_dependent_shape="x")
 def unique_inverse(x: Array, /) -> UniqueInverseResult:
-    """Sorted unique values and the indices that rebuild x from them.
+    """Find the sorted unique values and the indices that rebuild x from them.
 
     Parameters
     ----------
@@ -107,11 +97,6 @@ def unique_inverse(x: Array, /) -> UniqueInverseResult:
         A named tuple of ``values``, of the dtype of x, and ``inverse_indices`` into them, in
         the shape of x.
 
-    Raises
-    ------
-    TypeError
-        Under ``vmap``, since the shapes depend on values.
-
     Notes
     -----
     The gradient of a repeated value goes to its first occurrence.
@@ -122,7 +107,7 @@ def unique_inverse(x: Array, /) -> UniqueInverseResult:
 
 @composite(data_dependent_shape="x")
 def unique_values(x: Array, /) -> Array:
-    """Sorted unique values.
+    """Find the sorted unique values.
 
     Parameters
     ----------
@@ -133,11 +118,6 @@ def unique_values(x: Array, /) -> Array:
     -------
     Array
         The values, in one dimension and of the dtype of x.
-
-    Raises
-    ------
-    TypeError
-        Under ``vmap``, since the shapes depend on values.
 
     Notes
     -----

@@ -10,7 +10,7 @@ from .indexing_functions import take_along_axis
 
 @without_derivative(takes="ordered", gives=("x", "index"), signature="(AXIS)->(AXIS)")
 def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
-    """Indices that sort along an axis."""
+    """Find the indices that sort along an axis."""
 
 
 @composite(takes="ordered", gives=("x", "x"), signature="(AXIS)->(AXIS)")

@@ -10,12 +10,12 @@ from .._define.words import linear, primitive, sample
 from .._record.op_facts import hull
 from .._storage import numpy_namespace
 from .._storage.standard import Axis, normalize_axis_tuple, restore_axes
-from .._storage.storage import conjugate, is_complex
+from .._storage.storage import Storage, conjugate, is_complex
 from .._util.array_types import Namespace, RawArray
 from .elementwise_functions import flat_at_tip
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from .data_type_functions import DType
 
 
 def count(shape: tuple[int, ...], axis: Axis) -> int:
@@ -26,8 +26,8 @@ def count(shape: tuple[int, ...], axis: Axis) -> int:
     return n
 
 
-def _spread(g: RawArray, shape: Any, axis: Axis, keepdims: bool, xp: Namespace) -> Any:
-    """itself, repeated along the reduced axes"""
+def _spread(g: RawArray, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Namespace) -> Any:
+    """Return itself, repeated along the reduced axes."""
     if math.prod(shape) <= numpy_namespace.SMALL:
         return xp.sum_adjoint(g, shape, axis, keepdims)
     if axis is not None and not keepdims:
@@ -45,12 +45,14 @@ SAMPLES = (
 )
 
 
-def _gathered(g: RawArray, into: Any, along: Axis, keepdims: bool, xp: Namespace) -> Any:
-    """``xp.sum(g)``, along the same axes"""
+def _gathered(
+    g: RawArray, into: tuple[int, ...], along: Axis, keepdims: bool, xp: Namespace
+) -> Any:
+    """Return ``xp.sum(g)``, along the same axes."""
     return xp.sum(g, axis=along if into else None, keepdims=keepdims)
 
 
-# Small enough to be written out, it is one op and no views: so a tape of a gradient has one record.
+# For small results: one op that writes out all elements, so that a tape of a gradient has one record.
 @linear(
     transpose=_gathered,
     samples=(
@@ -68,7 +70,7 @@ def _gathered(g: RawArray, into: Any, along: Axis, keepdims: bool, xp: Namespace
     range=hull,
 )
 def sum_adjoint(x: Array, /, into: tuple[int, ...], along: Axis, keepdims: bool) -> Array:
-    """The derivative of sum, for rules: repeated along reduced axes, to the shape ``into``."""
+    """Repeat x along reduced axes, to the shape ``into``: the derivative of sum, for rules."""
 
 
 @linear(
@@ -79,14 +81,14 @@ def sum_adjoint(x: Array, /, into: tuple[int, ...], along: Axis, keepdims: bool)
     **REDUCED,
     range=lambda n, x: x.sum_of(n),
 )
-def sum(
-    x: Array, /, *, axis: Axis = None, dtype: npt.DTypeLike | None = None, keepdims: bool = False
-) -> Array:
+def sum(x: Array, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Array:
     """Sum over axes (all by default)."""
 
 
-def _spread_evenly(g: RawArray, shape: Any, axis: Axis, keepdims: bool, xp: Namespace) -> Any:
-    """``g / n``, repeated along the reduced axes, where n elements make a result"""
+def _spread_evenly(
+    g: RawArray, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Namespace
+) -> Any:
+    """Return ``g / n``, repeated along the reduced axes, where n elements make a result."""
     return _spread(g / count(shape, axis), shape, axis, keepdims, xp)
 
 
@@ -94,27 +96,32 @@ def _spread_evenly(g: RawArray, shape: Any, axis: Axis, keepdims: bool, xp: Name
     transpose=_spread_evenly, samples=SAMPLES, takes="floating", gives=("reduced", "floating"), **REDUCED
 )  # fmt: skip
 def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Arithmetic mean over axes (all by default)."""
+    """Compute the arithmetic mean over axes (all by default)."""
 
 
-def _taken(x: RawArray, y: RawArray, axis: Axis, keepdims: bool, storage: Any) -> Any:
-    # A NaN that is the result takes the gradient.
+def _taken(x: RawArray, y: RawArray, axis: Axis, keepdims: bool, storage: Storage) -> Any:
+    # Where the result is NaN, the elements that are NaN get the gradient.
     taken = x == restore_axes(y, x.shape, axis, keepdims, storage.xp)
     return taken if storage.unless_none(y != y) is None else taken | (x != x)
 
 
-def _ties(x: RawArray, y: RawArray, taken: Any, axis: Axis, storage: Any) -> Any:
-    # Each result has taken one element at least: as many as there are results is one each.
+def _ties(x: RawArray, y: RawArray, taken: RawArray, axis: Axis, storage: Storage) -> Any:
+    # Each result is equal to one element at least: if the counts agree, there are no ties.
     if storage.counted(taken) == count(y.shape, None):
         return None
     return storage.xp.sum(storage.xp.astype(taken, x.dtype), axis=axis, keepdims=True)
 
 
 def _extreme(
-    g: RawArray, taken: Any, ties: Any, shape: Any, axis: Axis, keepdims: bool, xp: Namespace
+    g: RawArray,
+    taken: RawArray,
+    ties: RawArray | None,
+    shape: tuple[int, ...],
+    axis: Axis,
+    keepdims: bool,
+    xp: Namespace,
 ) -> Any:
-    """g where x is the result, shared evenly among ties, else 0"""
-    # Ties share the gradient evenly.
+    """Return g where x is the result, shared evenly among ties, else 0."""
     g = restore_axes(g, shape, axis, keepdims, xp)
     return xp.where(taken, g if ties is None else g / ties, 0.0)
 
@@ -134,43 +141,33 @@ extreme = primitive(
 
 @extreme
 def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Maximum over axes (all by default); NaN where there is one.
-
-    Raises
-    ------
-    ValueError
-        When there is no element to choose from.
+    """Find the maximum over axes (all by default); NaN where an element is NaN.
 
     Notes
     -----
-    Ties share the gradient evenly; a NaN that is the result takes it.
+    Ties share the gradient evenly; where the result is NaN, the elements that are NaN share it.
     """
 
 
 @extreme
 def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Minimum over axes (all by default); NaN where there is one.
-
-    Raises
-    ------
-    ValueError
-        When there is no element to choose from.
+    """Find the minimum over axes (all by default); NaN where an element is NaN.
 
     Notes
     -----
-    Ties share the gradient evenly; a NaN that is the result takes it.
+    Ties share the gradient evenly; where the result is NaN, the elements that are NaN share it.
     """
 
 
 def _multiplied(x: RawArray, g: RawArray, xp: Namespace) -> Any:
-    """Return what a product multiplies: of complex numbers the real parts where ``dtype`` is real."""
+    """Return the factors of a product: of complex x the real parts if the product's dtype is real."""
     return xp.real(x) if is_complex(x) and not is_complex(g) else x
 
 
 def _prod(g: RawArray, x: RawArray, axis: Axis, keepdims: bool, xp: Namespace) -> Any:
-    """g times the conjugated product of the other elements, without a division"""
+    """Return g times the conjugated product of the other elements, without a division."""
     x = _multiplied(x, g, xp)
-    # Products of the others, from the left and from the right: no division, so zeros are exact.
+    # The products of the elements to the left and to the right: without a division, zeros are exact.
     gone = normalize_axis_tuple(axis, len(x.shape))
     kept = tuple(i for i in range(len(x.shape)) if i not in gone)
     order = (*kept, *gone)
@@ -193,10 +190,8 @@ def _prod(g: RawArray, x: RawArray, axis: Axis, keepdims: bool, xp: Namespace) -
     gives=("reduced", "accumulated"),
     **REDUCED,
 )
-def prod(
-    x: Array, /, *, axis: Axis = None, dtype: npt.DTypeLike | None = None, keepdims: bool = False
-) -> Array:
-    """Product over axes (all by default).
+def prod(x: Array, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Array:
+    """Multiply over axes (all by default).
 
     Notes
     -----
@@ -207,14 +202,14 @@ def prod(
 def _variance(
     g: RawArray, x: RawArray, axis: Axis, correction: float, keepdims: bool, xp: Namespace
 ) -> Any:
-    """``g * 2 * (x - xp.mean(x)) / (n - correction)``, where n elements make a result"""
+    """Return ``g * 2 * (x - xp.mean(x)) / (n - correction)``, where n elements make a result."""
     n = count(x.shape, axis) - correction
     slopes = _centred(x, axis, xp) * (2 / n if n > 0 else float("nan"))
     return restore_axes(g, x.shape, axis, keepdims, xp) * slopes
 
 
 def _centred(x: RawArray, axis: Axis, xp: Namespace) -> Any:
-    # Twice: the mean is rounded, which is all that is left of deviations far from 0.
+    # Twice, because the rounding error of the mean may be as large as deviations far from 0.
     centred = x - xp.mean(x, axis=axis, keepdims=True)
     return centred - xp.mean(centred, axis=axis, keepdims=True)
 
@@ -230,7 +225,7 @@ def _centred(x: RawArray, axis: Axis, xp: Namespace) -> Any:
 def var(
     x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
 ) -> Array:
-    """Variance over axes (all by default): the mean squared distance from the mean.
+    """Compute the variance over axes (all by default): the mean squared distance from the mean.
 
     Notes
     -----
@@ -247,14 +242,13 @@ def _deviation(
     keepdims: bool,
     xp: Namespace,
 ) -> Any:
-    """``g * (x - xp.mean(x)) / (y * (n - correction))``, where n elements make a result y"""
-    # The slope where all elements are equal is 0.
+    """Return ``g * (x - xp.mean(x)) / (y * (n - correction))``, where n elements make a result y."""
     n = count(x.shape, axis) - correction
     zero, share = y == 0, 1 / n if n > 0 else float("nan")
     if count(x.shape, axis) > 1:  # the deviation of one element is 0 everywhere
         share = flat_at_tip(zero, share, y, xp)
     g = restore_axes(g * share, x.shape, axis, keepdims, xp)
-    # The deviations over y, since 1 / y, and more so its derivative, may overflow.
+    # The deviations are divided by y, because 1 / y and its derivative may overflow.
     size = restore_axes(xp.where(zero, 1.0, y), x.shape, axis, keepdims, xp)
     return g * (_centred(x, axis, xp) / size)
 
@@ -271,18 +265,18 @@ def _deviation(
 def std(
     x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
 ) -> Array:
-    """Standard deviation over axes (all by default): the square root of the variance.
+    """Compute the standard deviation over axes (all by default): the square root of the variance.
 
     Notes
     -----
-    The slope is 0 where all elements are equal; second derivatives are NaN there.
+    The derivative is 0 where all elements are equal; second derivatives are NaN there.
     """
 
 
 def _reversed_sums(
-    g: RawArray, shape: Any, axis: int | None, include_initial: bool, xp: Namespace
+    g: RawArray, shape: tuple[int, ...], axis: int | None, include_initial: bool, xp: Namespace
 ) -> Any:
-    """its running sums from the end of the axis"""
+    """Return its running sums from the end of the axis."""
     at = (axis or 0) % len(g.shape)
     if include_initial:
         g = g[(*(slice(None),) * at, slice(1, None))]
@@ -295,14 +289,9 @@ def _reversed_sums(
     signature="(AXIS)->(AXIS)",
 )
 def cumulative_sum(
-    x: Array,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: npt.DTypeLike | None = None,
-    include_initial: bool = False,
+    x: Array, /, *, axis: int | None = None, dtype: DType = None, include_initial: bool = False
 ) -> Array:
-    """Running sums along an axis.
+    """Compute the running sums along an axis.
 
     Parameters
     ----------
@@ -328,8 +317,8 @@ def cumulative_sum(
 def _running(
     g: RawArray, x: RawArray, y: RawArray, axis: int | None, include_initial: bool, xp: Namespace
 ) -> Any:
-    """its product with the matrix of the products of the other elements,
-    which is exact also where elements are 0
+    """Return its product with the matrix of the products of the other elements,
+    which is exact also where elements are 0.
     """
     if not x.shape:
         return g[-1]
@@ -353,14 +342,9 @@ def _running(
     signature="(AXIS)->(AXIS)",
 )
 def cumulative_prod(
-    x: Array,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: npt.DTypeLike | None = None,
-    include_initial: bool = False,
+    x: Array, /, *, axis: int | None = None, dtype: DType = None, include_initial: bool = False
 ) -> Array:
-    """Running products along an axis.
+    """Compute the running products along an axis.
 
     Parameters
     ----------

@@ -7,11 +7,10 @@ import numpy as np
 from .._array.array import Array, asarray_like
 from .._define.words import composite, without_derivative
 from .._storage.dispatch import NUMBERS
+from .._storage.standard import Axis
 from .._util.errors import user_line
 from .elementwise_functions import not_equal, subtract
 from .manipulation_functions import broadcast_to, concat, normalize_axis_index
-
-Axis = int | tuple[int, ...] | None
 
 
 @without_derivative(takes="boolean", gives=("reduced", "bool"), signature="(AXES)->()")
@@ -28,13 +27,13 @@ def any(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 def diff(
     x: Array,
     /,
-    n: int = 1,  # where NumPy has it, for code that does not name it
+    n: int = 1,  # by position, too, as in NumPy
     axis: int = -1,
     *,
     prepend: Array | None = None,
     append: Array | None = None,
 ) -> Array:
-    """Differences between neighbours along an axis, taken n times.
+    """Compute the differences between neighbours along an axis, n times.
 
     Parameters
     ----------
@@ -43,9 +42,9 @@ def diff(
     n
         How often differences are taken.
     prepend
-        What is joined to x before its start; of its shape but for the axis.
+        Elements to join to x before its start; of the shape of x but for the axis, or of shape ().
     append
-        What is joined to x after its end; of its shape but for the axis, or of shape ().
+        Elements to join to x after its end; of the shape of x but for the axis, or of shape ().
 
     Returns
     -------
@@ -63,7 +62,7 @@ def diff(
         raise ValueError(f"diff: n must be at least 0, got {n} [at {user_line()}]")
     if not n:  # nothing is joined, as in NumPy
         return x
-    edge = (*x.shape[:at], 1, *x.shape[at + 1 :])  # in which a number is joined to each line
+    edge = (*x.shape[:at], 1, *x.shape[at + 1 :])  # a number is joined to each line of x
     given = [
         asarray_like(x, np.asarray(part)) if type(part) in NUMBERS else part
         for part in (prepend, x, append) if part is not None
@@ -74,6 +73,6 @@ def diff(
     x = concat(parts, axis=at) if len(parts) > 1 else x
     before = (slice(None),) * at
     difference = not_equal if x.dtype.kind == "b" else subtract
-    for _ in range(min(n, max(x.shape[at], 1))):  # after which nothing is left
+    for _ in range(min(n, max(x.shape[at], 1))):  # no elements are left after that
         x = difference(x[(*before, slice(1, None))], x[(*before, slice(None, -1))])
     return x

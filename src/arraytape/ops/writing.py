@@ -1,11 +1,21 @@
 """Writing: item assignment and in-place operators, with NumPy's semantics.
 
-``x[k] = v`` is recorded as the linear op PUT, ``x += y`` and ``x -= y`` as the linear op ADD; they keep
-no data, and the handle gets the id of its new value.  Any other ``x op= y`` is the op itself, and the
-handle takes the result's data and id.
+``x[k] = v`` is recorded as the linear op PUT, ``x += y`` and ``x -= y`` as the linear op ADD.  Their
+records keep no data, and the handle gets the id of its new value.  Any other ``x op= y`` is recorded as
+the op itself, and the handle takes the result's data and id (``replace_value``).
 
-Each write has five steps: coerce the value, check that it may be written, make the memory exclusive
-(no record shares it), write, record.  Data of NumPy in one dtype takes none of the detours.
+A write has five steps:
+
+    step                              x[k] = v: ``setitem``        x op= y: ``in_place``
+    --------------------------------  ---------------------------  -----------------------
+    coerce the value                  ``coerce``, ``fit_write``    ``coerce``, ``fit_operand``
+    check that x may be written to    ``check_writeable``          ``check_writeable``
+    copy memory that records share    ``make_exclusive``           ``make_exclusive``
+    write to the data                 ``write_data``               ``updates``
+    record, and give x a new id       ``record_put``               ``record_add``
+
+``setitem`` and ``in_place`` themselves do the steps for the usual case, NumPy's data in one dtype,
+because each call would take about as long as 5% of the write.
 """
 
 from __future__ import annotations
@@ -54,7 +64,7 @@ from .data_type_functions import astype
 from .indexing_functions import INDICES, is_basic, private_key, raw_key, with_integers
 from .manipulation_functions import reshape
 
-# Where there is no registry, a warning of NumPy is an exception: see ``raw_calls``.
+# A registry that is no dict makes CPython raise TypeError in place of a warning: see ``raw_calls``.
 __warningregistry__ = ()
 # NumPy 2.2 reads integers of a key after it has written there: x[x] = v writes beyond x's memory.
 READS_KEYS_LATE = NUMPY < (2, 3)
@@ -69,8 +79,8 @@ def setitem(x: Array, key: Index, value: Any, /) -> None:
     key : object
         Integers, slices, Ellipsis, None, boolean masks and integer arrays, also mixed.
     value : Array, number or list
-        What to write, of a shape that broadcasts with that of ``x[key]``; it is cast to the
-        dtype of x.  Lists may hold numbers and Arrays.
+        The values to write, of a shape that broadcasts with that of ``x[key]``; they are cast
+        to the dtype of x.  Lists may hold numbers and Arrays.
 
     Raises
     ------
@@ -83,8 +93,8 @@ def setitem(x: Array, key: Index, value: Any, /) -> None:
 
     Notes
     -----
-    Derivative: the gradient of what is overwritten is 0, that of the value is the part at the
-    key.  Of an element that a key names twice, the write that lasts gets the gradient.
+    Derivative: elements that are overwritten get the gradient 0, and the value gets the part of
+    the gradient at the key.  If a key names an element twice, the last write gets its gradient.
     """
     if MODES:
         meet(x, value)
@@ -92,13 +102,15 @@ def setitem(x: Array, key: Index, value: Any, /) -> None:
         data = refresh(x)
     elif x._tid >= 0:
         data = x._data
-    else:  # a Variable, of which NumPy's functions ask it: a write is an assignment
+    else:  # NumPy's functions write into a Variable: its own method assigns a new value
         x[key] = value
         return
     if type(data) is not np.ndarray or not data.flags.writeable:
         check_writeable(x, data)
     if type(value) is Array and value._state & IS_VIEW and is_region(value, x, key):
-        return
+        return  # the end of ``x[key] += y``: the view was updated in place
+
+    # --- key and value as raw data that fits x's ---
     raw, basic = raw_key(key)
     if type(value) is Array:
         vtid = value._tid if value._tid >= 0 else value._sync()
@@ -111,35 +123,37 @@ def setitem(x: Array, key: Index, value: Any, /) -> None:
                 raise
             handle, vtid, v = operand
     if not (basic and type(v) is type(data) is np.ndarray and v.dtype is data.dtype):
-        data, raw, v = made_to_fit(x, data, raw, basic, handle, v, value)
+        data, raw, v = fit_write(x, data, raw, basic, handle, v, value)
     if type(v) is type(data) and overlap(v, data):
         v = storage_of(v).copy(v)
+
+    # --- write to memory that no record shares, and record the write ---
     memory = make_exclusive(x)
     data = x._data
-    touched: Array | None = x
+    incomplete: Array | None = x  # None once the write was refused or recorded
     try:
         try:
             if type(data) is np.ndarray:
                 data[raw] = v
             else:
                 with storage_of(data).at(data, raw, v):
-                    memory = write(x, raw, v, memory)
+                    memory = write_data(x, raw, v, memory)
         except Exception as error:
             if not is_warning(error):
-                touched = None if isinstance(error, REFUSALS) else x
+                incomplete = None if isinstance(error, REFUSALS) else x
                 raise explain("__setitem__", error, x=data, key=raw, value=v) from error
             record_put(x, raw, vtid, v, basic, data, memory)  # NumPy has written before it warns
-            touched = None
-            at_users_line(operator.setitem, error)(x._data, raw, v)
+            incomplete = None
+            at_users_line(operator.setitem, error)(x._data, raw, v)  # write again, and warn there
             return
         record_put(x, raw, vtid, v, basic, data, memory)
     except BaseException:
-        unfinished(touched, vtid)
+        unfinished(incomplete, vtid)
         raise
 
 
 def is_region(value: Array, x: Array, key: Index) -> bool:
-    """Return True if a view is ``x[key]`` itself, which ``x[key] += y`` assigns again at its end."""
+    """Return True if ``value`` is the view ``x[key]``, which ``x[key] += y`` assigns at its end."""
     root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
     view = value._view
     if view.root is not root or is_picked(value):
@@ -152,24 +166,26 @@ def is_region(value: Array, x: Array, key: Index) -> bool:
     return basic and bool(view.path == below(root, path, ((GETITEM, raw),)))
 
 
-def made_to_fit(
-    x: Array, data: Any, raw: Any, basic: bool, handle: Array, v: Any, value: Any
+def fit_write(
+    x: Array, data: RawArray, raw: Index, basic: bool, handle: Array, v: Any, value: Any
 ) -> tuple[Any, Any, Any]:
-    """The data, the key and the value of a write, in one storage and with the same hidden axes."""
-    real = v is not None and is_complex(v) and data.dtype.kind not in "cb"
-    if v is None or (real and not names_nothing(data, raw, v)):
+    """Return data, key and value of a write in one storage and with the same hidden axes of vmap.
+
+    raw, v : the key and the value as raw data.  handle : the Array that ``coerce`` gave for v.
+    value : what the user gave, for the message of the TypeError.
+    """
+    into_real = v is not None and is_complex(v) and data.dtype.kind not in "cb"
+    if v is None or (into_real and not selects_nothing(data, raw, v)):
         raise TypeError(
             f"__setitem__: the value {describe(value)} cannot be written into {describe(x)} "
             f"[at {user_line()}]"
         )
     if is_picked(x):
-        add_hidden_axes(x, data)
-        _, data = current(x)
+        _, data = add_hidden_axes(x, data)
     if type(v) is Batched or (not basic and axis_ids_of((raw,))):
-        add_hidden_axes(x, v, raw)
-        _, data = current(x)
+        _, data = add_hidden_axes(x, v, raw)
     if type(data) is not np.ndarray or (type(v) is not np.ndarray and hasattr(v, "dtype")):
-        if real:  # of which nothing is written
+        if into_real:  # the key selects nothing: any real value will do
             handle, v = CONSTANT, storage_of(v).xp.real(v)
         _, v, _ = promote("__setitem__", ("value", "x"), (handle, x), (v, data))
         raw = raw if basic else storage_of(data).key(raw, data)
@@ -178,8 +194,8 @@ def made_to_fit(
     return data, raw, v
 
 
-def apart_from(data: Any, key: Index) -> Any:
-    """Return a key of which no integers lie in the memory that is written to."""
+def apart_from(data: Any, key: Any) -> Any:
+    """Return a key with copies of those arrays that share memory with ``data``."""
     memory = data.data if type(data) is Batched else data
     parts = [
         part.copy() if type(part) is type(memory) is np.ndarray and overlap(part, memory) else part
@@ -188,8 +204,8 @@ def apart_from(data: Any, key: Index) -> Any:
     return tuple(parts) if type(key) is tuple else parts[0]
 
 
-def names_nothing(data: RawArray, key: Any, value: Any) -> bool:
-    """Return True if a key names no elements; NumPy's error for a key or a value that does not fit."""
+def selects_nothing(data: RawArray, key: Any, value: Any) -> bool:
+    """Return True if a key selects no elements; raise NumPy's error if key or value do not fit."""
     parts = key if type(key) is tuple else (key,)
     if type(value) not in STORAGES or any(
         storage_of(x).many for x in (data, value, *parts) if type(x) in STORAGES
@@ -204,10 +220,10 @@ def names_nothing(data: RawArray, key: Any, value: Any) -> bool:
     return trial[key].size == 0
 
 
-def write(x: Array, key: Any, value: RawOperand, memory: Any) -> Any:
-    """``x[key] = value`` on raw data: in the memory that x owns, or as new data of its root.
+def write_data(x: Array, key: Any, value: RawOperand, memory: RawArray | None) -> Any:
+    """Write ``x[key] = value`` to raw data: in place or, if the storage cannot, as new data of the root.
 
-    memory : the root's, as ``make_exclusive`` gave it; what comes back is that to which was written.
+    memory : the result of ``make_exclusive``.  Return the memory that holds the written value.
     """
     data = x._data
     if type(data) is np.ndarray:
@@ -230,12 +246,15 @@ def overlap(v: RawOperand, data: Any) -> bool:
         return storage_of(v).shares(v, data)
     owner = data if data.base is None else data.base
     if v.base is None and type(owner) is np.ndarray and owner.base is None and owner is not v:
-        return False  # two owners of memory
+        return False  # each owns its memory; NumPy's test takes longer
     return np.may_share_memory(v, data)
 
 
-def add_hidden_axes(x: Array, *values: Any) -> None:
-    """Before a write under vmap: give the root of x the hidden axes of what is to be written."""
+def add_hidden_axes(x: Array, *values: Any) -> tuple[int, Any]:
+    """Broadcast the root of x to the hidden axes of vmap that ``values``, to be written to it, have.
+
+    Return the id and the data of x.
+    """
     check_open(axis_ids_of(values))
     root, _ = location(x)
     wide = with_hidden_axes(root, *values, copy=True)
@@ -247,14 +266,14 @@ def add_hidden_axes(x: Array, *values: Any) -> None:
             )
         tid, data = current(wide)
         put_in_place(root, data, tid, root._state & ~KEPT)
-        current(x)
+    return current(x)
 
 
 def check_writeable(x: Array, data: RawArray) -> None:
-    """ValueError for what may not be written to: a view that is read-only, foreign read-only memory.
+    """Raise ValueError if x is a read-only view, or shares read-only memory with foreign code.
 
-    Memory of our own is read-only where values are repeated in it: it is copied before the write.
-    Writes ask for the usual case, NumPy's data that is writeable, without this function's frame.
+    Memory of our own is read-only where one element stands for several: the write copies it first.
+    Writes themselves test for the usual case, writeable data of NumPy, and call this in any other.
     """
     if type(data) is np.ndarray:
         writeable = data.flags.writeable
@@ -273,17 +292,23 @@ def check_writeable(x: Array, data: RawArray) -> None:
 
 @in_one_step(MOVING)
 def record_put(
-    x: Array, key: Index, vtid: int, value: RawOperand, basic: bool, written: Any, memory: Any
+    x: Array,
+    key: Index,
+    vtid: int,
+    value: RawOperand,
+    basic: bool,
+    written: RawArray,
+    memory: RawArray,
 ) -> None:
-    """After ``x[key] = value``: a new id for the root's value, and PUT for the recorders concerned.
+    """Record ``x[key] = value``, which was written to the data, and give the root's value a new id.
 
-    written, memory : the data of x, and its root's, when the value was written there.
+    written, memory : the data of x and of its root to which the value was written.
     """
     if MODES:
         tell_written(x)
     root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
     state = root._state
-    if state & KEPT or root._data is not memory:  # another thread made a record, or a copy
+    if state & KEPT or root._data is not memory:  # by another thread: a record, or a copy
         settle_write(x, key, written, memory)
         state = root._state
     root._state = state | HOT
@@ -297,14 +322,14 @@ def record_put(
         key = private_key(key)
     elif INDICES:
         key = with_integers(key)
-    assign_id(root, PUT, vtid, value, path, key, (lost,))
+    record_write(root, PUT, vtid, value, path, key, (lost,))
 
 
 @in_one_step(MOVING)
 def record_add(
-    x: Array, sign: int, vtid: int, value: RawOperand, written: Any, memory: Any
+    x: Array, sign: int, vtid: int, value: RawOperand, written: RawArray, memory: RawArray
 ) -> None:
-    """After ``x += value`` or, with sign -1, ``x -= value``: the same with ADD."""
+    """Record ``x += value`` or, with sign -1, ``x -= value``: see ``record_put``."""
     if MODES:
         tell_written(x)
     root, path = x, ()
@@ -314,34 +339,29 @@ def record_add(
             settle_write(x, ..., written, memory)
         root._state |= HOT
     if root._tid or vtid:
-        assign_id(root, ADD, vtid, value, path, sign)
+        record_write(root, ADD, vtid, value, path, sign)
 
 
-def shape_and_dtype(value: Any) -> tuple[Any, Any]:
-    """Shape and dtype; of a Python scalar, () and None."""
-    return (value.shape, value.dtype) if hasattr(value, "dtype") else ((), None)
-
-
-def assign_id(
+def record_write(
     root: Array,
     plan: Structural,
     vtid: int,
     value: Any,
     path: Path,
-    what: Any,
+    key: Any,
     more: tuple[Any, ...] = (),
 ) -> None:
-    """Give a root's new value an id: a fresh one where a recorder follows the old or added value, or 0.
+    """Give a root's new value an id: a fresh one if a recorder follows the old or written value, or 0.
 
-    Each of these recorders takes the record of the write, and follows the new value.
+    Each of these recorders gets the record of the write, and follows the new value.
 
-    value : what was written.  what, more : the rest of the record, the fields before and after it.
+    key, more : the fields of the record before and after the value's shape and dtype: see ``aliasing``.
     """
     data, new = root._data, 0
     kind = data.dtype.kind
     thread, stack = active()
-    if kind != "f" and kind != "c":
-        old, root._tid = root._tid, 0  # integers cut the gradient
+    if kind != "f" and kind != "c":  # integers have no gradient
+        old, root._tid = root._tid, 0
     elif thread == get_ident():
         while True:
             old, new = root._tid, 0
@@ -349,22 +369,23 @@ def assign_id(
                 followed = recorder.followed
                 if old in followed or vtid in followed:
                     new = new or new_tid()
-                    # put_record or add_record, without their Python frame
-                    plain = type(value) is np.ndarray
-                    shape, dtype = (value.shape, value.dtype) if plain else shape_and_dtype(value)
-                    about = (path, what, shape, dtype, *more, data.shape, data.dtype)
+                    if type(value) is np.ndarray or hasattr(value, "dtype"):
+                        shape, dtype = value.shape, value.dtype
+                    else:  # a Python scalar
+                        shape, dtype = (), None
+                    about = (path, key, shape, dtype, *more, data.shape, data.dtype)
                     record = (plan.number, new, old, vtid, *about)
                     recorder.record(record)
                     followed.add(new)
                     if kind == "c":
                         recorder.notice(plan, record)
-            if root._tid == old:  # there is no switch of threads up to the end of this line
+            if root._tid == old:  # threads do not switch between this test and the assignment
                 root._tid = new
                 break
-            # Another worker of the tape has written meanwhile: the record goes on from that write.
+            # Another thread of the tape has written meanwhile: record this write after that one.
         if len(OPEN) != 1 or not stack or not stack[0].listed:
-            elsewhere((old, vtid))  # to tapes of other threads
-    else:
+            elsewhere((old, vtid))  # tell the tapes of other threads
+    else:  # the context was copied into another thread, which records nothing: see ``stack``
         old, root._tid = root._tid, 0
         if OPEN:
             elsewhere((old, vtid))
@@ -374,10 +395,11 @@ def assign_id(
         note_cut(plan.name, [root], (old, vtid), ())
 
 
-def overwritten(x: Array, key: Index, value: Any) -> Any:
-    """For a key of integer arrays that may name an element twice: the writes that did not last.
+def overwritten(x: Array, key: Index, value: RawOperand) -> Any:
+    """Return the mask of the elements of a written value that a later element overwrote, or None.
 
-    The last one wins, so only that one gets a gradient.  None when every write lasts.
+    A key of integer arrays may name an element of x several times.  The last of these writes lasts, so
+    only that element of the value gets a gradient.  None : every write lasts.
     """
     parts = key if type(key) is tuple else (key,)
     if all(is_basic(part) or part.dtype.kind == "b" for part in parts):
@@ -385,33 +407,40 @@ def overwritten(x: Array, key: Index, value: Any) -> Any:
     data = x._data
     storage = storage_of(data)
     xp = storage.xp
-    turns = xp.full(data.shape, -1, device=data.device)
-    shape = turns[key].shape
+    # Write the position of each element of the value in place of the element, and read it back.
+    winners = xp.full(data.shape, -1, device=data.device)
+    shape = winners[key].shape
     order = xp.reshape(xp.arange(math.prod(shape), device=data.device), shape)
-    if getattr(value, "shape", None) == shape:  # NumPy goes through the value in its memory's order
+    if getattr(value, "shape", None) == shape:  # NumPy writes a value in the order of its memory
         order = storage.laid_out(order, value)
-    turns = storage.put(turns, key, order)
-    lasting = turns[key]
+    winners = storage.put(winners, key, order)
+    lasting = winners[key]
     if not storage.ordered_writes and hasattr(value, "shape"):
-        # Which write lasts is left open there: write again, what won in ``turns`` everywhere.
+        # There another element may have won in x than in ``winners``: write the latter everywhere.
         spread = xp.reshape(xp.broadcast_to(value, shape), (-1,))
         again = xp.reshape(xp.take(spread, xp.reshape(lasting, (-1,))), shape)
-        write(x, key, again, None)
+        write_data(x, key, again, None)
     return storage.unless_none(lasting != order)
 
 
 def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
-    """Return the in-place operator of an op: its result takes x's place, in x's memory where it may.
+    """Return the in-place operator ``__ishort__`` of an op.
 
-    One function, because each step of it would be a call more in every ``x += y``.
+    If a recorder may follow x or the operand, and no ADD record can describe the op, the op itself is
+    recorded, and its result replaces x's value.  Otherwise the op computes in x's memory.
+
+    One function, because each step would be one more call in every ``x += y``.
     """
     functional = getattr(operator, {"and": "and_", "or": "or_"}.get(short, short))
     raw = getattr(operator, f"i{short}")
     update = updates(op, raw, functional)
-    numpys = op.name != "floor_divide"  # NumPy's own gives other special values: see ``updates``
+    # NumPy's floor_divide has other special values than the standard's: see ``updates``.
+    has_numpys_values = op.name != "floor_divide"
+    # The sign of an ADD record; 0 if such a record cannot describe the op.
     sign = {"add": 1, "subtract": -1}.get(op.name, 0)
 
     def method(x: Array, other: RawOperand, /) -> Any:
+        # --- coerce the operand, and find out where x's value is ---
         if type(other) is not Array and not accepted(other):
             given, other = other, list_beside(op.name, x, other)
             if other is given:
@@ -420,7 +449,7 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             meet(x, other)
         if x._state & SCALAR:  # immutable in NumPy: Python binds the name to a new Array
             return functional(x, other)
-        if sign and x._state & IS_VIEW:  # ADD needs no id of the view's old value
+        if sign and x._state & IS_VIEW:  # ADD needs no id, hence no VIEW record, of the old value
             tid, data = x._view.root._tid, refresh(x)
         else:
             tid, data = current(x)
@@ -429,46 +458,45 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             handle, v = other, other._data
         else:
             handle, vtid, v = coerce(op.name, "x2", other)
+        # --- check that x may be written to, and can hold the result ---
         if type(data) is not np.ndarray or not data.flags.writeable:
             check_writeable(x, data)
-        plain = type(v) is type(data) is np.ndarray and v.dtype is data.dtype
-        if not (plain and v.shape == data.shape and (numpys or data.dtype.kind != "b")):
-            v = fitting(op, x, handle, data, v)
+        alike = type(v) is type(data) is np.ndarray and v.dtype is data.dtype
+        if not (alike and v.shape == data.shape and (has_numpys_values or data.dtype.kind != "b")):
+            v = fit_operand(op, x, handle, data, v)
         if type(data) is not np.ndarray or type(v) is Batched:
             check_in_numpy(op, raw, data, v)
-        if type(data) is Batched and is_picked(x):
-            x[...] = functional(x, other)
-            return x
-        if type(v) is Batched:
-            add_hidden_axes(x, v)
-            tid, data = current(x)
+            if type(data) is Batched and is_picked(x):
+                x[...] = functional(x, other)
+                return x
+            if type(v) is Batched:
+                tid, data = add_hidden_axes(x, v)
+        # --- a nonlinear op on a followed value: record it, and replace x's value ---
         if (tid or vtid) and not sign:
-            result = functional(x, other)
-            if op.name == "matmul" and type(data) is type(v) is np.ndarray:
-                sum_in_layout(result, data, v)
-            return replace_value(op, x, result, v)
+            return replace_value(op, x, functional(x, other), v)
+        # --- else compute in x's memory, and record an ADD ---
         memory = make_exclusive(x)
         written = x._data
-        if type(other) is Array:  # its data may have moved with x's
+        if type(other) is Array:  # if it shares x's memory, make_exclusive has moved its data, too
             v = refresh(other) if other._state & IS_VIEW else x._data if other is x else v
-        touched: Array | None = x
+        incomplete: Array | None = x  # None once the write was refused or recorded
         try:
             try:
-                if numpys and type(data) is np.ndarray:
+                if has_numpys_values and type(data) is np.ndarray:
                     raw(written, v)
                 else:
                     memory = update(x, v, memory)
             except Exception as error:
                 if not is_warning(error):
-                    touched = None if isinstance(error, REFUSALS) else x
+                    incomplete = None if isinstance(error, REFUSALS) else x
                     raise explain(f"in-place {op.name}", error, x1=data, x2=v) from error
                 record_add(x, sign, vtid, v, written, memory)  # NumPy has written before it warns
-                touched = None
+                incomplete = None
                 warn_of_result(op.name, x._data, v)
                 return x
             record_add(x, sign, vtid, v, written, memory)
         except BaseException:
-            unfinished(touched, vtid)
+            unfinished(incomplete, vtid)
             raise
         return x
 
@@ -477,10 +505,10 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
     return method
 
 
-def sum_in_layout(result: Array, data: Any, v: RawOperand) -> None:
-    """Give a product the bits that NumPy's has in the layout of x, which it writes to.
+def sum_in_layout(result: Array, data: np.ndarray[Any, Any], v: np.ndarray[Any, Any]) -> None:
+    """Give a matrix product the bits of NumPy's ``data @= v``.
 
-    In which order it sums depends, on some processors, on the layout of what it writes to.
+    On some processors the order in which a product is summed depends on the layout of its output.
     """
     if data.size and not data.flags.c_contiguous and result._data.shape == data.shape:
         with Quiet():  # the product itself has warned
@@ -489,8 +517,8 @@ def sum_in_layout(result: Array, data: Any, v: RawOperand) -> None:
         result._data[...] = written
 
 
-def copy_in_strides(data: Any) -> Any:
-    """Return a copy of an array that lies in memory just as it does, gaps included."""
+def copy_in_strides(data: np.ndarray[Any, Any]) -> Any:
+    """Return a copy of an array with the same strides, gaps included."""
     steps = [(n - 1) * step for n, step in zip(data.shape, data.strides, strict=True)]
     before = -sum(step for step in steps if step < 0)
     size = before + sum(step for step in steps if step > 0) + data.itemsize
@@ -502,39 +530,39 @@ def copy_in_strides(data: Any) -> Any:
 def updates(
     op: Op, raw: Callable[[Any, Any], Any], functional: Callable[[Any, Any], Any]
 ) -> Callable[[Array, Any, Any], Any]:
-    """``update(x, v, memory)``: the operator on the raw data of any storage, in place where it can.
+    """Return ``update(x, v, memory)``: the op on x's raw data of any storage, in place where it can.
 
-    memory : the root's; what comes back is that which has the result.
-    raw : the operator of the data itself in place.  functional : the same, giving new data.
+    memory : the result of ``make_exclusive``; ``update`` returns the memory that holds the op's result.
+    raw : the data's own in-place operator.  functional : the same operator, returning new data.
     """
-    # Where storages differ in special values, their function for it and not the data's own operator.
+    # Operators of storages differ in special values of these ops, their raw functions do not.
     function = RawFunctions(op.name) if op.name in ("floor_divide", "remainder") else None
 
-    def update(x: Array, v: RawArray, memory: Any) -> Any:
+    def update(x: Array, v: RawArray, memory: RawArray) -> RawArray:
         data = x._data
         if function is not None:
             compute = function[type(data)]
         elif type(data) is np.ndarray or getattr(v, "dtype", data.dtype) == data.dtype:
             compute = raw
         else:
-            compute = functional  # the standard leaves other dtypes to NumPy
+            compute = functional  # the standard has no in-place operators of mixed dtypes
         with storage_of(data).at(data, v):
             try:
                 result = compute(data, v)
             except TypeError as error:
                 if function is None or not is_warning(error):
                     raise
-                result = at_users_line(compute, error)(data, v)  # it has written nothing yet
-            if result is not data:  # such as @=, which few libraries have in place
+                result = at_users_line(compute, error)(data, v)  # a function, which has not written
+            if result is not data:  # such as @=, which few libraries compute in place
                 new = result.data if type(result) is Element else result
-                memory = write(x, ..., new, memory)
+                memory = write_data(x, ..., new, memory)
         return memory
 
     return update
 
 
-def fitting(op: Op, x: Array, handle: Array, data: RawArray, other: RawOperand) -> Any:
-    """The other operand in x's storage: the result must have x's shape, and x's dtype must hold it."""
+def fit_operand(op: Op, x: Array, handle: Array, data: RawArray, other: RawOperand) -> Any:
+    """Return the operand in x's storage; raise an error if x cannot hold the result."""
     if type(other) is not type(data) and hasattr(other, "dtype"):
         _, _, other = promote(op.name, ("x1", "x2"), (x, handle), (data, other))
     shape, dtype = getattr(other, "shape", ()), getattr(other, "dtype", None)
@@ -548,7 +576,7 @@ def fitting(op: Op, x: Array, handle: Array, data: RawArray, other: RawOperand) 
                 f"in-place {op.name}: shape {shape} does not fit into {describe(data)}, which has "
                 f"to keep its shape [at {user_line()}]"
             )
-    truths = op.name == "floor_divide" and data.dtype.kind == "b"  # which gives integers
+    truths = op.name == "floor_divide" and data.dtype.kind == "b"  # the quotient is an int8
     if dtype is not data.dtype or truths:
         result = np.result_type(data.dtype, other if dtype is None else dtype, *(["int8"] * truths))
         if not np.can_cast(result, data.dtype, "same_kind"):
@@ -559,20 +587,25 @@ def fitting(op: Op, x: Array, handle: Array, data: RawArray, other: RawOperand) 
     return other
 
 
-def check_in_numpy(op: Op, raw: Callable[[Any, Any], Any], data: RawArray, other: Any) -> None:
-    """Raise what NumPy does for one example where an operator in place does not fit it."""
+def check_in_numpy(
+    op: Op, raw: Callable[[Any, Any], Any], data: RawArray, other: RawOperand
+) -> None:
+    """Raise the error that NumPy raises for one example of a vmap if the operands do not fit."""
     if storage_of(data).beneath(data).kind is not np.ndarray:
         return
     one = np.ones(tuple(data.shape), data.dtype)
     try:
-        raw(one, np.ones(tuple(other.shape), other.dtype) if hasattr(other, "shape") else other)
+        if isinstance(other, int | float | complex):
+            raw(one, other)
+        else:
+            raw(one, np.ones(tuple(other.shape), other.dtype))
     except Exception as error:
         if not is_warning(error):
             raise explain(f"in-place {op.name}", error, x1=data, x2=other) from error
 
 
 def replace_value(op: Op, x: Array, result: Array, v: RawArray) -> Array:
-    """Put a recorded result into x's place: views of x see it, and x's old value stays kept.
+    """Replace the value of x by a recorded result; views of x see it.
 
     v : the raw data of the other operand.
     """
@@ -589,20 +622,20 @@ def replace_value(op: Op, x: Array, result: Array, v: RawArray) -> Array:
             f"in-place {op.name}: a result of shape {new.shape} cannot replace {describe(x)} "
             f"[at {user_line()}]"
         )
-    if x._state & ALIASED:
+    if x._state & ALIASED:  # others share the memory: write into it
         memory = make_exclusive(x)
         written = x._data
         try:
             with storage_of(new).at(written, new):
-                memory = write(x, ..., new, memory)
+                memory = write_data(x, ..., new, memory)
             record_put(x, ..., tid, new, True, written, memory)
         except BaseException:
             unfinished(x, tid)
             raise
     else:
-        if OPEN and recorders():  # else the op itself has told
+        if OPEN and recorders():  # without a recorder the op itself has told tapes of other threads
             elsewhere((x._tid,))
         state = result._state & KEPT
-        laid = storage_of(new).laid_out(new, x._data)  # an in-place result keeps its array's layout
+        laid = storage_of(new).laid_out(new, x._data)  # as in NumPy, x keeps its layout
         put_in_place(x, laid, tid, state if laid is new else 0)
     return x

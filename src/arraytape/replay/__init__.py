@@ -1,7 +1,7 @@
 """Trace a function once, replay it as a straight program of NumPy calls: ``xp.function``.
 
-Everything that the function does with Arrays, tapes and their backward passes included, is noted as
-calls of NumPy's functions on raw data.  Later calls run these alone.
+Everything that the function does with Arrays, tapes and their backward passes included, is recorded as
+calls of NumPy's functions on raw data.  Later calls run only these calls.
 
 >>> import arraytape as xp
 >>> @xp.replay.function
@@ -24,5 +24,5 @@ __all__ = ["callback", "function"]
 
 
 def __dir__() -> list[str]:
-    """List what is public."""
+    """Return the public names."""
     return __all__

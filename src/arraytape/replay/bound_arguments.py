@@ -1,12 +1,12 @@
-"""The arguments of a call: in the order of the function's parameters, and what calls must share."""
+"""The arguments of a call in the order of the parameters, and the signature that calls share."""
 
 from __future__ import annotations
 
 import inspect
 import types
 import weakref
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,13 +25,15 @@ EMPTY = inspect.Parameter.empty
 
 
 class Form:
-    """The way in which calls with so many positional arguments and these keywords give the parameters.
+    """The binding of parameters in calls with a number of positional arguments and some keywords.
 
-    names : of the values, such as "x", "args[0]", "options['rate']".  take : takes args and keywords,
-    gives the values, defaults among them; None where the values are args.
+    names : of the values, such as "x", "args[0]", "options['rate']".  take : maps args and keywords
+    to the values, defaults included; None if the values are args.
     """
 
-    def __init__(self, signature: inspect.Signature | None, count: int, keywords: Any) -> None:
+    def __init__(
+        self, signature: inspect.Signature | None, count: int, keywords: Iterable[str]
+    ) -> None:
         marks = [*range(count)], {name: name for name in keywords}
         found: dict[str, Any] = {}
         if signature is None:
@@ -41,11 +43,11 @@ class Form:
         else:
             self.values = self.bound(signature, signature.bind(*marks[0], **marks[1]))
         self.names = (*self.values,)
-        given = [*self.values.values()] == marks[0] and not keywords
+        given = [*self.values.values()] == marks[0] and not marks[1]
         self.take = None if given else self.compile_binding()
 
     def bound(self, signature: inspect.Signature, bound: inspect.BoundArguments) -> dict[str, Any]:
-        """Return by name the place of the value in a call, or its default in a list of its own."""
+        """Return for each name where a call has the value: an index, a keyword, or [default]."""
         found: dict[str, Any] = {}
         for name, parameter in signature.parameters.items():
             if name not in bound.arguments:
@@ -74,8 +76,17 @@ class Form:
         return eval(f"lambda args, keywords: ({text})", scope)  # type: ignore[no-any-return]
 
 
+class CallArguments(NamedTuple):
+    """The arguments of one call, as values in the order of the parameters and as they were given."""
+
+    form: Form
+    values: Sequence[Any]
+    args: tuple[Any, ...]
+    keywords: dict[str, Any]
+
+
 class Identity:
-    """Stands for an object in a signature, without keeping it alive where that can be."""
+    """A stand-in for an object in a signature, with a weak reference to it if possible."""
 
     __slots__ = ("hash", "of")
 
@@ -96,8 +107,8 @@ class Identity:
         )
 
 
-def signature_of(form: Form, values: Any, gone: Callable[[], None]) -> Any:
-    """Return the key that calls of one program share; raise Apart where a call cannot be replayed."""
+def signature_of(form: Form, values: Sequence[Any], gone: Callable[[], None]) -> Any:
+    """Return the key of calls that may share a program; raise Apart for a call without one."""
     places: dict[int, int] = {}
     parts = tuple([signature_part(value, places, gone) for value in values])
     return form.names, parts, ambient()
@@ -109,7 +120,6 @@ def ambient() -> Any:
 
 
 def signature_part(value: Any, places: dict[int, int], gone: Callable[[], None]) -> Any:
-    """Return the part of a signature for one value."""
     kind = type(value)
     if isinstance(value, Array):
         place = places.setdefault(id(value), len(places))
@@ -128,7 +138,7 @@ def signature_part(value: Any, places: dict[int, int], gone: Callable[[], None])
 
 
 def array_signature(x: Array) -> Any:
-    """Return the part of an Array that decides about the program."""
+    """Return the properties of an Array on which the program depends."""
     if x._tid == -1:  # a view
         x._sync()
     data = x._data
@@ -143,36 +153,36 @@ def array_signature(x: Array) -> Any:
 
 
 def marks_of(x: Array) -> tuple[Any, ...]:
-    """Return the part of a Variable that decides, beside its data: watched or not, and its name."""
+    """Return whether a Variable is trainable, and its name: the program depends on both."""
     return (x.trainable, x.name) if isinstance(x, Variable) else ()
 
 
 def is_read_only(x: Array) -> bool:
-    """Return True if x is a view that cannot be written to: lifted by itself it could be."""
+    """Return True if x is a view that cannot be written to.
+
+    Lifted by itself, without its root, it would become writable.
+    """
     return bool(x._state & IS_VIEW) and not UNWRITABLE.isdisjoint(
         [kind for kind, _ in x._view.path]
     )
 
 
-def argument_arrays(values: Any) -> list[Array]:
-    """Return the Arrays among arguments, each once."""
+def argument_arrays(values: Sequence[Any]) -> list[Array]:
     found = {id(x): x for x in argument_leaves(values) if isinstance(x, Array)}
     return [*found.values()]
 
 
-def argument_leaves(values: Any) -> Iterator[Any]:
-    """Yield the leaves of all values."""
+def argument_leaves(values: Sequence[Any]) -> Iterator[Any]:
     for value in values:
         yield from nest.leaves(value)
 
 
-def is_flat(values: Any) -> bool:
-    """Return True if no value is a container."""
+def is_flat(values: Sequence[Any]) -> bool:
     return all(KINDS[type(value)] is None for value in values)
 
 
-def check_apart(handles: Any) -> None:
-    """Apart where a write to one handle may be seen by another one, or by foreign code."""
+def check_apart(handles: Iterable[Array]) -> None:
+    """Raise Apart if a write to one Array would change another one, or foreign memory."""
     roots = set()
     for x in handles:
         root = root_of(x)

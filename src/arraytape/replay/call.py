@@ -1,9 +1,9 @@
-"""One traced call: the function runs as ever, and what it computes becomes a program."""
+"""One traced call: the function runs as usual, and its computations become a program."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,11 +25,11 @@ from .tracing.traced import Traced
 
 
 class Given(NamedTuple):
-    """A leaf of a function's result: one of these.
+    """A leaf of a function's result, given by one of these.
 
-    output : the program's output of this number, in state ``state``.  handle : the lifted Array of this
-    number.  argument : the leaf of this number among the arguments.  value : a plain value.  path : of a
-    view of that output or handle, which is the ``view``-th one.
+    output : the program's output of this number, in state ``state``.  handle : the lifted Array of
+    this number.  argument : the leaf of this number among the arguments.  value : a plain value.
+    path : of a view of that output or handle; ``view`` is the number of the view.
     """
 
     output: int = -1
@@ -42,18 +42,18 @@ class Given(NamedTuple):
 
 
 class Call:
-    """A call while it is traced, and what came of it.
+    """A call during and after its tracing.
 
-    values : the arguments, in the order of the parameters.  tape : that records the call, if one does.
-    found : what calls of this signature found beside what names lead to; this one adds to it.
-    spoiled : "" or why there is no program.
+    values : the arguments, in the order of the parameters.  tape : the tape that records the call,
+    if any.  found : state that calls of this signature read and that names do not lead to; this
+    call adds to it.  spoiled : why there is no program, or "".
     """
 
     def __init__(
         self,
         function: Callable[..., Any],
-        names: Any,
-        values: Any,
+        names: Sequence[str],
+        values: Sequence[Any],
         tape: Recording | None = None,
         found: Found | None = None,
     ) -> None:
@@ -63,7 +63,7 @@ class Call:
         self.arrays = argument_arrays(values)
         check_apart(self.arrays)
         self.found = Found() if found is None else found
-        self.late = False  # whether it found state that was not compared before it ran
+        self.late = False  # whether it read state that was not compared before it ran
         self.state = State(function, dict(zip(names, values, strict=True)), self.found)
         self.ran = Ran(self.state.codes)
         self.lifter = Lifter(self.trace, self.ran, tape is not None)
@@ -71,18 +71,20 @@ class Call:
         self.reached = self.read(values)
         self.result: Any = None
         self.structure: Any = None  # of the result, which the caller may change later
-        self.same: dict[int, int] = {}  # by id of a container in the result, which argument it is
+        self.same: dict[int, int] = {}  # by id of a container in the result, the argument's number
         self.leaves: list[Any] = []
         self.given: list[Given] = []
         self.outputs: dict[int, int] = {}  # by id of a result, its number
-        self.settled: list[Any] = []  # data of Arrays that outlive the call
+        self.settled: list[Any] = []  # data of results
         self.views: dict[int, int] = {}  # by id of a result that is a view, its number
-        self.written: dict[int, Any] = {}  # by place, the node and value that are not committed yet
+        self.written: dict[
+            int, Any
+        ] = {}  # by place of a handle, node, value and id to be committed
         self.writes: list[int] = []
         self.output_ids: list[int] = []  # of values that tapes may follow
         self.written_ids: list[int] = []
         self.closed = False
-        self.drawn = ""  # the path of what may give something else in each call
+        self.drawn = ""  # the path of a random source or iterator that was asked
         self.others: list[Any] = []
 
     @property
@@ -90,10 +92,10 @@ class Call:
         return self.trace.spoiled
 
     def spoil_call(self, why: str) -> None:
-        self.trace.spoiled = self.trace.spoiled or why
+        self.trace.spoil(why)
 
-    def trace_call(self, args: Any, keywords: Any) -> Any:
-        """Run the function; whatever happens, all handles have their data afterwards."""
+    def trace_call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Run the function; whatever happens, restore the data of all handles afterwards."""
         try:
             return self.traced_run(args, keywords)
         except BaseException:  # an interrupt, perhaps in the middle of ``close_trace``
@@ -101,7 +103,7 @@ class Call:
             self.release_traced()
             raise
 
-    def traced_run(self, args: Any, keywords: Any) -> Any:
+    def traced_run(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         try:
             for x in self.arrays:
                 self.lifter.argument(x)
@@ -125,12 +127,12 @@ class Call:
         return self.result
 
     def other_arrays(self) -> list[Any]:
-        """The Arrays that are no arguments: the number of the path to each, or itself without one."""
+        """Return for each Array that is no argument the number of its path, or the Array itself."""
         paths = {id(x): i for i, x in enumerate(self.reached)}
         return [paths.get(id(x), x) for x in self.lifter.handles[len(self.arrays) :]]
 
     def take_apart(self) -> None:
-        """The leaves of the result; a nesting that holds itself has none."""
+        """Find the leaves and the structure of the result."""
         try:
             self.leaves = nest.leaves(self.result)
             self.containers(self.result, set())
@@ -139,7 +141,10 @@ class Call:
             self.spoil_call(f"its result cannot be taken apart ({error})")
 
     def containers(self, value: Any, met: set[int]) -> None:
-        """Find the containers in the result that others have, too; tuples are equal by their parts."""
+        """Find arguments among containers in the result; spoil the call if another one is shared.
+
+        Tuples may be shared: they are immutable.
+        """
         parts = nest.parts_of_nesting(value)
         if parts is None:
             return
@@ -159,7 +164,10 @@ class Call:
             self.containers(part, met)
 
     def close_trace(self) -> None:
-        """Give all handles their data, and write what the function wrote; twice is as good as once."""
+        """Give all handles their data back, and write what the function wrote.
+
+        A second call does nothing, or completes the first one after an interrupt.
+        """
         self.lifter.stop()
         self.trace.open = False
         self.written |= self.lifter.put_back()
@@ -179,12 +187,12 @@ class Call:
         self.lifter.loans.end()
 
     def given_ids(self) -> list[int]:
-        """The ids of outputs and writes as ``Recorded`` has them; 0 for what is not followed."""
+        """Return the ids of outputs and writes in ``recorded``; 0 for values without a tape."""
         ids = self.recorded.ids if self.recorded is not None else {}
         return [ids.get(tid, 0) for tid in (*self.output_ids, *self.written_ids)]
 
     def set_aside(self) -> None:
-        """Keep what a comparison needs, and no Array or object of this call's arguments and results."""
+        """Keep what a comparison needs, and release the arguments and results of this call."""
         self.values, self.result, self.leaves, self.arrays = (), None, [], []
         self.settled = []
         del self.state, self.reached, self.ran, self.lifter.ran
@@ -192,7 +200,7 @@ class Call:
 
     # --- the result -------------------------------------------------------------------------------
     def describe_leaf(self, leaf: Any) -> Given:
-        """Describe a leaf of the result; an Array has its value in place of traced data."""
+        """Return how a program gives a leaf of the result; replace traced data of an Array."""
         if not isinstance(leaf, Array):
             return self.plain_leaf(leaf)
         root = root_of(leaf)
@@ -209,7 +217,7 @@ class Call:
         return Given(output=self.output(leaf), state=leaf._state & SCALAR)
 
     def plain_leaf(self, leaf: Any) -> Given:
-        """Return a leaf that is no Array: an argument, or a value that cannot be written to."""
+        """Return how a program gives a leaf that is no Array: an argument or a constant."""
         for i, given in enumerate(argument_leaves(self.values)):
             if given is leaf and type(leaf) not in PLAIN:
                 return Given(argument=i)
@@ -231,14 +239,14 @@ class Call:
         return self.outputs[id(x)]
 
     def shares_root(self, leaf: Array) -> bool:
-        """Return True if another result lies in the memory of a result."""
+        """Return True if another result is a view of the same root."""
         root = root_of(leaf)
         return any(
             x is not leaf and isinstance(x, Array) and root_of(x) is root for x in self.leaves
         )
 
     def view_given(self, leaf: Array) -> dict[str, Any]:
-        """Return a view and its path from its root; a path by data cannot be cut again."""
+        """Return the number and path of a view; spoil the call if the path has an array index."""
         path = leaf._view.path
         if not has_no_data(path):
             self.spoil_call("a result is a view at an index that is an array")
@@ -246,7 +254,7 @@ class Call:
         return {"path": path, "view": number}
 
     def rejoin(self) -> None:
-        """Cut results that are views again; those of an argument that is a view, of its root."""
+        """Make results that are views share memory with their roots again."""
         for leaf in self.leaves:
             if isinstance(leaf, Array) and leaf._state & IS_VIEW:
                 about = leaf._view
@@ -258,7 +266,7 @@ class Call:
                 refresh(leaf)
 
     def settle_array(self, x: Array) -> None:
-        """Give an Array that the call has made its value in the place of traced data."""
+        """Replace the traced data of an Array that the call has made by its value."""
         if type(x._data) is Traced:
             value = x._data.value
             taken = [*[one.data for one in self.lifter.lifted.values()], *self.settled]
@@ -271,7 +279,7 @@ class Call:
 
     # --- afterwards -------------------------------------------------------------------------------
     def check_program(self) -> None:
-        """Spoil the program where the call did more than a program can."""
+        """Spoil the call if it did what a program cannot do."""
         if self.recorded is not None and self.recorded.why:
             self.spoil_call(f"under a tape: {self.recorded.why}")
         if self.state.full:
@@ -283,7 +291,7 @@ class Call:
             self.release_traced()
 
     def note_what_ran(self) -> None:
-        """Add what ran to what calls of this signature found, to be compared in the next one."""
+        """Add the functions that ran to ``found``, so that the next call compares their state."""
         given: set[int] = set()
         pending = [self.result]
         while pending:
@@ -294,7 +302,7 @@ class Call:
                 pending += [] if parts is None else [part for _, part in nest.items_of(parts)]
         try:
             self.late = self.found.add_what_ran(self.ran, self.state.known, given)
-        except Exception as error:  # an object that says nothing of itself
+        except Exception as error:  # a user's object may raise when it is inspected
             self.spoil_call(unreadable(error))
 
     def check_state(self) -> None:
@@ -319,8 +327,11 @@ class Call:
                 )
 
     def release_traced(self) -> None:
-        """Whatever else holds traced data gets values: an Array that was kept beside the result."""
-        for generation in range(3):  # the oldest one may hold all of a large program's objects
+        """Replace traced data that anything outlives the call with, by values.
+
+        An Array that is kept aside from the result spoils the call.
+        """
+        for generation in range(3):  # a full collection may take long, and is rarely needed
             if not self.kept_traced():
                 return
             gc.collect(generation)
@@ -334,20 +345,23 @@ class Call:
                 self.settle_array(holder)
 
     def kept_traced(self) -> list[Traced]:
-        """Traced data that is alive, beside that of the lifter."""
+        """Return traced data that still exists, except for that of the lifter."""
         own = {id(one.traced) for one in self.lifter.lifted.values()}
         return [traced for traced in self.trace.live if id(traced) not in own]
 
 
 def has_no_data(path: Any) -> bool:
-    """Return True if a path, or a part of it, holds no data."""
+    """Return True if a path consists only of plain values."""
     if type(path) is tuple:
         return all(map(has_no_data, path))
     return type(path) in PLAIN
 
 
 def structure(value: Any, same: dict[int, int]) -> Any:
-    """The kinds of containers in a nesting, with the names of their parts; which argument one is."""
+    """Return the types of containers in a nesting, with the names of their parts.
+
+    same : by id of a container, the number of the argument that it is, which stands for it.
+    """
     parts = nest.parts_of_nesting(value)
     if parts is None or id(value) in same:
         return same.get(id(value))

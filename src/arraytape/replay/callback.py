@@ -1,7 +1,7 @@
-"""Effects that only leave: a function of the user's is given values, and gives nothing back.
+"""Callbacks: functions that are given values during a replay, and return nothing to it.
 
-In a traced call the values become outputs of the program, and the function is called once the call has
-done its work; so it is in a replay, after the last guard and the writes.
+In a traced call the values become outputs of the program, and the callback is called when the call
+has done its work.  In a replay it is called after the last guard and the writes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .tracing.traced import ACTIVE, traced_value
 
 
 class Value(NamedTuple):
-    """A value that a callback is given: the program's node of it, and what it was in the traced call."""
+    """A value for a callback: its node in the program, and its data in the traced call."""
 
     node: Node
     data: Any
@@ -38,11 +38,14 @@ class Value(NamedTuple):
 class Effect:
     """One call of a callback in a traced function.
 
-    of : gives the function, which is held weakly where it is a method of an object; None when that is
-    gone.  leaves : of its arguments and keywords, with a ``Value`` in the place of each Array.
+    of : returns the function, or None if it was a method of an object that no longer exists;
+    methods are referenced weakly.  leaves : of its arguments and keywords, with a ``Value`` in the
+    place of each Array.
     """
 
-    def __init__(self, function: Callable[..., Any], arguments: Any) -> None:
+    def __init__(
+        self, function: Callable[..., Any], arguments: tuple[tuple[Any, ...], dict[str, Any]]
+    ) -> None:
         method = getattr(function, "__func__", None) is not None
         self.of: Callable[[], Any] = WeakMethod(function) if method else lambda: function
         self.leaves = [noted(leaf) for leaf in nest.leaves(arguments)]
@@ -62,11 +65,10 @@ class Effect:
                 function(*args, **keywords)
 
     def as_traced(self) -> None:
-        """Call the function for the traced call."""
         self.run_effect([value.data.copy(order="K") for value in self.noted_values])
 
     def differs(self, other: Effect) -> bool:
-        """Return True if another call's effect has another function, or other arguments than Arrays."""
+        """Return True if another effect has another function or other arguments, Arrays aside."""
         if self.of() != other.of() or len(self.leaves) != len(other.leaves):
             return True
         pairs = zip(self.leaves, other.leaves, strict=True)
@@ -74,7 +76,7 @@ class Effect:
 
 
 def noted(leaf: Any) -> Any:
-    """Return a leaf of a callback's arguments as a program knows it."""
+    """Return a leaf of the arguments, with a ``Value`` in the place of an Array."""
     if not isinstance(leaf, Array):
         return leaf
     trace, data = ACTIVE.get(), current(leaf)[1]
@@ -83,19 +85,19 @@ def noted(leaf: Any) -> Any:
 
 
 def callback(f: Callable[..., Any]) -> Callable[..., None]:
-    """Let a function see values of an ``xp.function`` whose calls are replayed.
+    """Show a function the values of an ``xp.function`` whose calls are replayed.
 
     Parameters
     ----------
     f : Callable
-        Takes Arrays, nestings of these and Python values, for a progress bar, a log or a file.  What
-        it gives is dropped.
+        Takes Arrays, nestings of these and Python values, for a progress bar, a log or a file.  Its
+        result is ignored.
 
     Returns
     -------
     Callable
-        Takes the arguments of f.  In an ``xp.function`` f is called when the call's work is done,
-        writes included, in replays as in traced calls; elsewhere at once.
+        Takes the arguments of f.  In an ``xp.function`` f is called after the call's work, writes
+        included, both in replays and in traced calls.  Elsewhere f is called at once.
 
     Raises
     ------
@@ -106,11 +108,11 @@ def callback(f: Callable[..., Any]) -> Callable[..., None]:
 
     Notes
     -----
-    What f changes is its own affair, and what it reads, too: neither is compared, and a function that
-    is replayed must not depend on it.  So it is made outside of the function, which looks at names in
-    its own code.  f is called with Arrays that no tape follows, and writes to them stay its own.  What
-    it raises, the call raises; everything else has been done by then.  Python values among the
-    arguments are those of the traced call: pass what changes as an Array.
+    The state that f reads and changes is not compared, so a replayed function must not depend on it.
+    Make the callback outside of the function, whose own code is searched for the state that it reads.
+    f is called with Arrays that no tape follows, and writes to them are seen by nothing else.  The call
+    raises what f raises, after all other work is done.  Python values among the arguments are those of
+    the traced call: pass a value that changes as an Array.
 
     Examples
     --------
@@ -155,7 +157,7 @@ def callback(f: Callable[..., Any]) -> Callable[..., None]:
 
 
 def own(leaf: Any) -> Any:
-    """Return a leaf, or of an Array another handle on its value, which nothing follows."""
+    """Return a leaf, or for an Array a new handle on its value, which no tape follows."""
     if not isinstance(leaf, Array):
         return leaf
     current(leaf)

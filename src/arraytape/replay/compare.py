@@ -1,7 +1,11 @@
-"""Whether two calls ran the same program: if not, something decides that a trace does not see."""
+"""Comparison of two traced calls: if their values were equal, so must be their programs.
+
+If the programs differ although all values were equal, they depend on something that is not traced.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .call import Call
@@ -12,7 +16,7 @@ from .reach.sameness import same_data, same_value
 
 
 def state_differs(first: Call, second: Call) -> str:
-    """Say which value that the first call read was another in the second; "" for none."""
+    """Return which value that the first call read differed in the second, or ""."""
     try:
         first.read(second.values)
     except Changed as change:
@@ -23,17 +27,17 @@ def state_differs(first: Call, second: Call) -> str:
 
 
 def decided_by(first: Call, second: Call) -> Guard | None:
-    """The first guard of the second call that tells it from the first; None where values are equal."""
+    """Return the first guard of the second call that differs from the first call, or None."""
     a, b = first.trace.program.guards, second.trace.program.guards
     for before, guard in zip(a, b, strict=False):
         if (before.kind, before.expected, before.line) != (guard.kind, guard.expected, guard.line):
             return guard
-    rest = [*a[len(b) :], *b[len(a) :]]  # of the one that has more
+    rest = [*a[len(b) :], *b[len(a) :]]  # one of these is empty
     return rest[0] if rest else None
 
 
 def difference(first: Call, second: Call) -> str:
-    """Say what differs between two calls that looked at equal values; "" for nothing."""
+    """Return a description of how two calls with equal values differ, or ""."""
     return (
         programs_differ(first, second)
         or records_differ(first, second)
@@ -44,7 +48,7 @@ def difference(first: Call, second: Call) -> str:
 
 
 def programs_differ(one: Call, other: Call) -> str:
-    """Say what differs between the programs of two calls."""
+    """Return a description of how the programs of two calls differ, or ""."""
     first, second = one.trace.program, other.trace.program
     places = [{node: i for i, node in enumerate(program.nodes)} for program in (first, second)]
     for a, b in zip(first.nodes, second.nodes, strict=False):
@@ -63,7 +67,7 @@ def programs_differ(one: Call, other: Call) -> str:
 
 
 def made_outside(call: Call, node: Node) -> str:
-    """Say where data came from that is another in each call."""
+    """Return a message about data that is made anew in each call, with the line."""
     line = call.trace.lines.get(node, "")
     where = f" at {line}" if line else ""
     return (
@@ -73,13 +77,12 @@ def made_outside(call: Call, node: Node) -> str:
 
 
 def records_differ(one: Call, other: Call) -> str:
-    """Return True if a tape around two calls recorded something else."""
     same = recorded_in(one) == recorded_in(other)
     return "" if same else "a tape around it recorded something else"
 
 
 def recorded_in(call: Call) -> Any:
-    """Return the records that a tape made in a call, with the positions of inputs."""
+    """Return the records that a tape made in a call, with places in the place of nodes."""
     recorded = call.recorded
     if recorded is None:
         return None
@@ -87,7 +90,7 @@ def recorded_in(call: Call) -> Any:
     return comparable(tuple(recorded.records), places), call.given_ids()
 
 
-def ends_differ(first: Program, second: Program, places: Any) -> str:
+def ends_differ(first: Program, second: Program, places: Sequence[Mapping[Node, int]]) -> str:
     for name in ("inputs", "outputs", "writes"):
         ends = [
             [places[i][node] for node in getattr(program, name)]
@@ -99,7 +102,7 @@ def ends_differ(first: Program, second: Program, places: Any) -> str:
 
 
 def results_differ(first: Call, second: Call) -> str:
-    """Return True if two calls gave results of different make."""
+    """Return a description of how the results of two calls differ, or ""."""
     if first.structure != second.structure:
         return "results of another structure"
     for a, b in zip(first.given, second.given, strict=True):
@@ -110,8 +113,8 @@ def results_differ(first: Call, second: Call) -> str:
     return effects_differ(first.trace.effects, second.trace.effects)
 
 
-def effects_differ(first: Any, second: Any) -> str:
-    """Return True if callbacks are others, or are given other Python values."""
+def effects_differ(first: Sequence[Effect], second: Sequence[Effect]) -> str:
+    """Return a description of how the callbacks of two calls differ, or ""."""
     if len(first) != len(second) or any(map(Effect.differs, first, second)):
         return (
             "a callback is another function, or is given another Python value. Make it outside of the "
@@ -121,21 +124,21 @@ def effects_differ(first: Any, second: Any) -> str:
 
 
 def other_arrays(first: Call, second: Call) -> str:
-    """Return True if Arrays that are no arguments are others, by their paths or by themselves."""
+    """Return a message if the calls used different Arrays that are no arguments, or ""."""
     if [*map(id, first.others)] != [*map(id, second.others)]:
         return "another Array was used that is no argument. Pass it as an argument"
     return ""
 
 
 def drawn(call: Call) -> str:
-    """Return True if a call asked what may answer otherwise the next time, although it did not."""
+    """Return a message if a call asked a random source that gave the same twice, or ""."""
     if not call.drawn:
         return ""
     return f"it may draw from {call.drawn}, which gave the same twice. Pass what it gives as an argument"
 
 
 def comparable(value: Any, places: dict[Node, int]) -> Any:
-    """Arguments with the places of nodes, and text in the place of other values."""
+    """Return arguments with the place of each node, and the repr of other values."""
     kind = type(value)
     if kind is Node:
         return Node, places[value]

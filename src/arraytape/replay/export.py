@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -14,18 +14,20 @@ from .._array.views import current
 from .._record.op_facts import facts_of
 from .._storage.standard import Standard
 from .._util import nest
-from .._util.array_types import Index, RawArray
+from .._util.array_types import Index, Namespace, RawArray, RawOperand
 from .._util.errors import user_line
 from ..ops._factorisations import by_systems
 from .bound_arguments import argument_leaves
 from .passes.simplify import is_basic
-from .program import CONSTANT, FOREIGN, INPUT, Guard, Node, Program, replaced
+from .program import CONSTANT, FOREIGN, Guard, Node, Program, replaced
 
 if TYPE_CHECKING:
-    from .call import Call
+    import numpy.typing as npt
 
-SAME = frozenset(("arranged", "contiguous", "copied", "laid_out"))  # but for the layout
-SPELLED = {  # what NumPy's ufuncs are called in the standard
+    from .call import Call, Given
+
+SAME = frozenset(("arranged", "contiguous", "copied", "laid_out"))  # copies in another layout
+SPELLED = {  # the standard's names of NumPy's ufuncs
     "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
     "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "conjugate": "conj", "power": "pow",
     "invert": "bitwise_invert", "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
@@ -36,7 +38,7 @@ SPELLED = {  # what NumPy's ufuncs are called in the standard
 class Over(Standard):
     """The raw functions of programs over a namespace, whose dtypes need not be NumPy's."""
 
-    def is_complex(self, x: Any) -> bool:
+    def is_complex(self, x: RawArray) -> bool:
         return bool(self.base.isdtype(x.dtype, "complex floating"))
 
     def fresh(self, x: RawArray) -> Any:
@@ -53,7 +55,7 @@ class Over(Standard):
     real_part = real_view = real
     imag_part = imag_view = imag
 
-    def conj(self, x: Any, /) -> Any:
+    def conj(self, x: RawArray, /) -> Any:
         return self.base.conj(x) if self.is_complex(x) else x
 
     def reinterpreted(self, x: RawArray, /, into: str) -> Any:
@@ -77,31 +79,31 @@ class Over(Standard):
     def item(self, whole: RawArray, place: int) -> Any:
         return whole[place]
 
-    def put(self, x: RawArray, key: Index, value: Any) -> Any:
-        """x after ``x[key] = value``; JAX's arrays have ``at`` for it."""
+    def put(self, x: RawArray, key: Index, value: RawOperand) -> Any:
+        """Return x after ``x[key] = value``; JAX's arrays have ``at`` for it."""
         if hasattr(x, "at"):
             return x.at[key].set(value)
         changed = self.base.asarray(x, copy=True)
         changed[key] = value
         return changed
 
-    def add_at(self, x: RawArray, key: Index, value: Any) -> Any:
+    def add_at(self, x: RawArray, key: Index, value: RawOperand) -> Any:
         if hasattr(x, "at"):
             return x.at[key].add(value)
         if not is_basic(key):
             raise AttributeError("sums over an index that may name an element twice")
         return self.put(x, key, x[key] + value)
 
-    def scatter_add(self, x: RawArray, /, shape: Any, key: Index) -> Any:
+    def scatter_add(self, x: RawArray, /, shape: tuple[int, ...], key: Index) -> Any:
         return self.add_at(self.base.zeros(shape, dtype=x.dtype), key, x)
 
     scattered = scatter_add
 
-    def dtype(self, dtype: Any) -> Any:
+    def dtype(self, dtype: npt.DTypeLike) -> Any:
         return getattr(self.base, np.dtype(dtype).name)
 
     def argument(self, value: Any) -> Any:
-        """Return an argument of a call: NumPy's dtypes and numbers as the namespace's."""
+        """Return an argument of a call, with NumPy's dtypes and numbers as the namespace's."""
         kind = type(value)
         if kind is tuple or kind is list:
             return kind([self.argument(part) for part in value])
@@ -118,14 +120,11 @@ for _name in ("expm1", "floor_divide", "sign", "tanh"):  # as the namespace has 
     setattr(Over, _name, property(attrgetter(f"base.{_name}")))
 
 
-def unlooked(guard: Guard, value: Any) -> None:
-    """In the place of a look at a guard, where none is asked for."""
-
-
 class Export:
     """The program that was replayed last, for other array libraries.
 
-    names : of the arguments.  ops : of its calls.  run : gives the function of it over a namespace.
+    names : of the arguments.  ops : of its calls.  run : returns the program as a function over a
+    namespace.
     """
 
     def __init__(
@@ -142,10 +141,10 @@ class Export:
 
     @property
     def ops(self) -> list[str]:
-        return [node.op for node in self.program.nodes if node.op not in (INPUT, CONSTANT)]
+        return [node.op for node in self.program.nodes if node.is_call]
 
     def path(self, call: Call, place: int) -> str:
-        """Write a handle's name for messages and results."""
+        """Return a handle's name for messages and results."""
         if place >= len(call.arrays):
             known = [id(x) for x in call.reached]
             found = id(call.lifter.handles[place])
@@ -156,7 +155,7 @@ class Export:
                     return f"{name}.{path}" if owner is not None else str(name)
         return f"argument {place}"
 
-    def run(self, namespace: Any, check: bool = True) -> Callable[..., Any]:
+    def run(self, namespace: Namespace, check: bool = True) -> Callable[..., Any]:
         """Make a function of the program that computes by another namespace.
 
         Parameters
@@ -164,22 +163,23 @@ class Export:
         namespace : module
             A namespace of the array API standard, such as ``array_api_strict`` or ``jax.numpy``.
         check : bool, default: True
-            Whether the function looks at the values on which the program depends, as replays do.  What
-            compiles it may not allow that.
+            Whether the function checks the values on which the program depends, as replays do.  A
+            compiler such as ``jax.jit`` may not allow that.
 
         Returns
         -------
         Callable
             Takes the function's arguments in their order, with arrays of the namespace in the place of
-            Arrays; other values are those of the traced call, and so are Arrays that the function
-            finds.  It gives the result and, by path, new values of what the function writes to.
+            Arrays.  Other values, and Arrays that are no arguments, are those of the traced call.  It
+            returns the result and a dict of the new values of Arrays that the function writes to, by
+            their paths.
 
         Raises
         ------
         NotImplementedError
             At a call, when the namespace has no function for a call of the program.
         RuntimeError
-            At a call, with check=True, when values are others than those that the program is for.
+            At a call, with check=True, when values differ from those that the program is for.
         """
         over = Over(namespace)
 
@@ -194,7 +194,7 @@ class Export:
             known = {place: x for place, x in zip(self.places, leaves, strict=True) if place >= 0}
             inputs = [known[place] for place in range(len(known))]
             inputs += [over.argument(current(x)[1]) for x in self.captured]
-            look = partial(self.look, over) if check else unlooked
+            look = partial(self.look, over) if check else lambda guard, value: None
             outputs, writes = self.program.computed(inputs, partial(self.value, over), look)
             values = dict(enumerate(inputs)) | dict(zip(self.written, writes, strict=True))
             parts = [
@@ -206,16 +206,17 @@ class Export:
 
         return program
 
-    def part(self, given: Any, outputs: Any, values: Any, leaves: Any) -> Any:
-        """Return a leaf of the result."""
+    def part(
+        self, given: Given, outputs: Sequence[Any], values: Mapping[int, Any], leaves: Sequence[Any]
+    ) -> Any:
         if given.output >= 0:
             return outputs[given.output]
         if given.handle >= 0:
             return values[given.handle]
         return leaves[given.argument] if given.argument >= 0 else given.value
 
-    def look(self, over: Over, guard: Guard, value: Any) -> None:
-        """Raise RuntimeError where the program is not for a value."""
+    def look(self, over: Over, guard: Guard, value: RawArray) -> None:
+        """Raise RuntimeError if the program does not hold for a value."""
         if not holds(over, guard, value):
             what = "met a NaN" if guard.kind == "no NaN" else "gave another value"
             raise RuntimeError(
@@ -240,7 +241,11 @@ class Export:
             }
             facts = facts_of(SPELLED.get(node.op, node.op))
             if facts.creates and node.dtype is not None:
-                args = [x for x, own in zip(args, node.args, strict=True) if not is_dtype(own)]
+                args = [
+                    x
+                    for x, own in zip(args, node.args, strict=True)
+                    if not isinstance(own, np.dtype | type)
+                ]
                 options = {**options, "dtype": over.dtype(node.dtype)}
             if facts.promotes == "all":
                 args = promoted(over, node, args)
@@ -260,20 +265,23 @@ class Export:
             ) from error
 
     def complex_where_needed(self, over: Over, node: Node, args: list[Any]) -> list[Any]:
-        """Return the standard transforms complex data; NumPy takes what is real for it."""
+        """Return the arguments of a Fourier transform, with real data converted to complex data.
+
+        NumPy accepts real data; the standard does not.
+        """
         if node.op in ("fft.rfft", "fft.rfftn", "fft.ihfft"):
             return args
         into = np.result_type(node.args[0].dtype, np.complex64)
         return [over.base.astype(args[0], over.dtype(into)), *args[1:]]
 
     def place(self, node: Node) -> str:
-        """Return the line where the function called what is not in the standard, if it is known."""
+        """Return where the function called something outside the standard, if that is known."""
         line = self.lines.get(node.op, "")
         return f", called at {line}" if line else ""
 
 
 def whole_key(key: Index, axes: int) -> Any:
-    """Return a key that names each axis, as the standard demands it."""
+    """Return a key that names each axis, as the standard demands."""
     parts = key if type(key) is tuple else (key,)
     names = [part for part in parts if part is not None]
     mask = any(getattr(part, "ndim", 0) and "bool" in str(part.dtype) for part in names)
@@ -282,14 +290,10 @@ def whole_key(key: Index, axes: int) -> Any:
     return (*parts, ...)
 
 
-def is_dtype(value: Any) -> bool:
-    return isinstance(value, np.dtype | type)
-
-
 def in_dtype_of(over: Over, node: Node, value: Any, own: Any) -> Any:
-    """Return an operand, or a list of them, in the dtype of a node, where NumPy casts to it by itself.
+    """Return an operand, or a list of them, in the dtype of a node, if NumPy casts it by itself.
 
-    own : what stands in the operand's place in the program.
+    own : the operand in the program.
     """
     if type(own) in (list, tuple):
         parts = zip(value, own, strict=True)
@@ -301,7 +305,7 @@ def in_dtype_of(over: Over, node: Node, value: Any, own: Any) -> Any:
 
 
 def promoted(over: Over, node: Node, args: list[Any]) -> list[Any]:
-    """Operands of one kind: the standard leaves open what those of several are."""
+    """Return operands of one kind, because the standard does not define mixed kinds."""
     if type(node.args[0]) in (list, tuple):
         return [in_dtype_of(over, node, args[0], node.args[0]), *args[1:]]
     kinds = {x.dtype.kind for x in node.args if type(x) is Node}
@@ -322,7 +326,7 @@ def promoted(over: Over, node: Node, args: list[Any]) -> list[Any]:
     ]
 
 
-def holds(over: Over, guard: Guard, value: Any) -> bool:
+def holds(over: Over, guard: Guard, value: RawArray) -> bool:
     """Return True if the program may go on with this value."""
     if guard.kind == "shape":
         return bool(tuple(value.shape) == guard.expected)

@@ -1,11 +1,11 @@
-"""``xp.function``: calls are traced until two computed the same, and then replayed.
+"""``xp.function``: calls are traced until two of them computed the same, and then replayed.
 
 For each signature there is an ``Entry``, in one of these states:
 
     no plan     calls are traced.  Two with equal guards and equal programs make a plan; two with equal
-                guards and other programs: eager for good.
-    plans       a call runs the plan whose guards hold; where none does it is traced.
-    eager       calls run as they are, for a reason that was said once.
+                guards and different programs make the entry eager.
+    plans       a call runs the first plan whose guards hold; if there is none, it is traced.
+    eager       calls run the function itself, for a reason that a warning gave once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 import types
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import getpid
 from typing import Any, Generic, ParamSpec, TypeVar
 from weakref import WeakMethod
@@ -27,7 +27,7 @@ from .._tape.packing import PACKING
 from .._util.errors import TapeWarning, describe, short_repr, stacklevel, user_line
 from .._util.locks import reentrant_lock
 from .._util.options import unwrap_option
-from .bound_arguments import Form, Identity, argument_arrays, signature_of
+from .bound_arguments import CallArguments, Form, Identity, argument_arrays, signature_of
 from .call import Call
 from .compare import decided_by, difference, state_differs
 from .export import Export
@@ -42,7 +42,7 @@ from .tracing.traced import ACTIVE
 P = ParamSpec("P")
 R = TypeVar("R")
 trace_here, hidden_axes, packing = ACTIVE.get, HIDDEN_AXES.get, PACKING.get
-SIGNATURES = 64  # that are traced
+SIGNATURES = 64  # that are traced, at most
 RECORDED = "a tape or accumulator around it records it"
 MAPPED = "vmap around it maps it"
 PACKED = "diagnose.saved_data around it packs what its tapes save"
@@ -54,11 +54,12 @@ TOO_MANY = f"it was called with more than {SIGNATURES} signatures. Pass what var
 
 
 class Entry:
-    """The facts that are known of the calls of one signature.
+    """Facts about the calls of one signature.
 
-    pending : traced calls that no later one was equal to.  plans : the last one used first.  eager : ""
-    or why calls run as they are.  spoiled : "" or why the last traced call gave no program.  misses :
-    how many traced calls led to no plan.  found : what they found beside what names lead to.
+    pending : traced calls that equal no later one.  plans : the most recently used first.  eager :
+    why calls run the function itself, or "".  spoiled : why the last traced call gave no program,
+    or "".  misses : how many traced calls led to no plan.  found : state that they read and that
+    names in the code do not lead to.
     """
 
     def __init__(self) -> None:
@@ -71,7 +72,7 @@ class Entry:
 
 
 class Function(Generic[P, R]):
-    """A function whose calls are replayed; made by ``function``.
+    """A function whose calls are replayed; ``function`` makes it.
 
     Attributes
     ----------
@@ -80,13 +81,13 @@ class Function(Generic[P, R]):
     counts : dict[str, int]
         How many calls were "traced", "replayed" and run "eager".
     reasons : Counter[str]
-        Why calls were not replayed, and how many.
+        Why calls were not replayed, with the number of such calls.
     source : str
         The program that was replayed last, as Python.
     program : Export
-        The same for other array libraries: ``program.run(namespace)``.
+        The same program for other array libraries: ``program.run(namespace)``.
     traces : list[TraceInfo]
-        The programs.
+        Facts about each program.
     """
 
     def __init__(self, f: Callable[P, R], limit: int, strict: bool) -> None:
@@ -99,8 +100,10 @@ class Function(Generic[P, R]):
         self.entries: dict[Any, Entry] = {}
         self.recent: Plan | None = None
         self.recent_taped: Plan | None = None  # under a tape
-        self.gone_plans = 0  # replays of plans that are no more
-        self.tracer: dict[int, object] = {}  # who traces, by process: one at a time
+        self.gone_plans = 0  # replays of plans that were removed
+        self.tracer: dict[
+            int, object
+        ] = {}  # by process id (a fork copies it), the call that traces
         self.changing = reentrant_lock()
         self.forget = WeakMethod(self.drop_dead)
         try:
@@ -128,8 +131,8 @@ class Function(Generic[P, R]):
         plan = self.last_plan()
         if plan is None:
             raise RuntimeError(
-                f"function {self.name}: no program yet, which calls with equal results of tracing "
-                f"make: see traces and reasons [at {user_line()}]"
+                f"function {self.name}: call it until two traced calls were equal, or see why they were "
+                f"not in reasons. There is no program yet [at {user_line()}]"
             )
         return plan.export
 
@@ -143,7 +146,7 @@ class Function(Generic[P, R]):
         counts = ", ".join(f"{count} {what}" for what, count in self.counts.items())
         return f"<function {self.name}: {counts}>"
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else BoundFunction(self, instance)
 
     def __reduce__(self) -> Any:
@@ -178,10 +181,11 @@ class Function(Generic[P, R]):
                 raise error.seen from None
             except Exception as error:
                 why = error.with_traceback(None)
-        return self.other_plan(form, values, args, keywords, plan, why)  # type: ignore[no-any-return]
+        given = CallArguments(form, values, args, keywords)
+        return self.other_plan(given, plan, why)  # type: ignore[no-any-return]
 
-    def new_form(self, args: Any, keywords: Any) -> Form | None:
-        """Return the form of calls like this one; None where it gives no parameters."""
+    def new_form(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Form | None:
+        """Return the form of calls like this one; None if Python would refuse the arguments."""
         try:
             form = Form(self.signature, len(args), keywords)
         except TypeError:
@@ -189,45 +193,43 @@ class Function(Generic[P, R]):
         self.forms[(len(args), *keywords) if keywords else len(args)] = form
         return form
 
-    def other_plan(
-        self, form: Form, values: Any, args: Any, keywords: Any, tried: Any, why: Exception | None
-    ) -> Any:
-        """Return the result, where the plan that was used last does not serve.
+    def other_plan(self, given: CallArguments, tried: Plan | None, why: Exception | None) -> Any:
+        """Return the result of a call for which the most recently used plan does not serve.
 
-        tried : that plan.  why : what it raised.
+        tried : that plan.  why : the exception that it raised, if any.
         """
         if watched() and tape_here() is None:
-            return self.as_it_is(RECORDED, args, keywords)
+            return self.as_it_is(RECORDED, given.args, given.keywords)
         try:
-            entry = self.entry_of(form, values)
+            entry = self.entry_of(given)
         except Exception as error:
-            return self.as_it_is(unreadable(error), args, keywords)
+            return self.as_it_is(unreadable(error), given.args, given.keywords)
         if entry is None:
-            return self.as_it_is(TOO_MANY, args, keywords)
+            return self.as_it_is(TOO_MANY, given.args, given.keywords)
         if entry.eager:
-            return self.as_it_is(entry.eager, args, keywords)
+            return self.as_it_is(entry.eager, given.args, given.keywords)
         failed = [why] if why is not None and tried in entry.plans else []
         plans = [plan for plan in entry.plans if plan is not tried or not failed]
-        result = self.by_plans(plans, values, failed)
+        result = self.by_plans(plans, given.values, failed)
         if result is not MISFIT:
             return result
         for raised in failed:
-            if not isinstance(raised, Changed | GuardFailed):  # it is not worth a trace
-                return self.as_it_is(said(raised), args, keywords)
+            if not isinstance(raised, Changed | GuardFailed):  # a new trace would not help
+                return self.as_it_is(said(raised), given.args, given.keywords)
         if failed:
             self.reasons[said(failed[-1])] += 1
-        return self.trace_alone(entry, form, values, args, keywords)
+        return self.trace_alone(entry, given)
 
-    def entry_of(self, form: Form, values: Any) -> Entry | None:
-        """Return the entry of such calls; None for a signature beyond those that are traced."""
-        key = signature_of(form, values, self.gone), under_tape(values)
+    def entry_of(self, given: CallArguments) -> Entry | None:
+        """Return the entry of such calls; None if there are too many signatures already."""
+        key = signature_of(given.form, given.values, self.gone), under_tape(given.values)
         entry = self.entries.get(key)
         if entry is None and len(self.entries) < SIGNATURES:
             entry = self.entries.setdefault(key, Entry())
         return entry
 
-    def by_plans(self, plans: list[Plan], values: Any, failed: list[Exception]) -> Any:
-        """The result of the first plan that serves, MISFIT for none; what they raised goes to failed."""
+    def by_plans(self, plans: list[Plan], values: Sequence[Any], failed: list[Exception]) -> Any:
+        """Return the result of the first plan that serves, or MISFIT; add errors to ``failed``."""
         for plan in plans:
             try:
                 result = plan.replay(values)
@@ -242,8 +244,8 @@ class Function(Generic[P, R]):
                 return result
         return MISFIT
 
-    def as_it_is(self, why: str, args: Any, keywords: Any) -> Any:
-        """Run the function itself."""
+    def as_it_is(self, why: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Run the function itself, for the reason ``why``."""
         if self.strict and why not in (MAPPED, PACKED) and not watched():
             raise RuntimeError(f"function {self.name}: not replayed, {why} [at {user_line()}]")
         with self.changing:
@@ -252,36 +254,38 @@ class Function(Generic[P, R]):
         return self.eager(*args, **keywords)
 
     # --- tracing ----------------------------------------------------------------------------------
-    def trace_alone(self, entry: Entry, form: Form, values: Any, args: Any, keywords: Any) -> Any:
-        """Trace a call, unless another thread does or cannot be followed."""
+    def trace_alone(self, entry: Entry, given: CallArguments) -> Any:
+        """Trace a call, unless another thread of this process traces this function."""
         if len(entry.plans) >= self.limit:
-            return self.as_it_is(f"there are {self.limit} programs for it", args, keywords)
+            return self.as_it_is(
+                f"there are {self.limit} programs for it", given.args, given.keywords
+            )
         me = object()
         try:
             if self.tracer.setdefault(getpid(), me) is me:
-                result = self.trace(entry, form, values, args, keywords)
+                result = self.trace(entry, given)
                 self.end(me)
                 return result
         except BaseException:  # an interrupt, perhaps within ``end``
             self.end(me)
             raise
-        return self.as_it_is("another thread traced it", args, keywords)
+        return self.as_it_is("another thread traced it", given.args, given.keywords)
 
     def end(self, me: object) -> None:
-        """Let others trace."""
+        """Allow other threads to trace, if ``me`` is the tracer."""
         if self.tracer.get(getpid()) is me:
             self.tracer.pop(getpid(), None)
 
-    def trace(self, entry: Entry, form: Form, values: Any, args: Any, keywords: Any) -> Any:
-        """Run the function and note what it computes; two equal calls make a plan."""
+    def trace(self, entry: Entry, given: CallArguments) -> Any:
+        """Run the function and record what it computes; two equal calls make a plan."""
         try:
-            call = Call(self.eager, form.names, values, tape_here(), entry.found)
+            call = Call(self.eager, given.form.names, given.values, tape_here(), entry.found)
         except Exception as error:
-            return self.as_it_is(unreadable(error), args, keywords)
+            return self.as_it_is(unreadable(error), given.args, given.keywords)
         self.traced += 1
         entry.misses += 1
         try:
-            result = call.trace_call(args, keywords)
+            result = call.trace_call(given.args, given.keywords)
         except Exception:
             if entry.misses >= self.limit:
                 entry.eager = f"it raised an exception in each of {entry.misses} calls"
@@ -294,18 +298,18 @@ class Function(Generic[P, R]):
         return result
 
     def note_spoiled(self, entry: Entry, why: str) -> None:
-        """Note that a traced call gives no program; a second one in a row ends the tracing.
+        """Record that a traced call gives no program; the second one in a row ends the tracing.
 
-        A first call may do what later ones do not: make Variables, fill a cache.
+        A first call may do what later ones do not, such as make Variables or fill a cache.
         """
-        chance = "another thread" in why  # what others do meanwhile says nothing of later calls
+        chance = "another thread" in why  # which need not happen again
         if (entry.spoiled and not chance) or entry.misses >= self.limit:
             self.give_up(entry, why)
         entry.spoiled = "" if chance else why
         self.reasons[why] += 1
 
     def compare(self, entry: Entry, call: Call) -> None:
-        """Make a plan if an earlier call was equal, or give up where nothing explains the difference."""
+        """Make a plan if an earlier call was equal; give up if nothing explains a difference."""
         apart = "its calls differ", ""
         if call.late:
             apart = "it finds other functions or objects", ""
@@ -316,7 +320,7 @@ class Function(Generic[P, R]):
             if apart[0]:
                 continue
             why = difference(before, call)
-            if why and before.late:  # state that was not compared may have been another
+            if why and before.late:  # state that was not compared may have differed
                 entry.pending.remove(before)
                 continue
             if why:
@@ -327,7 +331,8 @@ class Function(Generic[P, R]):
             entry.pending.remove(before)
             entry.misses = len(entry.pending)
             try:
-                plan = Plan(call, self.name.rpartition(".")[2] if self.has_plain_name() else "f")
+                name = self.name.rpartition(".")[2]
+                plan = Plan(call, name if name.isidentifier() else "f")
             except Exception as error:
                 self.give_up(entry, f"no program could be made of it ({error!r})")
                 return
@@ -347,15 +352,12 @@ class Function(Generic[P, R]):
         else:
             self.recent_taped = plan
 
-    def has_plain_name(self) -> bool:
-        return self.name.rpartition(".")[2].isidentifier()
-
     def give_up(self, entry: Entry, why: str) -> None:
-        """Run calls of this signature as they are from now on, and say so once."""
+        """Run calls of this signature as they are from now on, and warn once."""
         entry.eager = why
         entry.pending.clear()
         self.drop_plans(entry)
-        if watched():  # a tape around it may well record it as it is
+        if watched():  # a tape records the calls of the function itself instead: no warning
             self.reasons[why] += 1
             return
         message = f"function {self.name}: not replayed, {why} [at {user_line()}]"
@@ -376,14 +378,14 @@ class Function(Generic[P, R]):
         return gone
 
     def drop_dead(self) -> None:
-        """Forget signatures of objects that are no more."""
+        """Remove the entries of signatures that name objects which no longer exist."""
         for key, entry in [*self.entries.items()]:
             if is_dead(key):
                 self.entries.pop(key, None)
                 self.drop_plans(entry)
 
     def drop_plans(self, entry: Entry) -> None:
-        """Forget what was replayed for an entry, but not how often."""
+        """Remove the plans of an entry, but keep the count of their replays."""
         self.gone_plans += sum(plan.replayed for plan in entry.plans)
         if self.recent in entry.plans:
             self.recent = None
@@ -392,8 +394,8 @@ class Function(Generic[P, R]):
         entry.plans.clear()
 
 
-def under_tape(values: Any) -> Any:
-    """Return the state of the tape around a call that decides about the program."""
+def under_tape(values: Sequence[Any]) -> tuple[bool, tuple[bool, ...]] | None:
+    """Return the state of the tape around a call on which the program depends."""
     tape = tape_here() if watched() else None
     if tape is None:
         return None
@@ -401,14 +403,16 @@ def under_tape(values: Any) -> Any:
 
 
 def followed_alike(one: Call, other: Call) -> bool:
-    """Return True if a tape around two calls followed the same Arrays."""
     if one.recorded is None or other.recorded is None:
         return one.recorded is other.recorded
     return one.recorded.pattern == other.recorded.pattern
 
 
 def set_apart(before: Call, call: Call) -> tuple[str, str]:
-    """Note a value that differed from an earlier call's: such calls are not compared."""
+    """Return which value differed between two calls, and advice; ("", "") if none did.
+
+    Calls with different values need not have equal programs.
+    """
     state = state_differs(before, call)
     if state:
         return state, ". Make it an Array, or pass it as an argument"
@@ -417,14 +421,14 @@ def set_apart(before: Call, call: Call) -> tuple[str, str]:
 
 
 def is_dead(key: Any) -> bool:
-    """Return True if a signature has an object that is no more."""
+    """Return True if a signature names an object that no longer exists."""
     if type(key) is tuple:
         return any(map(is_dead, key))
     return type(key) is Identity and key.of() is None
 
 
 class BoundFunction:
-    """A method whose calls are replayed, of one instance; it is the first of the arguments."""
+    """A method whose calls are replayed, bound to the instance that is its first argument."""
 
     def __init__(self, function: Function[Any, Any], instance: Any) -> None:
         self.__func__, self.__self__ = function, instance
@@ -460,7 +464,7 @@ class BoundFunction:
 
 
 def said(why: Exception) -> str:
-    """Return a reason in words."""
+    """Return the reason why a plan failed, in words."""
     if isinstance(why, GuardFailed):
         return f"{why.guard.line} gave another value"
     if isinstance(why, Changed):
@@ -480,32 +484,32 @@ REFUSED: dict[str, Callable[[Any], bool]] = {
 def function(f: Callable[P, R] | None = None, /, *, limit: int = 8, strict: bool = False) -> Any:
     """Replay a function's calls as one straight program of NumPy calls.
 
-    The first calls run as ever and are traced: everything that they compute with Arrays is noted, the
-    tapes and backward passes inside included.  From two calls that computed the same comes a program,
-    which takes the place of the function in later calls, as long as all that decided about it is as it
-    was.  Where it is not, the call is traced anew, or runs as it is.
+    The first calls run as usual and are traced: everything that they compute with Arrays is recorded,
+    tapes and backward passes inside the function included.  Two calls that computed the same give a
+    program, which replaces the function in later calls.  It does so as long as everything on which it
+    depends is unchanged.  Otherwise the call is traced again, or the function itself runs.
 
-    A decorated method has programs for each instance.  Under a tape a call is one record, which goes
-    back by a program of its own; under several tapes, an accumulator or ``vmap`` outside the function
-    runs as it is.  What no guard can see, such as prints and random numbers that happened
-    to be equal twice, happens when tracing alone: see docs/explanation/replays.md.
+    A decorated method has programs for each instance.  Under a tape a call is one record, with a
+    backward program of its own.  Under several tapes, an accumulator or ``vmap`` outside of it, the
+    function itself runs.  Effects that no guard can see, such as prints, happen only in traced calls,
+    and random numbers that were equal twice are not drawn again: see docs/explanation/replays.md.
 
     Parameters
     ----------
     f : Callable | None, default: None
-        Takes and gives Arrays, Variables, nestings of these and Python values; None: ``function``
-        gives a decorator.
+        Takes and returns Arrays, Variables, nestings of these and Python values.  With None,
+        ``function`` returns a decorator.
     limit : int, default: 8
-        How many programs there may be for one signature, and how many calls are traced in search of
-        one, before its calls run as they are.
+        How many programs one signature may have, and how many of its calls are traced in search of
+        one, before its calls run the function itself.
     strict : bool, default: False
-        Whether to raise where a call cannot be replayed, instead of running it as it is.
+        Whether to raise if a call cannot be replayed, instead of running the function itself.
 
     Returns
     -------
     Function
-        Takes the arguments of f and gives its result.  ``counts``, ``reasons``, ``traces``, ``source``
-        and ``eager`` say what became of the calls.
+        Takes the arguments of f and returns its result.  ``counts``, ``reasons``, ``traces`` and
+        ``source`` tell how calls were run; ``eager`` is f.
 
     Raises
     ------

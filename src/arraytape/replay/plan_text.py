@@ -1,8 +1,8 @@
-"""The text of a plan: one flat function that compares what must hold, and runs the program."""
+"""The text of a plan: one flat function that checks what must hold, and runs the program."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from typing import Any
 from weakref import ref
@@ -15,7 +15,7 @@ from .._array.views import current, make_view
 from .._storage import numpy_namespace
 from .._storage.storage import AMBIENT
 from .._util import nest
-from .._util.array_types import Index
+from .._util.array_types import Index, RawArray
 from .._util.container_kinds import KINDS
 from ..variable import Variable
 from .bound_arguments import ambient, argument_leaves, check_apart, is_flat, marks_of
@@ -28,11 +28,11 @@ from .silence import silence
 from .taped import Taped
 from .tracing.lift import commit
 
-MISFIT = object()  # what ``replay`` gives for arguments of another signature
+MISFIT = object()  # the result of ``replay`` for arguments of another signature
 
 
 class NotCommitted(Exception):
-    """A write or a callback failed after others were done; seen: what the caller must see."""
+    """The error if a write or callback fails after others were done; seen : the error to raise."""
 
     def __init__(self, seen: Exception) -> None:
         super().__init__(seen)
@@ -40,11 +40,11 @@ class NotCommitted(Exception):
 
 
 class PlanText:
-    """The function that takes the place of a traced call, in the making.
+    """A writer of the function that replaces a traced call.
 
-    run : the program's function.  taped : how calls are recorded, under a tape.  lines : of the text.
-    more : the text of another function.  scope : what they name.  handles : the names of the Arrays, in
-    the order of the program's inputs.
+    run : the program's function.  taped : records the calls, under a tape.  lines : of the text.
+    more : the text of another function.  scope : the globals of both.  handles : the names of the
+    Arrays, in the order of the program's inputs.
     """
 
     def __init__(self, call: Call, run: Callable[..., Any], taped: Taped | None) -> None:
@@ -62,7 +62,7 @@ class PlanText:
         }  # fmt: skip
 
     def function(self, name: str) -> Callable[[Any], Any]:
-        """Return the function, of the values of the arguments."""
+        """Return the function, which takes the values of the arguments."""
         self.arguments(self.call)
         self.state(self.call)
         self.apart(self.call)
@@ -74,7 +74,7 @@ class PlanText:
         return defined_function(text, file, "replay", self.scope)
 
     def result_of_leaves(self) -> Callable[[Any], Any]:
-        """Build the function's result of its leaves; no container in it is an argument."""
+        """Return a function that builds the result from its leaves, for exported programs."""
         leaves = iter([f"leaves[{i}]" for i in range(len(self.call.given))])
         text = f"lambda leaves: {self.rebuilt(self.call.result, leaves, {})}"
         return eval(text, self.scope)  # type: ignore[no-any-return]
@@ -86,7 +86,7 @@ class PlanText:
 
     # --- arguments --------------------------------------------------------------------------------
     def arguments(self, call: Call) -> None:
-        """Take the leaves, and compare what decides about the program."""
+        """Unpack the leaves, and compare those on which the program depends."""
         surroundings = self.named(ambient())
         self.lines.append(f"if AMBIENT and ambient() != {surroundings}: return MISFIT")
         leaves = [*argument_leaves(call.values)]
@@ -119,10 +119,10 @@ class PlanText:
         return "Array" if type(x) is Array else self.named(type(x))
 
     def layout(self, name: str, x: Array, otherwise: str) -> None:
-        """Demand the layout of x of an Array, and give its data a name.
+        """Compare the layout of an Array, and give its data a name.
 
-        Data whose layout was compared in the last call is not compared again, unless it is memory of
-        others, who may change its layout.
+        Data that was checked in the last call is not checked again.  Memory that is shared with
+        foreign code is, because others may change its layout.
         """
         data, state = x._data, x._state & SCALAR
         number = len(self.handles)
@@ -145,7 +145,7 @@ class PlanText:
 
     # --- what the call found ----------------------------------------------------------------------
     def state(self, call: Call) -> None:
-        """Compare the Python state, and take the Arrays that are no arguments, by their paths if any."""
+        """Compare the Python state, and find the Arrays that are no arguments by their paths."""
         self.lines.append("state = read(values)")
         paths = {id(x): i for i, x in enumerate(call.reached)}
         lifted = call.lifter.handles
@@ -167,10 +167,10 @@ class PlanText:
                 self.lines.append(f"if state[{i}] is not {self.named(x)}: changed({path!r})")
 
     def apart(self, call: Call) -> None:
-        """Demand that no two of the Arrays are one, or share memory.
+        """Check that no two of the Arrays are the same, or share memory.
 
-        Data of the last call was compared then.  ``known`` has weak references to it, in one tuple since
-        several threads may run this.
+        Data of the last call was checked then.  ``known`` has weak references to it, in one tuple,
+        which is replaced as a whole: several threads may run the plan.
         """
         names = self.handles
         if not names:
@@ -189,7 +189,10 @@ class PlanText:
         ]
 
     def foreign(self, call: Call) -> None:
-        """Memory of others whose contents became constants, into which others may have been folded."""
+        """Compare memory of others, whose contents are constants of the program.
+
+        Other constants may have been computed from these.
+        """
         for data, node in {id(data): (data, node) for data, node in call.trace.foreign}.values():
             a, b = self.named(data), self.named(node.value)
             path = f"an ndarray of shape {node.shape} that it uses"
@@ -197,7 +200,7 @@ class PlanText:
 
     # --- running ----------------------------------------------------------------------------------
     def execution(self, call: Call) -> None:
-        """Run the program, wrap its outputs, write what it wrote, and give the result."""
+        """Run the program, wrap its outputs, write what it wrote, and return the result."""
         for i in call.writes:  # a read-only view of the same layout: see ``array_signature``
             if self.handles[i].startswith("x"):
                 self.lines.append(f"if not d{i}.flags.writeable: return MISFIT")
@@ -227,13 +230,13 @@ class PlanText:
         self.lines.append(f"return {result}")
 
     def running(self) -> None:
-        """Run the program on the data of the Arrays, under a tape with a record of that."""
+        """Run the program on the data of the Arrays; under a tape, record the run."""
         if self.taped is None:
             data = "".join(f"d{i}, " for i in range(len(self.handles)))
             quiet = self.call.trace.quiet
             called = f"copy_context().run(quiet, {data})" if quiet else f"run({data})"
             self.lines.append(f"outputs, writes = {called}")
-            if quiet:  # as ``silently``, with two calls less
+            if quiet:  # like ``silently``, with two calls fewer
                 self.more = f"def quiet({data}):\n    silence()\n    return run({data})\n"
             return
         self.lines += [
@@ -243,7 +246,7 @@ class PlanText:
         ]
 
     def effects(self, call: Call, place: int) -> None:
-        """Call the callbacks with the outputs from a place on, which are theirs."""
+        """Call the callbacks with their outputs, which begin at ``place``."""
         for effect in call.trace.effects:
             end = place + len(effect.noted_values)
             self.lines.append(f"call({self.named(effect)}, outputs[{place}:{end}])")
@@ -260,10 +263,10 @@ class PlanText:
             return f"x{given.argument}"
         return self.named(given.value)
 
-    def rebuilt(self, structure: Any, names: Any, same: Mapping[int, int]) -> str:
-        """An expression for a nesting like this one, made anew, with names in the place of leaves.
+    def rebuilt(self, structure: Any, names: Iterator[str], same: Mapping[int, int]) -> str:
+        """Return an expression that builds a nesting like this one from the names of its leaves.
 
-        same : by id of a container in it, which argument it is.
+        same : by id of a container in it, the number of the argument that it is.
         """
         kind = KINDS[type(structure)]
         if kind is None:
@@ -293,11 +296,13 @@ class PlanText:
 
 
 def nothing() -> None:
-    """A weak reference to what is gone."""
+    """Return None, as a weak reference does whose object no longer exists."""
 
 
-def commit_all(handles: Any, values: Any, ids: Any = None) -> None:
-    """Write what the program wrote; NotCommitted where that fails."""
+def commit_all(
+    handles: Sequence[Array], values: Sequence[RawArray], ids: Sequence[int] | None = None
+) -> None:
+    """Write the results of the program to Arrays; raise NotCommitted if that fails."""
     try:
         for x, value, tid in zip(handles, values, ids or [0] * len(handles), strict=True):
             commit(x, value, tid)
@@ -306,13 +311,12 @@ def commit_all(handles: Any, values: Any, ids: Any = None) -> None:
 
 
 def view_of(x: Array, path: Path) -> Array:
-    """Return the view of an Array at the end of a path."""
     _, data = current(x)
     return make_view(x, walk_path(data, path, numpy_namespace), path, data)
 
 
-def call_back(effect: Effect, data: Any) -> None:
-    """Call a callback; NotCommitted where that fails."""
+def call_back(effect: Effect, data: Sequence[RawArray]) -> None:
+    """Call a callback; raise NotCommitted if that fails."""
     try:
         effect.run_effect(data)
     except Exception as error:

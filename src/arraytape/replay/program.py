@@ -1,30 +1,35 @@
 """A program: calls of raw functions in the order in which they run, each result named once.
 
-Programs have no writes: what writes to data makes new data (``put``).  So a pass over a program never
-has to ask what shares memory with what.
+Programs have no writes: what writes to data makes new data (``put``).  So a pass over a program
+never has to ask which values share memory.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from .._record.op_facts import hull, state_facts
-from .._util.array_types import Index
+from .._util.array_types import Index, RawOperand
 
-FOREIGN = "foreign"  # what the names of calls of functions that are not ours begin with
+# An argument of a call: a node, or a Python value such as a number, a dtype, an axis or a key.
+Operand: TypeAlias = (
+    "Node | complex | str | slice | type | np.generic | np.dtype[Any] | Sequence[Operand] | None"
+)
+FOREIGN = "foreign"  # the prefix of the names of calls of functions that are not arraytape's
 INPUT, CONSTANT = "input", "constant"
 
 
 def defined_function(
     text: str | CodeType, file: str, name: str, scope: dict[str, Any]
 ) -> Callable[..., Any]:
-    """Run a text, or its code, that defines a function of this name, and return the function."""
+    """Run source text, or its code, that defines the function `name`; return the function."""
     exec(compile(text, file, "exec") if isinstance(text, str) else text, scope)
     function: Callable[..., Any] = scope[name]
     return function
@@ -33,10 +38,10 @@ def defined_function(
 class Node:
     """One value of a program: the result of a call, an input or a constant.
 
-    op : the name of the raw function, "input", or "constant".  call : the raw function.  args,
-    keywords : of the call, with nodes in the place of data, also in lists and tuples.  shape, dtype,
-    strides : of the value; shape is None for what is no array (a tuple of several results).  view :
-    whether it shares memory with an operand.  value : of a constant.
+    op : the name of the raw function, "input", or "constant".  call : the raw function. args,
+    keywords : of the call, with nodes in the place of data, also in lists and tuples. shape, dtype,
+    strides : of the value; shape is None if the call gives a tuple of several results. view :
+    whether the value may share memory with an operand.  value : of a constant.
     """
 
     __slots__ = (
@@ -67,15 +72,18 @@ class Node:
 
     @property
     def size(self) -> int:
-        """Return the number of elements."""
         return math.prod(self.shape or ())
+
+    @property
+    def is_call(self) -> bool:
+        return self.op not in (INPUT, CONSTANT)
 
 
 class Guard(NamedTuple):
-    """A condition on a value under which the program is the one that the function runs.
+    """A condition on a value, without which the function would run another program.
 
-    kind : "value", "shape" or "no NaN".  expected : the value's bytes, or the shape.  line : where the
-    function looked.
+    kind : "value", "shape" or "no NaN".  expected : the value's bytes, or the shape.  line : where
+    the function read the value.
     """
 
     kind: str
@@ -83,7 +91,7 @@ class Guard(NamedTuple):
     expected: Any
     line: str
 
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: np.ndarray[Any, Any]) -> bool:
         """Return True if the program may go on with this value."""
         if self.kind == "shape":
             return bool(value.shape == self.expected)
@@ -93,7 +101,7 @@ class Guard(NamedTuple):
 
 
 class GuardFailed(Exception):
-    """A value of a replay on which the traced program does not hold."""
+    """The error that ends a replay in which a guard does not hold."""
 
     def __init__(self, guard: Guard) -> None:
         super().__init__(guard)
@@ -104,8 +112,8 @@ class GuardFailed(Exception):
 class Program:
     """Inputs, the nodes in their order, and what is asked of them.
 
-    outputs : the values that the function gives.  writes : the values that it writes to what it was
-    given or has state, by the place of the handle.
+    outputs : the values that the function returns.  writes : the new values of Arrays that the
+    function writes to, in the order of these Arrays among the lifted handles.
     """
 
     inputs: list[Node] = field(default_factory=list)
@@ -115,19 +123,42 @@ class Program:
     writes: list[Node] = field(default_factory=list)
 
     def roots(self) -> Iterator[Node]:
-        """Yield the nodes that are asked for from outside."""
+        """Yield the nodes that are read from outside: outputs, writes and guarded values."""
         yield from self.outputs
         yield from self.writes
         yield from (guard.node for guard in self.guards)
 
     def count(self) -> int:
-        """Return the number of calls."""
-        return sum(node.op not in (INPUT, CONSTANT) for node in self.nodes)
+        return sum(node.is_call for node in self.nodes)
+
+    def reached(self, roots: Iterable[Node]) -> set[Node]:
+        """Return the nodes from which roots are computed, roots included."""
+        found = {*roots}
+        for node in reversed(self.nodes):
+            if node in found:
+                found.update(operands(node))
+        return found
+
+    def uses(self) -> Counter[Node]:
+        """Return how often each node is an operand, an output, a write or guarded."""
+        found = Counter(x for node in self.nodes for x in operands(node))
+        found.update(self.roots())
+        return found
+
+    def renamed(self, of: Mapping[Node, Node], nodes: Iterable[Node]) -> Program:
+        """Return the program of these nodes whose inputs, guards and results are ``of[node]``."""
+        return Program(
+            [of[node] for node in self.inputs],
+            [*nodes],
+            [guard._replace(node=of[guard.node]) for guard in self.guards],
+            [of[node] for node in self.outputs],
+            [of[node] for node in self.writes],
+        )
 
     def run(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """The outputs and writes for inputs, computed call by call: what each pass must keep.
+        """Return outputs and writes, computed call by call: the reference for passes and tests.
 
-        Raises GuardFailed at the first guard that does not hold.
+        Raise GuardFailed at the first guard that does not hold.
         """
 
         def look(guard: Guard, value: Any) -> None:
@@ -142,7 +173,10 @@ class Program:
         result: Callable[[Node, dict[Node, Any]], Any],
         look: Callable[[Guard, Any], None],
     ) -> tuple[list[Any], list[Any]]:
-        """The outputs and writes; result : of a constant or call; look : at the value of each guard."""
+        """Return outputs and writes.
+
+        result : computes a constant or a call.  look : is called with each guard and its value.
+        """
         known: dict[Node, Any] = dict(zip(self.inputs, values, strict=True))
         guards: dict[Node, list[Guard]] = {}
         for guard in self.guards:
@@ -166,15 +200,18 @@ def result_of(node: Node, known: dict[Node, Any]) -> Any:
 
 
 def replaced(value: Any, of_node: Callable[[Node], Any]) -> Any:
-    """Arguments with something else in the place of nodes."""
+    """Return arguments, nested ones too, with ``of_node(node)`` in the place of each node."""
+    return mapped_leaves(value, lambda x: of_node(x) if type(x) is Node else x)
+
+
+def mapped_leaves(value: Any, of_leaf: Callable[[Any], Any]) -> Any:
+    """Return arguments with ``of_leaf(x)`` for each x that is no tuple, list or dict."""
     kind = type(value)
-    if kind is Node:
-        return of_node(value)
     if kind is tuple or kind is list:
-        return kind([replaced(part, of_node) for part in value])
+        return kind([mapped_leaves(part, of_leaf) for part in value])
     if kind is dict:
-        return {name: replaced(part, of_node) for name, part in value.items()}
-    return value
+        return {name: mapped_leaves(part, of_leaf) for name, part in value.items()}
+    return of_leaf(value)
 
 
 def nodes_in(value: Any) -> Iterator[Node]:
@@ -191,7 +228,7 @@ def nodes_in(value: Any) -> Iterator[Node]:
 
 
 def operands(node: Node) -> tuple[Node, ...]:
-    """Return the nodes that a call takes."""
+    """Return the nodes among the arguments of a call."""
     if node._operands is None:
         found = [*nodes_in(node.args), *(nodes_in(node.keywords) if node.keywords else ())]
         node._operands = tuple(found)
@@ -199,7 +236,7 @@ def operands(node: Node) -> tuple[Node, ...]:
 
 
 def key_of(value: Any) -> Any:
-    """Return a key of a call's arguments: nodes by identity, numbers by type and value."""
+    """Return a hashable key of arguments: nodes by identity, other values by type and repr."""
     kind = type(value)
     if kind is Node:
         return Node, id(value)
@@ -213,8 +250,8 @@ def key_of(value: Any) -> Any:
 
 
 @state_facts(continuous=True, promotes="first", range=hull)
-def put(x: Any, key: Index, value: Any) -> Any:
-    """New data in the layout of x, after ``x[key] = value``."""
+def put(x: Any, key: Index, value: RawOperand) -> Any:
+    """Return a copy of x, in the same layout, after ``x[key] = value``."""
     changed = x.copy(order="K")
     changed[key] = value
     return changed

@@ -1,4 +1,4 @@
-"""A plan: what takes a function's place, a program that went through all passes."""
+"""A plan: the replacement for a function, made from a program by all passes."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ from .reach.sameness import PLAIN
 from .taped import Taped
 from .text.program_source import Source
 
-NUMBERED = re.compile(r"[a-z]\d")  # as names begin that texts of programs make
+NUMBERED = re.compile(r"[a-z]\d")  # the names of values in the text of a program
 
 
 class TraceInfo(NamedTuple):
-    """The facts that are known of one program.
+    """Facts about one program.
 
-    signature : the parameters, each with its type.  ops : how many calls of NumPy were traced and how
-    many are left.  guards : where the function looked at a value.  replayed : how often it ran.
-    memory : how many bytes stay from call to call, for each thread that runs it at the same time.
+    signature : the parameters, each with its type.  ops : how many calls of NumPy were traced, and
+    how many remain.  guards : where the function read a value.  replayed : how often the program
+    ran.  memory : the bytes that are kept between calls, for each thread that runs it at the same
+    time.
     """
 
     signature: str
@@ -46,12 +47,12 @@ class TraceInfo(NamedTuple):
 class Plan:
     """The replacement of a function for calls like the one that was traced.
 
-    blocks : whether last bits may differ: of what decides nothing, of large elementwise programs, which
-    run in blocks that fit the cache, and of large matrices, which are factored once.
+    blocks : whether last bits may differ.  They do in values on which no decision depends, in
+    blocks of large elementwise programs, and where a matrix is factored once.
 
-    replay : takes the arguments in the order of the parameters, gives the result.  MISFIT for others;
-    Changed, Apart, GuardFailed or what NumPy raises where the program does not hold: nothing was written
-    then.
+    replay : maps the arguments, in the order of the parameters, to the result.  It returns MISFIT
+    for other arguments.  If the program does not hold, it raises Changed, Apart, GuardFailed or an
+    error of NumPy, before anything was written.
     """
 
     def __init__(self, call: Call, name: str, blocks: bool = True) -> None:
@@ -84,13 +85,13 @@ class Plan:
 
     @property
     def text_of_program(self) -> str:
-        """Return the program as Python, of a recorded function with its way back."""
+        """Return the program as Python; under a tape, with the backward pass."""
         pulled = self.taped.pulled if self.taped is not None else None
         return self.source.text if pulled is None else pulled.text
 
 
 def own_name(name: str, program: Program) -> str:
-    """Return a name for a program's function that its text does not use for anything else."""
+    """Return a name for the function that its text does not use for anything else."""
     if NUMBERED.match(name):
         return f"f_{name}"
     taken = {"failed", "guards", "idle", "memory", *dir(np), *(node.op for node in program.nodes)}

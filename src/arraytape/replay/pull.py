@@ -1,4 +1,4 @@
-"""A program and its way back: one program of both, cut where cotangents come in."""
+"""A program and its backward pass, simplified as one program and split where cotangents enter."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from .passes.block_by_block import blocked
 from .passes.looks import with_bounds
 from .passes.rounding import rounded
 from .passes.simplify import copied, simplified, without_dead_code
-from .program import CONSTANT, INPUT, Node, Program, operands
+from .program import INPUT, Node, Program, operands
 from .text.program_source import Source
 
 
 class Pulled:
-    """A program that gives what its pull needs, too, and the pull.
+    """A program that also returns what its pullback needs, and the pullback.
 
-    program : what was traced.  joint : the same and the way back, whose inputs are those of the program
-    and then the cotangents.  parts : its nodes of what goes to each input, None for nothing.  given :
-    which results have cotangents.  text : both as Python.
+    program : as it was traced.  joint : the program and the backward pass, whose inputs are those
+    of the program, followed by the cotangents.  parts : the nodes of the inputs' cotangents, None
+    for no cotangent.  given : which results have cotangents.  text : of both functions.
     """
 
     def __init__(
@@ -63,12 +63,12 @@ class Pulled:
         self.text = "\n\n".join([source.text for source in sources])
 
     def forward_outputs(self, run: Callable[..., Any], data: Sequence[Any]) -> Any:
-        """Outputs, writes, and what the pull needs of what was computed."""
+        """Return outputs, writes and the values that the pullback needs."""
         outputs, writes = run(*data)
         return outputs, writes, [outputs[place] for place in self.places]
 
     def back(self, data: Sequence[Any], saved: Sequence[Any], seeds: Sequence[Any]) -> Any:
-        """Return the cotangents of the inputs; None where the given ones are others than were traced."""
+        """Return the cotangents of the inputs; None if the layout of ``seeds`` is a new one."""
         found = [np.asarray(g) for g in seeds if g is not None]
         layouts = zip(found, self.seeds, strict=True)
         if any(g.shape != node.shape or g.dtype != node.dtype for g, node in layouts):
@@ -80,7 +80,7 @@ class Pulled:
 
 
 def dependent_nodes(program: Program, nodes: Sequence[Node]) -> set[Node]:
-    """Return these nodes, and all that are computed of them."""
+    """Return these nodes, and all that are computed from them."""
     found = {*nodes}
     for node in program.nodes:
         if not found.isdisjoint(operands(node)):
@@ -89,10 +89,13 @@ def dependent_nodes(program: Program, nodes: Sequence[Node]) -> set[Node]:
 
 
 def needed(back: Program, front: set[Node]) -> list[Node]:
-    """Return the values that the way back needs: data of its own, no views of other data."""
+    """Return the values that must be saved for the backward pass.
+
+    These own their memory: views are made again from their operands.
+    """
     asked, saved = {*back.roots()}, []
     for node in reversed(back.nodes):
-        if node not in asked or node.op in (INPUT, CONSTANT):
+        if node not in asked or not node.is_call:
             continue
         if node.op == "item":  # one of several results, which are computed together
             own = operands(node)[0] in front
@@ -108,13 +111,13 @@ def needed(back: Program, front: set[Node]) -> list[Node]:
 def with_inputs(
     back: Program, saved: Sequence[Node], inputs: Sequence[Node]
 ) -> tuple[Program, list[int]]:
-    """Return the way back as a program of the inputs that it uses, what was saved, and cotangents.
+    """Return the backward pass as a program of used inputs, saved values and cotangents.
 
-    Gives the places of these inputs, too.
+    Return the places of these inputs, too.
     """
     of = {node: Node(INPUT, like=node) for node in saved}
     given = {*inputs}
-    asked = {*back.roots()}
+    asked = {*back.roots()}  # without the operands of saved values
     for node in reversed(back.nodes):
         if node in asked and node not in of:
             asked.update(operands(node))

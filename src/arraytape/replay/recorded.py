@@ -1,7 +1,7 @@
-"""What the tape around a traced call records in it.
+"""The records of a tape around a traced call.
 
-The tape records as ever; traced data in what its records keep makes place for values afterwards.  The
-call has these records with nodes in the place of data.
+The tape records as usual.  Afterwards traced data in its records is replaced by values, and the
+call keeps copies of these records with nodes in the place of data.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .tracing.traced import AS_IT_IS, Traced
 
 
 def tape_here() -> Recording | None:
-    """Return the one tape around a call, if it does no more than record."""
+    """Return the tape around a call, if there is only one and it does nothing but record."""
     found = [one for one in recorders() if not isinstance(one, Bystander)]
     tape = found[0] if len(found) == 1 else None
     if type(tape) is not Recording or tape.observers or tape.accounts or tape.journal:
@@ -33,20 +33,20 @@ def tape_here() -> Recording | None:
 
 
 def followed_here(handles: Sequence[Array], tape: Recording) -> tuple[bool, ...]:
-    """Return the Arrays among these that the tape follows, without reading a Variable."""
+    """Return for each Array whether the tape follows it, without reading a Variable."""
     return tuple([x._current_id() in tape.followed for x in handles])
 
 
 class Refused(Exception):
-    """Why a call cannot be one record."""
+    """The reason why a call cannot be one record."""
 
 
 class Recorded:
     """The records that a tape made in a traced call.
 
-    records : with nodes in the place of traced data, and other ids: those of the program's inputs from
-    1 on, then those that records make; 0 for what is not followed.  pattern : which inputs are
-    followed.  why : "" or why replays cannot hand one record to a tape.
+    records : with nodes in the place of traced data, and new ids: from 1 on those of the program's
+    inputs, then those that records make; 0 for values that are not followed.  pattern : which
+    inputs are followed.  why : why replays cannot be one record of a tape, or "".
     """
 
     def __init__(self, tape: Recording, trace: Trace) -> None:
@@ -59,11 +59,14 @@ class Recorded:
         self.ended = False
 
     def begin(self) -> None:
-        """The function runs now: what the tape has recorded until here is not its affair."""
+        """Ignore what the tape has recorded so far, since the function only starts now."""
         self.start, self.sources = len(self.all), len(self.tape.leaves)
 
     def end_records(self, lifted: Sequence[Lifted]) -> None:
-        """Take the records, and give the tape values in the place of traced data; twice is as well."""
+        """Copy the records, and replace traced data in those of the tape by values.
+
+        A second call does nothing but the replacement, after an interrupt.
+        """
         tape = self.tape
         if tape.records is not self.all:
             self.all, self.start = tape.records, 0
@@ -108,7 +111,7 @@ class Recorded:
 
 
 def renamed(record: Record, name: Callable[[int], int]) -> Record:
-    """Return a record with other ids."""
+    """Return a record with the ids ``name(id)``."""
     items = list(record)
     several = type(record[1]) is tuple
     items[1] = tuple(map(name, record[1])) if several else name(record[1])
@@ -118,7 +121,7 @@ def renamed(record: Record, name: Callable[[int], int]) -> Record:
 
 
 def settled_record(value: Any) -> Any:
-    """Return a record with values in the place of traced data."""
+    """Return a record, or a part of one, with values in the place of traced data."""
     kind = type(value)
     if kind is Traced:
         return value.value

@@ -1,4 +1,4 @@
-"""NumPy's error state while a program runs whose function set ``np.errstate`` for a part of it."""
+"""NumPy's error state in programs whose function set ``np.errstate`` for a part of its body."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import numpy as np
 from .._util.blocks import error_state, set_error_state
 from .reach.reasons import Apart
 
-LAST: tuple[Any, Any] = (None, None)  # the error state around the last program, and that within it
+# The error states around the last program and within it: np.seterr takes microseconds.
+LAST: tuple[Any, Any] = (None, None)
 
 
 def silently(run: Callable[..., Any], *data: Any) -> Any:
-    """Run a program without NumPy's warnings; raise Apart where errors are to be raised."""
+    """Run a program without NumPy's warnings; raise Apart if NumPy must raise errors."""
     return copy_context().run(in_silence, run, data)
 
 
@@ -25,7 +26,7 @@ def in_silence(run: Callable[..., Any], data: Any) -> Any:
 
 
 def silence() -> None:
-    """Have NumPy say nothing: for a copy of the context, with which that goes in any case."""
+    """Turn off warnings in the current context, which must be a copy that is discarded."""
     global LAST
     around, within = LAST
     if error_state() is around:

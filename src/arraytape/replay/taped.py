@@ -1,8 +1,8 @@
-"""A function under a tape: a replayed call is one record, with a pull of its own.
+"""A function under a tape: a replayed call is one record, with a pullback of its own.
 
-It goes back by a program, which is the backward pass through the records of a traced call, traced when
-it first runs; whatever is more than a plain pass on NumPy data (the guarded rerun, outer recorders, many
-rows at once, tangents) goes through the records themselves, made again from the call's inputs.
+The pullback is a program: the backward pass through the records of a traced call, traced when it
+first runs.  Other passes use the records themselves, made again from the call's inputs: guarded
+reruns, outer recorders, several cotangents at once, and tangents.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from .tracing.traced_storage import TRACED
 
 
 class Taped:
-    """The way in which the replays of one plan are recorded.
+    """The recording of the replays of one plan.
 
-    results : the ids of outputs and writes, as ``Recorded`` has them.  made : those among them that are
-    not an input's.  pulled : the program with what its pull needs, and the pull; None until a first
-    backward pass was traced.
+    results : the ids of outputs and writes, as ``Recorded`` has them.  made : those among them that
+    are not an input's.  pulled : the program together with its pullback; None until a backward pass
+    was traced.
     """
 
     def __init__(self, call: Call, run: Callable[..., Any], name: str) -> None:
@@ -67,15 +67,15 @@ class Taped:
         self.forward: Callable[..., Any] = self.without_pull
 
     def as_called(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a program's function; silent where the user's set ``np.errstate`` for a part of it."""
+        """Return a program's function; without warnings if the user's code set np.errstate."""
         return functools.partial(silently, run) if self.quiet else run
 
     def without_pull(self, data: Sequence[Any]) -> Any:
-        """Outputs and writes, and nothing saved."""
+        """Return outputs and writes, and nothing saved for a pullback."""
         return *self.run(*data), ()
 
     def __call__(self, handles: Sequence[Array]) -> Any:
-        """Outputs, writes and their ids for the data of Arrays; None for other tapes."""
+        """Return outputs, writes and their ids for Arrays; None if the tape around differs."""
         tape = tape_here()
         if tape is None:
             return None
@@ -96,15 +96,18 @@ class Taped:
         return outputs, writes, [names[number] for number in self.results]
 
     def names(self, tids: Sequence[int], outs: Sequence[int]) -> dict[int, int]:
-        """Return the ids of a call's inputs and results, by those that the records have."""
+        """Return the ids of a call's inputs and results, by the ids in the records of this plan."""
         return {**dict(enumerate((0, *tids))), **dict(zip(self.made, outs, strict=True))}
 
     def taped_values(self, data: Sequence[Any]) -> dict[Node, Any]:
-        """Return the values that records keep, for a call's inputs."""
+        """Return the values that records keep, computed from the inputs of a call."""
         return dict(zip(self.kept, self.computing.run(data)[0], strict=True))
 
     def trace_pull(self, data: Sequence[Any], seeds: Sequence[Any]) -> None:
-        """Make the program of the pass back from these cotangents, None among them for none."""
+        """Trace the backward pass for cotangents of these shapes, and make its program.
+
+        seeds : the cotangents of ``made``, None where there is none.
+        """
         trace, values = Trace(), self.taped_values(data)
         trace.program.inputs, trace.program.nodes = [*self.program.inputs], [*self.program.nodes]
         records = [
@@ -131,12 +134,17 @@ class Taped:
 
 
 class TapedCall(CallOfUser):
-    """The kept part of a replayed call: its inputs, and what the pull needs."""
+    """The data that the record of a replayed call keeps: inputs, and values for the pullback."""
 
-    cusped = True  # perhaps
+    cusped = True  # since some op in the function may be
 
     def __init__(
-        self, taped: Taped, data: Sequence[Any], pulled: Any, saved: Any, tape: Recording
+        self,
+        taped: Taped,
+        data: Sequence[Any],
+        pulled: Pulled | None,
+        saved: Sequence[Any],
+        tape: Recording,
     ) -> None:
         self.taped, self.data, self.pulled, self.saved = taped, data, pulled, saved
         self.name, self.pull, self.missing = f"function {taped.name}", None, None
@@ -145,7 +153,7 @@ class TapedCall(CallOfUser):
         self.kept_arrays = [*data, *saved]
 
     def back(self, seeds: Sequence[Any]) -> Any:
-        """Return raw cotangents of the inputs by the program; None where the program does not serve."""
+        """Return cotangents of the inputs by the program; None if the program does not serve."""
         pulled = self.pulled
         if pulled is None or tuple([g is not None for g in seeds]) != pulled.given:
             return None
@@ -153,11 +161,13 @@ class TapedCall(CallOfUser):
             return None
         try:
             return pulled.back(self.data, self.saved, seeds)
-        except Exception:  # a guard, or an error that the records raise with their own words
+        except (
+            Exception
+        ):  # a guard failed, or the records raise the same error with a better message
             return None
 
     def unfold(self, tids: Sequence[int], outs: Sequence[int]) -> list[Record]:
-        """Return the records that eager code would have given."""
+        """Return the records that the function itself would have made."""
         if self.records is None:
             with Quiet():
                 values = self.taped.taped_values(self.data)
@@ -173,7 +183,7 @@ class TapedCall(CallOfUser):
         return self.records
 
     def tell_tape(self, records: Sequence[Record], outs: Sequence[int]) -> None:
-        """Tell the tape what the function computed on the way, if it records its own gradient."""
+        """Pass the records to the tape, if the tape records its own gradient."""
         tape = self.tape()
         if self.told or tape is None or tape not in recorders():
             return
@@ -185,18 +195,17 @@ class TapedCall(CallOfUser):
 
 
 def renamed_results(record: Record, known: Sequence[int]) -> Record:
-    """Return a record whose results have new ids where another record makes those."""
+    """Return a record with new ids for results that are among ``known``."""
     new = tuple([new_tid() if tid in known else tid for tid in results_of(record)])
     return record[0], new if type(record[1]) is tuple else new[0], *record[2:]
 
 
 def are_plain(seeds: Sequence[Any]) -> bool:
-    """Return True if cotangents are NumPy's data."""
     return all(g is None or isinstance(g, np.ndarray | np.generic) for g in seeds)
 
 
 def pull_function(at: Any, record: Record) -> None:
-    """FUNCTION: by its program, or by the records that eager code would have given."""
+    """Pull cotangents back by the program, or through the records of the function itself."""
     _, outs, tids, call = CallRecord(*record)
     seeds = [at.peek(out) for out in outs]
     if all(g is None for g in seeds):
@@ -217,7 +226,7 @@ def pull_function(at: Any, record: Record) -> None:
 
 
 def pull_unfolded(at: Any, call: TapedCall, tids: Sequence[int], outs: Sequence[int]) -> None:
-    """Pass cotangents back through the records of the function itself."""
+    """Pull cotangents back through the records of the function itself."""
     records = call.unfold(tids, outs)
     call.tell_tape(records, outs)
     made = {tid for record in records for tid in results_of(record)}
@@ -232,7 +241,7 @@ def pull_unfolded(at: Any, call: TapedCall, tids: Sequence[int], outs: Sequence[
 
 
 def push_function(at: Any, record: Record) -> list[Array | None]:
-    """FUNCTION: through the records of the function itself."""
+    """Push tangents through the records of the function itself."""
     _, outs, tids, call = CallRecord(*record)
     found: list[Array | None] = at.rerun(outs, call.unfold(tids, outs), outs)
     return found

@@ -39,6 +39,7 @@ itairy = special_tuple(
         "bnt": [lambda t, x, xp: t * xp.special.airy_bi(-x)],
     },
     summary="Integrals of Ai(t), Bi(t), Ai(-t), Bi(-t) from 0 to x", domains=[ARGUMENTS],
+    source="DLMF 9.10",
 )  # fmt: skip
 
 

@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from .._util.array_types import Namespace, RawArray, RawOperand
     from ._rules import Real
 
-ORDER = Unknown("no closed form of the derivative by the order of a Bessel function is known")
-PARAMETER = Unknown("no closed form of the derivative by this parameter is known")
+ORDER = Unknown(
+    "no closed form of the derivative with respect to the order of a Bessel function is known"
+)
+PARAMETER = Unknown("no closed form of the derivative with respect to this parameter is known")
 ORDERS, ARGUMENTS, WHOLE = (0.2, 4.0), (0.2, 8.0), (0, 5)
 
 
@@ -150,64 +152,35 @@ def ratio_slope(v: Real, x: RawOperand, xp: Namespace) -> Any:
 
 
 # --- spherical --------------------------------------------------------------------------------------
-def mean_of_neighbours(f: Callable[..., Any], n: RawOperand, z: RawOperand, sign: int) -> Any:
-    """Return ``(n f(n - 1) + sign (n + 1) f(n + 1)) / (2 n + 1)``.
+def mean_of_neighbours(
+    f: Callable[..., Any], n: RawOperand, z: RawOperand, below: int, above: int
+) -> Any:
+    """Return ``(below n f(n - 1) + above (n + 1) f(n + 1)) / (2 n + 1)``.
 
     The first term has weight 0 at degree 0, where degree -1 would be out of range.
     """
-    return (n * f(abs(n - 1), z) + sign * (n + 1) * f(n + 1, z)) / (2 * n + 1)
+    return (below * n * f(abs(n - 1), z) + above * (n + 1) * f(n + 1, z)) / (2 * n + 1)
 
 
-special(
-    "_spherical_jn", "n z", None,
-    lambda t, n, z, xp: t * mean_of_neighbours(xp.special._spherical_jn, n, z, -1),
-    domains=[WHOLE, ARGUMENTS], integers="n", complex=True,
-    summary="Spherical Bessel function of the first kind", source="DLMF 10.51.2",
-)  # fmt: skip
-special(
-    "_spherical_jn_d", "n z", None,
-    lambda t, n, z, xp: t * mean_of_neighbours(xp.special._spherical_jn_d, n, z, -1),
-    domains=[WHOLE, ARGUMENTS], integers="n", complex=True,
-    summary="Derivative of the spherical Bessel function of the first kind", source="DLMF 10.51.2",
-)  # fmt: skip
-special(
-    "_spherical_yn", "n z", None,
-    lambda t, n, z, xp: t * mean_of_neighbours(xp.special._spherical_yn, n, z, -1),
-    domains=[WHOLE, ARGUMENTS], integers="n", complex=True,
-    summary="Spherical Bessel function of the second kind", source="DLMF 10.51.2",
-)  # fmt: skip
-special(
-    "_spherical_yn_d", "n z", None,
-    lambda t, n, z, xp: t * mean_of_neighbours(xp.special._spherical_yn_d, n, z, -1),
-    domains=[WHOLE, ARGUMENTS], integers="n", complex=True,
-    summary="Derivative of the spherical Bessel function of the second kind", source="DLMF 10.51.2",
-)  # fmt: skip
-special(
-    "_spherical_in", "n z", None,
-    lambda t, n, z, xp: t * mean_of_neighbours(xp.special._spherical_in, n, z, 1),
-    domains=[WHOLE, ARGUMENTS], integers="n", complex=True,
-    summary="Modified spherical Bessel function of the first kind", source="DLMF 10.51.5",
-)  # fmt: skip
-special(
-    "_spherical_in_d", "n z", None,
-    lambda t, n, z, xp: t * mean_of_neighbours(xp.special._spherical_in_d, n, z, 1),
-    domains=[WHOLE, ARGUMENTS], integers="n", complex=True,
-    summary="Derivative of the modified spherical Bessel function of the first kind",
-    source="DLMF 10.51.5",
-)  # fmt: skip
-special(
-    "_spherical_kn", "n z", None,
-    lambda t, n, z, xp: -t * mean_of_neighbours(xp.special._spherical_kn, n, z, 1),
-    domains=[WHOLE, ARGUMENTS], integers="n", complex=True,
-    summary="Modified spherical Bessel function of the second kind", source="DLMF 10.51.5",
-)  # fmt: skip
-special(
-    "_spherical_kn_d", "n z", None,
-    lambda t, n, z, xp: -t * mean_of_neighbours(xp.special._spherical_kn_d, n, z, 1),
-    domains=[WHOLE, ARGUMENTS], integers="n", complex=True,
-    summary="Derivative of the modified spherical Bessel function of the second kind",
-    source="DLMF 10.51.5",
-)  # fmt: skip
+def state_spherical(name: str, summary: str, below: int, above: int, source: str) -> None:
+    """State a spherical Bessel function whose derivative is ``mean_of_neighbours`` with these signs."""
+    special(
+        name, "n z", None,
+        lambda t, n, z, xp: t * mean_of_neighbours(getattr(xp.special, name), n, z, below, above),
+        domains=[WHOLE, ARGUMENTS], integers="n", complex=True, summary=summary, source=source,
+    )  # fmt: skip
+
+
+FIRST_KIND, SECOND_KIND = "Bessel function of the first kind", "Bessel function of the second kind"
+for _name, _kind, _signs, _source in (
+    ("_spherical_jn", f"spherical {FIRST_KIND}", (1, -1), "DLMF 10.51.2"),
+    ("_spherical_yn", f"spherical {SECOND_KIND}", (1, -1), "DLMF 10.51.2"),
+    ("_spherical_in", f"modified spherical {FIRST_KIND}", (1, 1), "DLMF 10.51.5"),
+    ("_spherical_kn", f"modified spherical {SECOND_KIND}", (-1, -1), "DLMF 10.51.5"),
+):
+    state_spherical(_name, f"The {_kind}", *_signs, _source)
+    # The derivatives of all degrees satisfy the same relation, as its weights do not depend on z.
+    state_spherical(f"{_name}_d", f"The derivative of the {_kind}", *_signs, _source)
 
 
 def is_complex_operand(z: RawArray | npt.ArrayLike) -> bool:
@@ -295,19 +268,19 @@ def ker_kei_slope(name: str, part: str, x: RawArray, xp: Namespace) -> Any:
 
 special(
     "ber", "x", lambda t, x, xp: t * xp.special.berp(x),
-    domains=[ARGUMENTS], summary="Kelvin function ber",
+    domains=[ARGUMENTS], summary="Kelvin function ber", source="DLMF 10.61.1",
 )  # fmt: skip
 special(
     "bei", "x", lambda t, x, xp: t * xp.special.beip(x),
-    domains=[ARGUMENTS], summary="Kelvin function bei",
+    domains=[ARGUMENTS], summary="Kelvin function bei", source="DLMF 10.61.1",
 )  # fmt: skip
 special(
     "ker", "x", lambda t, x, xp: t * ker_kei_slope("kerp", "real", x, xp),
-    domains=[ARGUMENTS], summary="Kelvin function ker",
+    domains=[ARGUMENTS], summary="Kelvin function ker", source="DLMF 10.61.1",
 )  # fmt: skip
 special(
     "kei", "x", lambda t, x, xp: t * ker_kei_slope("keip", "imag", x, xp),
-    domains=[ARGUMENTS], summary="Kelvin function kei",
+    domains=[ARGUMENTS], summary="Kelvin function kei", source="DLMF 10.61.1",
 )  # fmt: skip
 special(
     "berp", "x", lambda t, x, xp: t * xp.real(ber_bei_curvature(x, xp)),

@@ -35,7 +35,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
             "j": [lambda t, x, xp: t * xp.special.j0(x)],
             "y": [lambda t, x, xp: t * xp.special.y0(x)],
         },
-        summary="Integrals of j0 and y0 from 0 to x", domains=[ARGUMENTS], source="DLMF 10.43",
+        summary="Integrals of j0 and y0 from 0 to x", domains=[ARGUMENTS], source="DLMF 10.22",
     ),
     "it2j0y0": special_tuple(
         "it2j0y0", "x",
@@ -52,7 +52,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
             "i": [lambda t, x, xp: t * xp.special.i0(x)],
             "k": [lambda t, x, xp: t * xp.special.k0(x)],
         },
-        summary="Integrals of i0 and k0 from 0 to x", domains=[ARGUMENTS],
+        summary="Integrals of i0 and k0 from 0 to x", domains=[ARGUMENTS], source="DLMF 10.43",
     ),
     "it2i0k0": special_tuple(
         "it2i0k0", "x",

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from .._util.array_types import Namespace, RawArray
     from ._rules import Real
 
-KNOWN_FOR = "the derivative by the order of a modified Bessel function is known for real arguments"
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(240)
 BLOCK = 1 << 18  # terms that are computed at once
 MOST_DIFFERENCES = 3
@@ -74,7 +73,10 @@ def ive_by_order(n: int, v: RawArray, x: RawArray, *, xp: Namespace) -> Any:
 
 def refuse_complex(x: RawArray) -> None:
     if is_complex(x):
-        raise LookupError(f"{KNOWN_FOR}, not for {x.dtype} [at {user_line()}]")
+        raise LookupError(
+            f"pass real arguments, not {x.dtype}: for complex ones no derivative of a modified Bessel "
+            f"function with respect to its order is known [at {user_line()}]"
+        )
 
 
 def sum_ive_series(

@@ -114,20 +114,18 @@ def ive_derivative(n: RawArray, v: RawArray, x: RawArray, *, xp: Namespace) -> A
     return xp.where(x > 0, right, xp.where(x < 0, left, 0.5 * (left + right)))
 
 
-@kernel
-def kve_derivative(n: RawArray, v: RawArray, z: RawArray, *, xp: Namespace) -> Any:
-    return scaled_derivative(FAMILIES["kve"], n, v, z, xp)
+def kernel_of_family(family: Family) -> None:
+    """Register the kernel of the n-th derivative of an analytic scaled function with respect to z."""
+
+    def analytic_derivative(n: RawArray, v: RawArray, z: RawArray, *, xp: Namespace) -> Any:
+        return scaled_derivative(family, n, v, z, xp)
+
+    analytic_derivative.__name__ = f"{family.name}_derivative"
+    kernel(analytic_derivative)
 
 
-@kernel
-def hankel1e_derivative(n: RawArray, v: RawArray, z: RawArray, *, xp: Namespace) -> Any:
-    return scaled_derivative(FAMILIES["hankel1e"], n, v, z, xp)
-
-
-@kernel
-def hankel2e_derivative(n: RawArray, v: RawArray, z: RawArray, *, xp: Namespace) -> Any:
-    return scaled_derivative(FAMILIES["hankel2e"], n, v, z, xp)
-
+for _name in ("kve", "hankel1e", "hankel2e"):
+    kernel_of_family(FAMILIES[_name])
 
 special(
     "ive_derivative", "n v x", None, ive_slope_by_order,
@@ -203,42 +201,36 @@ REAL_OF = {
 }  # fmt: skip
 
 
-@kernel
-def jv_scaled(v: RawArray, z: RawArray, s: RawArray, *, xp: Namespace) -> Any:
-    return xp.special.jve(real_data(v, xp), z) * xp.exp(xp.abs(xp.imag(z)) - real_data(s, xp))
+def scaled_by_operand(
+    name: str, part: Callable[..., Any], slope: Callable[..., Any]
+) -> Callable[..., Array]:
+    """State jv, yv or iv of complex z, times exp(-s) with a real operand s.
 
+    SciPy's jve, yve or ive, the function ``name``, is scaled by exp(-abs(part(z))).  ``slope`` is the
+    derivative of jv, yv or iv with respect to z.
+    """
+    scaled = f"{name[:2]}_scaled"
 
-@kernel
-def yv_scaled(v: RawArray, z: RawArray, s: RawArray, *, xp: Namespace) -> Any:
-    return xp.special.yve(real_data(v, xp), z) * xp.exp(xp.abs(xp.imag(z)) - real_data(s, xp))
+    def replace_scale(v: RawArray, z: RawArray, s: RawArray, *, xp: Namespace) -> Any:
+        found = getattr(xp.special, name)(real_data(v, xp), z)
+        return found * xp.exp(xp.abs(part(z, xp)) - real_data(s, xp))
 
+    def by_z(t: RawArray, v: RawArray, z: RawArray, s: RawArray, xp: Namespace) -> Any:
+        return t * slope(lambda order, z: getattr(xp.special, scaled)(order, z, s), v, z)
 
-@kernel
-def iv_scaled(v: RawArray, z: RawArray, s: RawArray, *, xp: Namespace) -> Any:
-    return xp.special.ive(real_data(v, xp), z) * xp.exp(xp.abs(real_data(z, xp)) - real_data(s, xp))
+    replace_scale.__name__ = scaled
+    kernel(replace_scale)
+    return special(
+        scaled, "v z s", ORDER, by_z, lambda t, y: -t * y,
+        domains=[ORDERS, ARGUMENTS, ARGUMENTS], public=False,
+    )  # fmt: skip
 
 
 COMPLEX_OF = {
-    "jve": special(
-        "jv_scaled", "v z s", ORDER,
-        lambda t, v, z, s, xp: (
-            t * half_difference(lambda order, z: xp.special.jv_scaled(order, z, s), v, z)
-        ),
-        lambda t, y: -t * y, domains=[ORDERS, ARGUMENTS, ARGUMENTS], public=False,
-    ),
-    "yve": special(
-        "yv_scaled", "v z s", ORDER,
-        lambda t, v, z, s, xp: (
-            t * half_difference(lambda order, z: xp.special.yv_scaled(order, z, s), v, z)
-        ),
-        lambda t, y: -t * y, domains=[ORDERS, ARGUMENTS, ARGUMENTS], public=False,
-    ),
-    "ive": special(
-        "iv_scaled", "v z s", ORDER,
-        lambda t, v, z, s, xp: t * half_sum(lambda order, z: xp.special.iv_scaled(order, z, s), v, z),
-        lambda t, y: -t * y, domains=[ORDERS, ARGUMENTS, ARGUMENTS], public=False,
-    ),
-}  # fmt: skip
+    "jve": scaled_by_operand("jve", lambda z, xp: xp.imag(z), half_difference),
+    "yve": scaled_by_operand("yve", lambda z, xp: xp.imag(z), half_difference),
+    "ive": scaled_by_operand("ive", real_data, half_sum),
+}
 
 
 def scaled_by_part(name: str, part: Callable[[Any], Array]) -> Callable[..., Array]:

@@ -1,8 +1,8 @@
 """Cumulative distribution functions and their inverses, through the incomplete gamma and beta functions.
 
-The derivatives of an inverse follow from the inverse function theorem: -F_a / F_x with respect to a,
-1 / F_x with respect to F's value.  There is no derivative with respect to a count that SciPy
-truncates to a whole number.
+An inverse is the x at which F(a, x) is p.  By the inverse function theorem its derivatives are
+-F_a / F_x with respect to a, and 1 / F_x with respect to p.  There is no derivative with respect to a
+count that SciPy truncates to a whole number.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from ._rules import Real
 
 ROOT_2PI = math.sqrt(2.0 * math.pi)
-COUNT = (0, 5)  # of successes; of trials it is TRIALS
-TRIALS = (6, 12)
+COUNT, TRIALS = (0, 5), (6, 12)  # numbers of successes, and of trials
 
 # --- chi-square ---------------------------------------------------------------------------------------
 chdtr = special(
@@ -59,6 +58,7 @@ gdtr = special(
     lambda t, a, b, x, xp: t * gamma_by_a(b, a * x, xp),
     lambda t, a, b, x, xp: t * a * gamma_pdf(b, a * x, xp),
     domains=[POSITIVE, SHAPE, POSITIVE], summary="The gamma distribution's cumulative function",
+    source="DLMF 8.2.4",
 )  # fmt: skip
 gdtrc = special(
     "gdtrc", "a b x",
@@ -66,6 +66,7 @@ gdtrc = special(
     lambda t, a, b, x, xp: -t * gamma_by_a(b, a * x, xp),
     lambda t, a, b, x, xp: -t * a * gamma_pdf(b, a * x, xp),
     domains=[POSITIVE, SHAPE, POSITIVE], summary="The gamma distribution's survival function",
+    source="DLMF 8.2.4",
 )  # fmt: skip
 gdtria = special(
     "gdtria", "p b x",
@@ -265,6 +266,7 @@ fdtr = special(
     lambda t, dfn, dfd, x, xp: t * f_by_dfd(dfn, dfd, x, xp),
     lambda t, dfn, dfd, x, xp: t * f_pdf(dfn, dfd, x, xp),
     domains=[SHAPE, SHAPE, POSITIVE], summary="The F distribution's cumulative function",
+    source="DLMF 8.17.2",
 )  # fmt: skip
 fdtrc = special(
     "fdtrc", "dfn dfd x",
@@ -272,6 +274,7 @@ fdtrc = special(
     lambda t, dfn, dfd, x, xp: -t * f_by_dfd(dfn, dfd, x, xp),
     lambda t, dfn, dfd, x, xp: -t * f_pdf(dfn, dfd, x, xp),
     domains=[SHAPE, SHAPE, POSITIVE], summary="The F distribution's survival function",
+    source="DLMF 8.17.4",
 )  # fmt: skip
 fdtri = special(
     "fdtri", "dfn dfd p",
@@ -444,7 +447,7 @@ special(
     "smirnov_derivative", "m n d", None, None,
     lambda t, m, n, d, xp: t * xp.special.smirnov_derivative(m + 1, n, d),
     domains=[(1, 3), (3, 9), (0.1, 0.6)], integers="m n", public=False,
-    summary="The derivative of the order m > 0 of smirnov(n, d) by d",
+    summary="The derivative of the order m > 0 of smirnov(n, d) in d",
 )  # fmt: skip
 
 
@@ -465,7 +468,7 @@ smirnovi = special(
 )  # fmt: skip
 special(
     "_smirnovp", "n d", None, lambda t, n, d, xp: t * xp.special.smirnov_derivative(2, n, d),
-    domains=[(3, 9), (0.1, 0.6)], integers="n", public=False, summary="The derivative of smirnov by d",
+    domains=[(3, 9), (0.1, 0.6)], integers="n", public=False, summary="The derivative of smirnov in d",
 )  # fmt: skip
 special(
     "_smirnovc", "n d", None, lambda t, n, d, xp: -t * smirnov_slope(n, d, xp),

@@ -40,7 +40,7 @@ def comb(
     """
     refuse_exact("comb", exact)
     if repetition:
-        none: Any = (k == 0) & (N == 0)  # where SciPy's binom(-1, 0) is no 1
+        none: Any = (k == 0) & (N == 0)  # SciPy's binom(-1, 0) is not 1
         found: Array = where(none, 1.0, binom(N + k - 1, k))
         return found
     return where_countable(binom(N, k), N, k)

@@ -288,7 +288,7 @@ special(
 
 huber = special(
     "huber", "delta r", _huber_by_width, _huber_by_residual, domains=[POSITIVE, (-4.0, 4.0)],
-    summary="The Huber loss",
+    summary="The Huber loss", source="Huber 1964",
 )  # fmt: skip
 pseudo_huber = special(
     "pseudo_huber", "delta r", _pseudo_huber_by_width, _pseudo_huber_by_residual,
@@ -316,16 +316,6 @@ special(
 )  # fmt: skip
 
 
-def _boxcox_by_exponent(t: RawArray, x: Real, lmbda: Real, xp: Namespace) -> Any:
-    """``t`` times the derivative with respect to the exponent"""
-    return t * xp.special.power_integral(1, xp.log(as_floats(x, t, xp)), lmbda)
-
-
-def _boxcox1p_by_exponent(t: RawArray, x: Real, lmbda: Real, xp: Namespace) -> Any:
-    """``t`` times the derivative with respect to the exponent"""
-    return t * xp.special.power_integral(1, xp.log1p(as_floats(x, t, xp)), lmbda)
-
-
 def _boxcox1p_by_value(t: RawArray, x: Real, lmbda: Real, xp: Namespace) -> Any:
     """``t * (1 + x) ** (lmbda - 1)``"""
     return t * xp.exp(xp.special.xlog1py(as_floats(lmbda, t, xp) - 1.0, x))
@@ -347,11 +337,14 @@ def _inverse_by_exponent(t: RawArray, x: Real, lmbda: Real, xp: Namespace) -> An
 boxcox = special(
     "boxcox", "x lmbda",
     lambda t, x, lmbda, y, xp: t * where_defined(xp.pow(as_floats(x, t, xp), lmbda - 1.0), y, xp),
-    _boxcox_by_exponent, domains=[POSITIVE, REAL], summary="The Box-Cox transformation",
+    lambda t, x, lmbda, xp: t * xp.special.power_integral(1, xp.log(as_floats(x, t, xp)), lmbda),
+    domains=[POSITIVE, REAL], summary="The Box-Cox transformation", source="Box and Cox 1964",
 )  # fmt: skip
 boxcox1p = special(
-    "boxcox1p", "x lmbda", _boxcox1p_by_value, _boxcox1p_by_exponent, domains=[(-0.8, 4.0), REAL],
-    summary="The Box-Cox transformation of 1 + x",
+    "boxcox1p", "x lmbda", _boxcox1p_by_value,
+    lambda t, x, lmbda, xp: t * xp.special.power_integral(1, xp.log1p(as_floats(x, t, xp)), lmbda),
+    domains=[(-0.8, 4.0), REAL], summary="The Box-Cox transformation of 1 + x",
+    source="Box and Cox 1964",
 )  # fmt: skip
 inv_boxcox = special(
     "inv_boxcox", "x lmbda", _slope_of_inverse, _inverse_by_exponent,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .._storage.special import kernel
 from .._storage.storage import is_complex
 from ._rules import as_floats, horner, kernel_by_order
+from ._several import tuple_result
 from ._statement import POSITIVE, REAL, UNIT, special
 
 if TYPE_CHECKING:
@@ -114,14 +115,14 @@ wofz = special(
     domains=[REAL], complex=True, summary="The Faddeeva function exp(-x ** 2) erfc(-1j x)",
     source="DLMF 7.10.2",
 )  # fmt: skip
-# By the inverse function theorem a slope is 1 over that of the function itself at the result.
+# The slope of an inverse is 1 over the slope of the function at the result (inverse function theorem).
 erfinv = special(
     "erfinv", "x", lambda t, y, xp: t * ((0.5 * ROOT_PI) * xp.exp(y * y)), domains=[(-0.95, 0.95)],
-    summary="The inverse of the error function",
+    summary="The inverse of the error function", source="DLMF 7.17",
 )  # fmt: skip
 erfcinv = special(
     "erfcinv", "x", lambda t, y, xp: t * ((-0.5 * ROOT_PI) * xp.exp(y * y)), domains=[(0.05, 1.95)],
-    summary="The inverse of erfc",
+    summary="The inverse of erfc", source="DLMF 7.17",
 )  # fmt: skip
 
 # --- normal probabilities -------------------------------------------------------------------------
@@ -181,7 +182,7 @@ def _owen_by_slope(t: RawArray, h: Real, a: Real, xp: Namespace) -> Any:
 
 owens_t = special(
     "owens_t", "h a", _owen_by_height, _owen_by_slope, domains=[REAL, REAL],
-    summary="Owen's T function",
+    summary="Owen's T function", source="Owen 1956",
 )  # fmt: skip
 
 
@@ -239,14 +240,8 @@ voigt_profile = special(
 
 
 # --- Fresnel's integrals --------------------------------------------------------------------------
-@kernel
-def fresnel_s(z: RawArray, *, xp: Namespace) -> Any:
-    return xp.special.fresnel(z)[0]
-
-
-@kernel
-def fresnel_c(z: RawArray, *, xp: Namespace) -> Any:
-    return xp.special.fresnel(z)[1]
+for _place, _name in enumerate(("fresnel_s", "fresnel_c")):
+    kernel(tuple_result(_name, "fresnel", _place))
 
 
 @kernel
@@ -263,18 +258,18 @@ def modfresnel_k(z: RawArray, sign: RawArray, *, xp: Namespace) -> Any:
     return xp.where(sign > 0, plus, minus)
 
 
-def _turned(sign: RawOperand, x: RawArray, xp: Namespace) -> Any:
+def _turned(sign: RawOperand) -> Any:
     """Return exp(-1j sign pi / 4)."""
     return math.sqrt(0.5) * (1.0 - 1j * sign)
 
 
 _fresnel_s = special(
     "fresnel_s", "x", lambda t, x, xp: t * xp.special._sinpi(0.5 * (x * x)), domains=[REAL],
-    complex=True, public=False,
+    complex=True, source="DLMF 7.2.8", public=False,
 )  # fmt: skip
 _fresnel_c = special(
     "fresnel_c", "x", lambda t, x, xp: t * xp.special._cospi(0.5 * (x * x)), domains=[REAL],
-    complex=True, public=False,
+    complex=True, source="DLMF 7.2.7", public=False,
 )  # fmt: skip
 _modfresnel_f = special(
     "modfresnel_f", "x sign", lambda t, x, sign, xp: -t * xp.exp(1j * (sign * (x * x))), None,
@@ -283,7 +278,7 @@ _modfresnel_f = special(
 _modfresnel_k = special(
     "modfresnel_k", "x sign",
     lambda t, x, sign, xp: (
-        t * (0.5 * _turned(sign, x, xp) * xp.special.erfcx_derivative(1, _turned(sign, x, xp) * x))
+        t * (0.5 * _turned(sign) * xp.special.erfcx_derivative(1, _turned(sign) * x))
     ),
     None, domains=[POSITIVE, (1, 1.5)], integers="sign", public=False,
 )  # fmt: skip

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .._storage.special import kernel
 from .._storage.storage import is_complex
 from ._rules import horner, kernel_by_order, where_defined
+from ._several import tuple_result
 from ._statement import POSITIVE, REAL, special
 
 if TYPE_CHECKING:
@@ -78,24 +79,11 @@ _scaled_exp1 = special(
 
 
 # --- sine and cosine integrals --------------------------------------------------------------------
-@kernel
-def sine_integral(x: RawArray, *, xp: Namespace) -> Any:
-    return xp.special.sici(x)[0]
-
-
-@kernel
-def cosine_integral(x: RawArray, *, xp: Namespace) -> Any:
-    return xp.special.sici(x)[1]
-
-
-@kernel
-def hyperbolic_sine_integral(x: RawArray, *, xp: Namespace) -> Any:
-    return xp.special.shichi(x)[0]
-
-
-@kernel
-def hyperbolic_cosine_integral(x: RawArray, *, xp: Namespace) -> Any:
-    return xp.special.shichi(x)[1]
+for _name, _function, _place in (
+    ("sine_integral", "sici", 0), ("cosine_integral", "sici", 1),
+    ("hyperbolic_sine_integral", "shichi", 0), ("hyperbolic_cosine_integral", "shichi", 1),
+):  # fmt: skip
+    kernel(tuple_result(_name, _function, _place))
 
 
 def _shi(t: RawArray, x: RawArray, xp: Namespace) -> Any:

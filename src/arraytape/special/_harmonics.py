@@ -1,8 +1,8 @@
 """Spherical harmonics and Dirichlet's kernel.
 
 SciPy's functions convert Arrays to NumPy: call the functions as ``xp.special.sph_harm_y``.  The
-derivative of a harmonic with respect to the polar angle is a sum of the neighbouring orders, without
-a division by the sine, which is 0 at the poles.
+derivative of a harmonic with respect to the polar angle is a sum of the neighbouring orders.  This form
+has no division by the sine, which is 0 at the poles.
 """
 
 from __future__ import annotations

@@ -5,7 +5,9 @@ from __future__ import annotations
 from .._record.plan import Unknown
 from ._statement import special
 
-PARAMETER = Unknown("no closed form of the derivative by a hypergeometric parameter is known")
+PARAMETER = Unknown(
+    "no closed form of the derivative with respect to a hypergeometric parameter is known"
+)
 PARAMETERS, ARGUMENTS = (0.3, 3.0), (-3.0, 3.0)
 
 special(

@@ -106,19 +106,20 @@ def _with_slopes(
     terms = terms / where(finite, phase, 1.0) if with_phase else terms
     total = sum_of(terms, axis=axes, keepdims=True)
     fixed = stop_gradient(total)
-    # 0 with a slope of NaN where the sum overflows or the value is undefined; elsewhere 1, since a NaN
-    # there would make a guarded pass compute each gradient again.
+    # Where the sum overflows or the value is undefined, nan_slope is sqrt(0), whose slope is NaN.
+    # Elsewhere it is sqrt(1): a NaN there would make a guarded pass compute each gradient again.
     nothing = 0.0 * sum_of(real(where(isfinite(a), a, 0.0)), axis=axes, keepdims=True)
-    loud = sqrt(where(finite & isfinite(fixed), 1.0, nothing))
-    # The total is 1 up to its own rounding and the value's, unless cancellation has left less.
+    nan_slope = sqrt(where(finite & isfinite(fixed), 1.0, nothing))
+    # The total is exp(0) = 1 up to rounding of itself and of the value.  It is far from 1 only where
+    # terms of opposite signs cancel.
     rounded = absolute(value) * float(np.finfo(value.dtype).eps) > 0.01
     one = where((absolute(fixed - 1.0) < 0.5) | rounded & (fixed != 0), fixed, 1.0)
-    moved = log1p(where(isfinite(fixed), (total - fixed) / one, loud))
-    rest = log(total)  # where the value is infinite, the plain formula, loud where it is undefined
+    moved = log1p(where(isfinite(fixed), (total - fixed) / one, nan_slope))
+    rest = log(total)  # used where the value is infinite; its slope is NaN where it is undefined
     if a.dtype.kind == "c" and phase is not None:
-        phase = where(finite, phase * exp(1j * imag(moved)), phase + loud)
+        phase = where(finite, phase * exp(1j * imag(moved)), phase + nan_slope)
         rest, moved = real(rest), real(moved)
-    plain = where(stop_gradient(rest) == value, rest, value + loud)
+    plain = where(stop_gradient(rest) == value, rest, value + nan_slope)
     return where(finite, value + moved, plain), phase
 
 

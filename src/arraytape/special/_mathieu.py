@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from .._util.array_types import Namespace, RawArray
     from ._rules import Real
 
-PARAMETER = Unknown("no closed form of the derivative by a parameter of Mathieu functions is known")
+PARAMETER = Unknown(
+    "no closed form of the derivative with respect to a parameter of Mathieu functions is known"
+)
 SECOND_KIND = Unknown(
     "SciPy's obl_rad2 has wrong or no results in parts of its domain, its derivative among them"
 )
@@ -25,7 +27,7 @@ INEXACT = Unknown(
     "SciPy's pro_rad2 is in parts of its domain no solution of its equation, which would give it"
 )
 SPHEROIDAL = Unknown(
-    "no closed form of the derivative by a parameter of spheroidal functions is known"
+    "no closed form of the derivative with respect to a parameter of spheroidal functions is known"
 )
 ORDERS, STRENGTHS = (1, 5), (0.2, 5.0)
 DEGREE = math.pi / 180  # arguments of Mathieu functions are in degrees, but not of modified ones
@@ -81,7 +83,8 @@ special(
 def prolate(m: Real, c: Real, cv: Real, x: Real, s: RawArray, sp: RawArray) -> Any:
     """Return S'' of the angular and radial prolate equation.
 
-    (1 - x ** 2) S'' - 2 x S' + (cv - (c x) ** 2 - m ** 2 / (1 - x ** 2)) S = 0: DLMF 30.2.1, 30.11.1.
+    With w = 1 - x ** 2 the equation is ``w S'' - 2 x S' + (cv - (c x) ** 2 - m ** 2 / w) S = 0``.
+    Source: DLMF 30.2.1, 30.11.1.
     """
     w = 1 - x * x
     return (2 * x * sp - (cv - (c * x) ** 2 - m * m / w) * s) / w

@@ -3,12 +3,15 @@
     F(a, rate, x) = sum over s of exp(-rate) rate ** s / s! gammainc(a + s, x)
 
 The rate is half of the noncentrality.  A derivative with respect to the rate is the mixture of the
-differences of neighbouring terms, which is a density.
+differences of neighbouring terms, which is a density.  Source: Johnson, Kotz and Balakrishnan 1995,
+chapter 29.
 """
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from typing import TYPE_CHECKING, Any
 
 from ._incomplete import ORDER, PROBABILITY, SHAPE
@@ -24,7 +27,7 @@ LARGEST_PEAK = 1e8  # a window of 240,000 terms for each element
 
 
 # --- mixtures -----------------------------------------------------------------------------------------
-def poisson_window(peak: Any, rate: RawArray, xp: Namespace) -> tuple[Any, Any]:
+def poisson_window(peak: RawArray, rate: RawArray, xp: Namespace) -> tuple[Any, Any]:
     """Return the indices of the terms around the largest and their Poisson weights, on a last axis.
 
     The weights are NaN at elements whose largest term has an index below 0 or above LARGEST_PEAK.
@@ -41,12 +44,10 @@ def poisson_window(peak: Any, rate: RawArray, xp: Namespace) -> tuple[Any, Any]:
     return terms, xp.where(within[:, None], weights, math.nan)
 
 
-def all_finite(*operands: RawArray, xp: Namespace) -> Any:
-    """Return the mask of elements at which all operands are finite."""
-    found = True
-    for x in operands:
-        found = found & xp.isfinite(x)
-    return found
+def finite_operands(fill: float, *operands: RawArray, xp: Namespace) -> tuple[Any, list[Any]]:
+    """Return the mask of all operands being finite, and the operands with ``fill`` elsewhere."""
+    inside = functools.reduce(operator.and_, [xp.isfinite(x) for x in operands])
+    return inside, [xp.where(inside, x, fill) for x in operands]
 
 
 def sums_from_steps(
@@ -72,8 +73,7 @@ def noncentral_gamma_density(
     n: RawArray, m: RawArray, a: RawArray, rate: RawArray, x: RawArray, *, xp: Namespace
 ) -> Any:
     """Return the derivative of the mixture of gamma densities, of order n in a and m in x."""
-    inside = all_finite(a, rate, x, xp=xp)
-    a, rate, x = (xp.where(inside, z, 1.0) for z in (a, rate, x))
+    inside, (a, rate, x) = finite_operands(1.0, a, rate, x, xp=xp)
     terms, weights = gamma_window(a, rate, x, xp)
 
     def mixed_gamma_of_orders(n: int, m: int) -> Any:
@@ -88,8 +88,7 @@ def noncentral_gamma_by(
     n: RawArray, a: RawArray, rate: RawArray, x: RawArray, *, xp: Namespace
 ) -> Any:
     """Return the n-th derivative in a, n > 0, of the mixture of incomplete gamma functions."""
-    inside = all_finite(a, rate, x, xp=xp)
-    a, rate, x = (xp.where(inside, z, 1.0) for z in (a, rate, x))
+    inside, (a, rate, x) = finite_operands(1.0, a, rate, x, xp=xp)
     terms, weights = gamma_window(a, rate, x, xp)
 
     def mixed_gammainc_of_orders(n: int) -> Any:

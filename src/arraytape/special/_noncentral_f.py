@@ -1,4 +1,7 @@
-"""The noncentral F distribution: a Poisson mixture of incomplete beta functions."""
+"""The noncentral F distribution: a Poisson mixture of incomplete beta functions.
+
+Source: Johnson, Kotz and Balakrishnan 1995, chapter 30.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ._incomplete import ORDER, SHAPE
-from ._noncentral import LAMBDA, all_finite, poisson_window, sums_from_steps
+from ._noncentral import LAMBDA, finite_operands, poisson_window, sums_from_steps
 from ._quadrature import compute_each_order, double_kernel
 from ._statement import POSITIVE, UNIT, special
 
@@ -45,19 +48,13 @@ def beta_step(
     return complement * total
 
 
-def finite_operands(*operands: RawArray, xp: Namespace) -> tuple[Any, list[Any]]:
-    """Return the mask of where all operands are finite, and the operands with 0.5 elsewhere."""
-    inside = all_finite(*operands, xp=xp)
-    return inside, [xp.where(inside, z, 0.5) for z in operands]
-
-
 @double_kernel
 def noncentral_beta_density(
     i: RawArray, j: RawArray, m: RawArray, a: RawArray, b: RawArray, rate: RawArray, x: RawArray,
     complement: RawArray, *, xp: Namespace,
 ) -> Any:  # fmt: skip
     """Return the derivative of the mixture of beta densities, of orders i, j, m in a, b, x."""
-    inside, (a, b, rate, x, complement) = finite_operands(a, b, rate, x, complement, xp=xp)
+    inside, (a, b, rate, x, complement) = finite_operands(0.5, a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)
 
     def mixed_density_of_orders(i: int, j: int, m: int) -> Any:
@@ -75,7 +72,7 @@ def noncentral_beta_step(
     complement: RawArray, *, xp: Namespace,
 ) -> Any:  # fmt: skip
     """Return the mixture of ``beta_step``: minus the derivative of the mixture of betainc in rate."""
-    inside, (a, b, rate, x, complement) = finite_operands(a, b, rate, x, complement, xp=xp)
+    inside, (a, b, rate, x, complement) = finite_operands(0.5, a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)
 
     def mixed_step_of_orders(i: int, j: int) -> Any:
@@ -94,7 +91,7 @@ def noncentral_beta_by(
 
     i + j is above 0.
     """
-    inside, (a, b, rate, x, complement) = finite_operands(a, b, rate, x, complement, xp=xp)
+    inside, (a, b, rate, x, complement) = finite_operands(0.5, a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)
 
     def mixed_betainc_of_orders(i: int, j: int) -> Any:
@@ -268,56 +265,52 @@ special(
 )  # fmt: skip
 
 
-def ncf_quotient(above: Callable[..., Any], below: Callable[..., Any]) -> Any:
-    """Return the slope of an inverse, -above / below, as a function of ncfdtr's arguments."""
-
-    def inverse_slope(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> Any:
-        return -above(dfn, dfd, nc, f, xp) / below(dfn, dfd, nc, f, xp)
-
-    return inverse_slope
+def ncf_quotient(above: Callable[..., Any], below: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the slope of an inverse, -above / below, at the arguments of ncfdtr."""
+    return -above(*arguments) / below(*arguments)
 
 
 ncfdtri = special(
     "ncfdtri", "dfn dfd nc p",
-    lambda t, dfn, dfd, nc, y, xp: t * ncf_quotient(ncf_by_dfn, ncf_density)(dfn, dfd, nc, y, xp),
-    lambda t, dfn, dfd, nc, y, xp: t * ncf_quotient(ncf_by_dfd, ncf_density)(dfn, dfd, nc, y, xp),
-    lambda t, dfn, dfd, nc, y, xp: t * ncf_quotient(ncf_by_nc, ncf_density)(dfn, dfd, nc, y, xp),
+    lambda t, dfn, dfd, nc, y, xp: t * ncf_quotient(ncf_by_dfn, ncf_density, dfn, dfd, nc, y, xp),
+    lambda t, dfn, dfd, nc, y, xp: t * ncf_quotient(ncf_by_dfd, ncf_density, dfn, dfd, nc, y, xp),
+    lambda t, dfn, dfd, nc, y, xp: t * ncf_quotient(ncf_by_nc, ncf_density, dfn, dfd, nc, y, xp),
     lambda t, dfn, dfd, nc, y, xp: t / ncf_density(dfn, dfd, nc, y, xp),
     domains=[FREEDOM, FREEDOM, LAMBDA, (0.1, 0.9)], summary="The f at which ncfdtr is p",
 )  # fmt: skip
 special(
     "_ncf_isf", "p dfn dfd nc",
     lambda t, dfn, dfd, nc, y, xp: -t / ncf_density(dfn, dfd, nc, y, xp),
-    lambda t, dfn, dfd, nc, y, xp: t * ncf_quotient(ncf_by_dfn, ncf_density)(dfn, dfd, nc, y, xp),
-    lambda t, dfn, dfd, nc, y, xp: t * ncf_quotient(ncf_by_dfd, ncf_density)(dfn, dfd, nc, y, xp),
-    lambda t, dfn, dfd, nc, y, xp: t * ncf_quotient(ncf_by_nc, ncf_density)(dfn, dfd, nc, y, xp),
+    lambda t, dfn, dfd, nc, y, xp: t * ncf_quotient(ncf_by_dfn, ncf_density, dfn, dfd, nc, y, xp),
+    lambda t, dfn, dfd, nc, y, xp: t * ncf_quotient(ncf_by_dfd, ncf_density, dfn, dfd, nc, y, xp),
+    lambda t, dfn, dfd, nc, y, xp: t * ncf_quotient(ncf_by_nc, ncf_density, dfn, dfd, nc, y, xp),
     domains=[(0.1, 0.9), FREEDOM, FREEDOM, LAMBDA], public=False,
     summary="The f at which the survival function is p",
 )  # fmt: skip
 ncfdtridfd = special(
     "ncfdtridfd", "dfn p nc f",
-    lambda t, dfn, nc, f, y, xp: t * ncf_quotient(ncf_by_dfn, ncf_by_dfd)(dfn, y, nc, f, xp),
+    lambda t, dfn, nc, f, y, xp: t * ncf_quotient(ncf_by_dfn, ncf_by_dfd, dfn, y, nc, f, xp),
     lambda t, dfn, nc, f, y, xp: t / ncf_by_dfd(dfn, y, nc, f, xp),
-    lambda t, dfn, nc, f, y, xp: t * ncf_quotient(ncf_by_nc, ncf_by_dfd)(dfn, y, nc, f, xp),
-    lambda t, dfn, nc, f, y, xp: t * ncf_quotient(ncf_density, ncf_by_dfd)(dfn, y, nc, f, xp),
+    lambda t, dfn, nc, f, y, xp: t * ncf_quotient(ncf_by_nc, ncf_by_dfd, dfn, y, nc, f, xp),
+    lambda t, dfn, nc, f, y, xp: t * ncf_quotient(ncf_density, ncf_by_dfd, dfn, y, nc, f, xp),
     domains=[(2.0, 3.0), (0.5, 0.52), (0.3, 0.5), (1.2, 1.3)],
     summary="The dfd at which ncfdtr is p",
 )  # fmt: skip
 ncfdtridfn = special(
     "ncfdtridfn", "p dfd nc f",
     lambda t, dfd, nc, f, y, xp: t / ncf_by_dfn(y, dfd, nc, f, xp),
-    lambda t, dfd, nc, f, y, xp: t * ncf_quotient(ncf_by_dfd, ncf_by_dfn)(y, dfd, nc, f, xp),
-    lambda t, dfd, nc, f, y, xp: t * ncf_quotient(ncf_by_nc, ncf_by_dfn)(y, dfd, nc, f, xp),
-    lambda t, dfd, nc, f, y, xp: t * ncf_quotient(ncf_density, ncf_by_dfn)(y, dfd, nc, f, xp),
+    lambda t, dfd, nc, f, y, xp: t * ncf_quotient(ncf_by_dfd, ncf_by_dfn, y, dfd, nc, f, xp),
+    lambda t, dfd, nc, f, y, xp: t * ncf_quotient(ncf_by_nc, ncf_by_dfn, y, dfd, nc, f, xp),
+    lambda t, dfd, nc, f, y, xp: t * ncf_quotient(ncf_density, ncf_by_dfn, y, dfd, nc, f, xp),
     domains=[(0.15, 0.18), (4.0, 6.0), (1.0, 1.5), (0.45, 0.55)],
     summary="The dfn at which ncfdtr is p",
 )  # fmt: skip
 ncfdtrinc = special(
     "ncfdtrinc", "dfn dfd p f",
-    lambda t, dfn, dfd, f, y, xp: t * ncf_quotient(ncf_by_dfn, ncf_by_nc)(dfn, dfd, y, f, xp),
-    lambda t, dfn, dfd, f, y, xp: t * ncf_quotient(ncf_by_dfd, ncf_by_nc)(dfn, dfd, y, f, xp),
+    lambda t, dfn, dfd, f, y, xp: t * ncf_quotient(ncf_by_dfn, ncf_by_nc, dfn, dfd, y, f, xp),
+    lambda t, dfn, dfd, f, y, xp: t * ncf_quotient(ncf_by_dfd, ncf_by_nc, dfn, dfd, y, f, xp),
     lambda t, dfn, dfd, f, y, xp: t / ncf_by_nc(dfn, dfd, y, f, xp),
-    lambda t, dfn, dfd, f, y, xp: t * ncf_quotient(ncf_density, ncf_by_nc)(dfn, dfd, y, f, xp),
+    lambda t, dfn, dfd, f, y, xp: t * ncf_quotient(ncf_density, ncf_by_nc, dfn, dfd, y, f, xp),
     domains=[FREEDOM, FREEDOM, (0.2, 0.4), (2.0, 3.0)],
     summary="The nc at which ncfdtr is p",
 )  # fmt: skip

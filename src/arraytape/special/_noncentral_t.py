@@ -1,9 +1,10 @@
 """The noncentral t distribution: a mixture of normal distributions over the chi distribution.
 
-    nctdtr(df, nc, t) = integral of x ** (a - 1) exp(-x) / gamma(a) ndtr(s sqrt(x) - nc) dx
+    nctdtr(df, nc, t) = integral of density(x) ndtr(s sqrt(x) - nc) over x > 0
 
-with a = df / 2 and s = t / sqrt(a).  Derivatives are integrals of the same kind, computed by
-quadrature in the logarithm of x.
+The density is that of a gamma distribution, x ** (a - 1) exp(-x) / gamma(a) with a = df / 2, and s is
+t / sqrt(a).  Derivatives are integrals of the same kind, computed by quadrature in the logarithm of x.
+Source: Johnson, Kotz and Balakrishnan 1995, chapter 31.
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@ from .._record.plan import Unknown
 from ._several import special_tuple
 
 ORDER = Unknown(
-    "no closed form of the derivative by the order of a parabolic cylinder function is known"
+    "no closed form of the derivative with respect to the order of a parabolic cylinder function is "
+    "known"
 )
 DOMAINS = [(0.2, 4.0), (-3.0, 3.0)]
 

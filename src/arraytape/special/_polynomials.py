@@ -1,8 +1,8 @@
 """Orthogonal polynomials, differentiable with respect to the argument and to parameters.
 
-The derivative of a polynomial is a polynomial of lower degree of a related family (DLMF 18.9(iii)),
-without a division, so it is right at the ends of the interval, too.  The derivative with respect to
-a parameter is a sum of polynomials of lower degrees (Szmytkowski 2009, Froehlich 1994), known for
+The derivative of a polynomial is a polynomial of lower degree of a related family (DLMF 18.9(iii)).
+This form has no division, so it is right at the ends of the interval, too.  The derivative with respect
+to a parameter is a sum of polynomials of lower degrees (Szmytkowski 2009, Froehlich 1994), known for
 whole degrees.
 """
 
@@ -164,7 +164,9 @@ special(
 # --- associated Legendre functions ------------------------------------------------------------------
 special(
     "lpmv", "m v x", None,
-    Unknown("no closed form of the derivative by the degree of a Legendre function is known"),
+    Unknown(
+        "no closed form of the derivative with respect to the degree of a Legendre function is known"
+    ),
     lambda t, m, v, x, xp: t * associated_slope(m, v, x, xp),
     domains=[(0, 3), (3, 6), ARGUMENTS], integers="m v",
     summary="Associated Legendre function of integer order", source="DLMF 14.10.1",
@@ -202,8 +204,12 @@ def nan_between_degrees(n: Real, total: Real, xp: Namespace) -> Any:
 def gegenbauer_by_alpha(n: Real, alpha: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
     """Return the derivative of the Gegenbauer polynomial C_n with respect to alpha.
 
-    It is the sum over k < n of (2 (1 + (-1) ** (n - k)) (k + alpha) C_k / (n - k) + 2 C_n) / (n + k + 2
-    alpha) and of 2 (k + 1) C_n / ((k + 2 alpha) (2 k + 2 alpha + 1)).
+    The derivative is the sum over k < n of two terms, with even = 1 + (-1) ** (n - k):
+
+        (2 even (k + alpha) C_k / (n - k) + 2 C_n) / (n + k + 2 alpha)
+        2 (k + 1) C_n / ((k + 2 alpha) (2 k + 2 alpha + 1))
+
+    Source: Szmytkowski 2009.
     """
     total = 0 * y
     for k, used, difference in lower_degrees(n, xp):
@@ -217,7 +223,10 @@ def gegenbauer_by_alpha(n: Real, alpha: Real, x: Real, y: RawArray, xp: Namespac
 
 
 def genlaguerre_by_alpha(n: Real, alpha: Real, x: Real, xp: Namespace) -> Any:
-    """Return the sum of L_k / (n - k) over k < n."""
+    """Return the derivative with respect to alpha: the sum of L_k / (n - k) over k < n.
+
+    Source: Szmytkowski 2009.
+    """
     total = 0 * x + 0 * alpha
     for k, used, difference in lower_degrees(n, xp):
         term = xp.special.eval_genlaguerre(k, alpha, x) / difference
@@ -241,8 +250,8 @@ def jacobi_by(
 ) -> Any:  # fmt: skip
     """Return the sum of (P_n + w_k P_k) / (n + k + 1 + alpha + beta) over k < n.
 
-    w_k is sign ** (n - k) (2 k + 1 + alpha + beta) / (n - k) times the product of (other + 1 + j) /
-    (alpha + beta + 1 + j) for j from k to n - 1.
+    The weight w_k is sign ** (n - k) (2 k + 1 + alpha + beta) / (n - k) times a product over j from k to
+    n - 1, that of (other + 1 + j) / (alpha + beta + 1 + j).  Source: Froehlich 1994.
     """
     alpha, beta = parameters
     both = alpha + beta + 1

@@ -1,10 +1,10 @@
 """Derivatives of the incomplete gamma and beta functions with respect to their parameters.
 
-Both functions are integrals of a density, and a derivative of any order with respect to a parameter
-is the integral of the density times a polynomial of centred logarithms.  In the logarithm v of t
-relative to x, the density relative to that at x is exp(h(v)) with a concave h: Gauss-Legendre
-quadrature on a few panels has the accuracy of the arithmetic, in the tails, too.  The integral is
-taken on the side of x where nothing cancels.
+Both functions are integrals of a density over t.  A derivative of any order with respect to a parameter
+is the integral of the density times a polynomial of centred logarithms.  The integration variable is
+v = log(t / x), in which the density relative to that at x is exp(h(v)) with a concave h.  So
+Gauss-Legendre quadrature on a few panels is as accurate as the arithmetic, in the tails, too.  The
+integral is taken on the side of x on which nothing cancels.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ def compute_each_order(orders: Sequence[Any], compute: Callable[..., Any], xp: N
 
 
 def zero_times(coefficient: RawOperand, x: RawArray, xp: Namespace) -> Any:
-    """Return the product, and 0 where the coefficient is 0, even if x is infinite there."""
+    """Return coefficient * x, and 0 where the coefficient is 0, even if x is infinite there."""
     return xp.where(coefficient == 0, 0.0, coefficient * x)
 
 
 def both_nonzero(x1: RawArray, x2: RawOperand, xp: Namespace) -> Any:
-    """Return the product, and 0 where either factor is 0, even if the other is infinite there."""
+    """Return x1 * x2, and 0 where a factor is 0, even if the second factor is infinite there."""
     return xp.where((x1 == 0) | (x2 == 0), 0.0, x1 * x2)
 
 
@@ -215,8 +215,8 @@ def gamma_edges(a: RawArray, x: RawArray, upper: RawArray, xp: Namespace) -> lis
 def beta_constants(i: int, j: int, a: RawArray, b: RawArray, xp: Namespace) -> list[list[Any]]:
     """Return the derivatives of 1 / beta(a + d, b + e) at d = e = 0, relative to 1 / beta(a, b).
 
-    The centred logarithms take the first-order terms, so this is exp(s(d + e) - p(d) - q(e)), where s, p
-    and q are loggamma at a + b, a and b without value and slope.
+    The centred logarithms contain the first-order terms.  What remains is exp(s(d + e) - p(d) - q(e)):
+    s, p and q are loggamma around a + b, a and b without value and slope.
     """
 
     def curved(x: RawArray, sign: float, n: int) -> list[Any]:
@@ -293,7 +293,7 @@ def beta_pdf(a: RawArray, b: RawArray, x: RawArray, y: RawArray, xp: Namespace) 
     return xp.special._beta_pdf(xp.minimum(x, y), first, second)
 
 
-def digamma_difference(x: Any, step: RawArray, xp: Namespace) -> Any:
+def digamma_difference(x: RawArray, step: RawArray, xp: Namespace) -> Any:
     """Return digamma(x + step) - digamma(x), for small steps as the integral of trigamma."""
     nodes, weights = [xp.asarray(z, device=x.device) for z in legendre_rule(10)]
     small = step < 0.5 * x

@@ -3,9 +3,14 @@
     @kernel_by_order
     def exprel_derivative(n, x, *, xp): ...      # n is a Python int
 
-The statement of such a kernel is ``special("exprel_derivative", "n x", None, next_order(...),
-public=False)``.  Higher orders are computed from series of their own where a formula in terms of
-lower orders would cancel.
+The rule of such a kernel calls the kernel at the next order, so there are derivatives of all orders:
+
+    special(
+        "exprel_derivative", "n x", None,
+        lambda t, n, x, xp: t * xp.special.exprel_derivative(n + 1, x), integers="n", public=False,
+    )
+
+Where a formula in terms of lower orders would cancel, higher orders have a series of their own.
 """
 
 from __future__ import annotations
@@ -37,14 +42,17 @@ def as_floats(x: RawOperand, t: RawArray, xp: Namespace) -> Any:
 
 
 def where_defined(slope: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return the slope where the result y is defined, else NaN: the formula may have values there."""
+    """Return the slope where the result y is not NaN, else NaN.
+
+    The formula of a slope may be finite outside of the function's domain, as 1 / x is for log.
+    """
     return xp.where(y == y, slope, y)
 
 
 def largest_order(n: Array | Batched | RawArray | float) -> int:
-    """Return the greatest of the whole numbers n over all mapped examples; 0 if n is empty."""
+    """Return the greatest of the whole numbers n over all examples of vmap; 0 if n is empty."""
     if isinstance(n, Array):
-        n = (n + 0)._data
+        n = (n + 0)._data  # a sum is no view, so _data holds its value
     while isinstance(n, Batched):
         n = n.data
     return int(storage_of(n).host(n).max(initial=0)) if hasattr(n, "dtype") else int(n)
@@ -99,6 +107,7 @@ def near_and_far(
 ) -> Any:  # fmt: skip
     """Return ``close(x)`` where near, else ``beyond(x)``.
 
-    Elements of the other branch are replaced: by 0 for ``close``, by ``at`` for ``beyond``.
+    Both branches compute all elements.  So ``close`` gets 0, and ``beyond`` gets ``at``, in place of the
+    elements of the other branch, where a formula may overflow or divide by 0.
     """
     return xp.where(near, close(xp.where(near, x, 0.0)), beyond(xp.where(near, at, x)))

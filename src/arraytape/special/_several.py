@@ -20,11 +20,11 @@ def special_tuple(
 ) -> Callable[..., tuple[Array, ...]]:  # fmt: skip
     """State a function of several results: for each result, its name and a rule for each operand.
 
-    Rules find a single result as ``xp.special.name_result``.
+    Rules get a single result as ``xp.special.<name>_<result>``, such as ``xp.special.airy_aip(z)``.
     """
     parts = []
     for place, (result, rules) in enumerate(results.items()):
-        kernel(tuple_result(name, result, place))
+        kernel(tuple_result(f"{name}_{result}", name, place))
         part = special(
             f"{name}_{result}", inputs, *rules, domains=domains, integers=integers,
             complex=complex, source=source, public=False,
@@ -50,11 +50,11 @@ tuple of Array
     return all_results
 
 
-def tuple_result(name: str, result: str, place: int) -> Callable[..., Any]:
-    """Return a kernel that computes one result of SciPy's function."""
+def tuple_result(name: str, function: str, place: int) -> Callable[..., Any]:
+    """Return a kernel of this name that computes one result of a function of SciPy's."""
 
     def compute_result(*operands: Any, xp: Namespace) -> Any:
-        return getattr(xp.special, name)(*operands)[place]
+        return getattr(xp.special, function)(*operands)[place]
 
-    compute_result.__name__ = f"{name}_{result}"
+    compute_result.__name__ = name
     return compute_result

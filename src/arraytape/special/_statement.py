@@ -3,8 +3,12 @@
     digamma = special("digamma", "x", lambda t, x, xp: t * xp.special.polygamma(1, x), ...)
 
 There is one rule for each operand: the linear map of the operand's tangent ``t``, as in
-``ops.elementwise_functions``.  Rules call other special functions as ``xp.special``'s, so that rules
-can be differentiated.  A function of several results is stated in parts, each an elementwise op.
+``ops.elementwise_functions``.  A rule calls other special functions through ``xp.special``, so that the
+rule itself can be differentiated.  A function of several results is stated in parts, each an
+elementwise op.
+
+Generated documentation prints a rule as written: a lambda's source, or a function's docstring.  So the
+docstring of a rule is its formula.
 """
 
 from __future__ import annotations

@@ -66,24 +66,23 @@ _binom_pmf = special(
     domains=[SUCCESSES, TRIALS, UNIT], public=False,
     summary="The probability of k successes in n trials, of real k and n", source="DLMF 8.17.5",
 )  # fmt: skip
-_binom_cdf = special(
-    "_binom_cdf", "k n p",
-    lambda t, k, n, p, xp: t * bdtr_by_k(k, n, p, xp),
-    lambda t, k, n, p, xp: t * bdtr_by_n(k, n, p, xp),
-    lambda t, k, n, p, xp: t * bdtr_by_p(k, n, p, xp),
-    domains=[SUCCESSES, TRIALS, UNIT], public=False,
-    summary="The probability of at most k successes in n trials, of real k and n",
-    source="DLMF 8.17.5",
-)  # fmt: skip
-_binom_sf = special(
-    "_binom_sf", "k n p",
-    lambda t, k, n, p, xp: -t * bdtr_by_k(k, n, p, xp),
-    lambda t, k, n, p, xp: -t * bdtr_by_n(k, n, p, xp),
-    lambda t, k, n, p, xp: -t * bdtr_by_p(k, n, p, xp),
-    domains=[SUCCESSES, TRIALS, UNIT], public=False,
-    summary="The probability of more than k successes in n trials, of real k and n",
-    source="DLMF 8.17.5",
-)  # fmt: skip
+
+
+def state_binomial(name: str, sign: int, how_many: str) -> None:
+    """State the cumulative function, or the survival function for sign -1."""
+    special(
+        name, "k n p",
+        lambda t, k, n, p, xp: sign * t * bdtr_by_k(k, n, p, xp),
+        lambda t, k, n, p, xp: sign * t * bdtr_by_n(k, n, p, xp),
+        lambda t, k, n, p, xp: sign * t * bdtr_by_p(k, n, p, xp),
+        domains=[SUCCESSES, TRIALS, UNIT], public=False, source="DLMF 8.17.5",
+        summary=f"The probability of {how_many} k successes in n trials, of real k and n",
+    )  # fmt: skip
+
+
+state_binomial("_binom_cdf", 1, "at most")
+state_binomial("_binom_sf", -1, "more than")
+
 
 # --- negative binomial: of real k and r ---------------------------------------------------------------
 _nbinom_pmf = special(
@@ -101,24 +100,22 @@ _nbinom_pmf = special(
     domains=[SUCCESSES, SHAPE, UNIT], public=False,
     summary="The probability of k failures before r successes, of real k and r",
 )  # fmt: skip
-_nbinom_cdf = special(
-    "_nbinom_cdf", "k r p",
-    lambda t, k, r, p, xp: t * beta_by_b(r, k + 1, p, 1 - p, xp),
-    lambda t, k, r, p, xp: t * beta_by_a(r, k + 1, p, 1 - p, xp),
-    lambda t, k, r, p, xp: t * beta_pdf(r, k + 1, p, 1 - p, xp),
-    domains=[SUCCESSES, SHAPE, UNIT], public=False,
-    summary="The probability of at most k failures before r successes, of real k and r",
-    source="DLMF 8.17.24",
-)  # fmt: skip
-_nbinom_sf = special(
-    "_nbinom_sf", "k r p",
-    lambda t, k, r, p, xp: -t * beta_by_b(r, k + 1, p, 1 - p, xp),
-    lambda t, k, r, p, xp: -t * beta_by_a(r, k + 1, p, 1 - p, xp),
-    lambda t, k, r, p, xp: -t * beta_pdf(r, k + 1, p, 1 - p, xp),
-    domains=[SUCCESSES, SHAPE, UNIT], public=False,
-    summary="The probability of more than k failures before r successes, of real k and r",
-    source="DLMF 8.17.24",
-)  # fmt: skip
+
+
+def state_negative_binomial(name: str, sign: int, how_many: str) -> None:
+    """State the cumulative function, or the survival function for sign -1."""
+    special(
+        name, "k r p",
+        lambda t, k, r, p, xp: sign * t * beta_by_b(r, k + 1, p, 1 - p, xp),
+        lambda t, k, r, p, xp: sign * t * beta_by_a(r, k + 1, p, 1 - p, xp),
+        lambda t, k, r, p, xp: sign * t * beta_pdf(r, k + 1, p, 1 - p, xp),
+        domains=[SUCCESSES, SHAPE, UNIT], public=False, source="DLMF 8.17.24",
+        summary=f"The probability of {how_many} k failures before r successes, of real k and r",
+    )  # fmt: skip
+
+
+state_negative_binomial("_nbinom_cdf", 1, "at most")
+state_negative_binomial("_nbinom_sf", -1, "more than")
 _nbinom_mean = special(
     "_nbinom_mean", "r p", lambda t, p: t * (1 - p) / p, lambda t, r, p: -t * r / (p * p),
     domains=[SHAPE, UNIT], public=False, summary="The negative binomial distribution's mean",
@@ -143,7 +140,7 @@ _nbinom_kurtosis_excess = special(
     summary="The negative binomial distribution's excess kurtosis",
 )  # fmt: skip
 
-# --- what is counted in whole numbers -----------------------------------------------------------------
+# --- functions of counts, without derivatives ---------------------------------------------------------
 for _name, _inputs in {
     "_binom_ppf": "q n p", "_binom_isf": "q n p", "_nbinom_ppf": "q r p", "_nbinom_isf": "q r p",
 }.items():  # fmt: skip
@@ -302,7 +299,9 @@ _skewnorm_isf = special(
 
 
 # --- Landau -------------------------------------------------------------------------------------------
-NO_SLOPE = Unknown("the derivative of Landau's density is not built: it is an integral of its own")
+NO_SLOPE = Unknown(
+    "the derivative of Landau's density is an integral of its own, which is not implemented"
+)
 OF_SCALE = Unknown(
     "Landau's distribution is stable with the exponent 1, where a scale shifts it, too: standardize the "
     "data, as scipy.stats does"
@@ -311,32 +310,27 @@ _landau_pdf = special(
     "_landau_pdf", "x loc scale", NO_SLOPE, NO_SLOPE, OF_SCALE,
     domains=[REAL, REAL, POSITIVE], public=False, summary="The density of Landau's distribution",
 )  # fmt: skip
-_landau_cdf = special(
-    "_landau_cdf", "x loc scale",
-    lambda t, x, loc, scale, xp: t * xp.special._landau_pdf(x, loc, scale),
-    lambda t, x, loc, scale, xp: -t * xp.special._landau_pdf(x, loc, scale),
-    OF_SCALE, domains=[REAL, REAL, POSITIVE], public=False,
-    summary="The cumulative function of Landau's distribution",
-)  # fmt: skip
-_landau_sf = special(
-    "_landau_sf", "x loc scale",
-    lambda t, x, loc, scale, xp: -t * xp.special._landau_pdf(x, loc, scale),
-    lambda t, x, loc, scale, xp: t * xp.special._landau_pdf(x, loc, scale),
-    OF_SCALE, domains=[REAL, REAL, POSITIVE], public=False,
-    summary="The survival function of Landau's distribution",
-)  # fmt: skip
-_landau_ppf = special(
-    "_landau_ppf", "p loc scale",
-    lambda t, loc, scale, y, xp: t / xp.special._landau_pdf(y, loc, scale),
-    lambda t: t, OF_SCALE, domains=[PROBABILITY, REAL, POSITIVE], public=False,
-    summary="The quantile of Landau's distribution",
-)  # fmt: skip
-_landau_isf = special(
-    "_landau_isf", "p loc scale",
-    lambda t, loc, scale, y, xp: -t / xp.special._landau_pdf(y, loc, scale),
-    lambda t: t, OF_SCALE, domains=[PROBABILITY, REAL, POSITIVE], public=False,
-    summary="The inverse of the survival function of Landau's distribution",
-)  # fmt: skip
+
+
+def state_landau(sign: int, function: str, inverse: str) -> None:
+    """State the cumulative function and its inverse, or for sign -1 those of the survival function."""
+    special(
+        function, "x loc scale",
+        lambda t, x, loc, scale, xp: sign * t * xp.special._landau_pdf(x, loc, scale),
+        lambda t, x, loc, scale, xp: -sign * t * xp.special._landau_pdf(x, loc, scale),
+        OF_SCALE, domains=[REAL, REAL, POSITIVE], public=False,
+        summary=f"Landau's distribution: ``{function}``",
+    )  # fmt: skip
+    special(
+        inverse, "p loc scale",
+        lambda t, loc, scale, y, xp: sign * t / xp.special._landau_pdf(y, loc, scale),
+        lambda t: t, OF_SCALE, domains=[PROBABILITY, REAL, POSITIVE], public=False,
+        summary=f"The x at which {function} is p",
+    )  # fmt: skip
+
+
+state_landau(1, "_landau_cdf", "_landau_ppf")
+state_landau(-1, "_landau_sf", "_landau_isf")
 
 
 # --- moments of the noncentral distributions ----------------------------------------------------------
@@ -375,7 +369,7 @@ _ncf_mean = special(
     domains=[FREEDOM, FREEDOM, NC], public=False,
     summary="The mean of the noncentral F distribution",
 )  # fmt: skip
-NOT_BUILT = Unknown("of these moments the mean of F and mean and variance of t are built")
+NOT_BUILT = Unknown("only the mean of F and the mean and variance of t have derivatives")
 for _name, _inputs in {
     "_nct_skewness": "df nc", "_nct_kurtosis_excess": "df nc", "_ncf_variance": "dfn dfd nc",
     "_ncf_skewness": "dfn dfd nc", "_ncf_kurtosis_excess": "dfn dfd nc",

@@ -25,7 +25,7 @@ from ._statement import REAL, special
 if TYPE_CHECKING:
     from .._util.array_types import Namespace, RawArray
 
-MIDDLE = 1.5  # about where the derivative of the density by the degrees of freedom changes its sign
+MIDDLE = 1.5  # abs(x) near which the derivative of the density in df changes its sign
 
 
 def constant_parts(n: int, df: RawArray, xp: Namespace) -> list[Any]:

@@ -1,5 +1,5 @@
-"""Batched data: hidden leading axes under arrays that look as if they were one.
+"""Batched data: raw data with hidden leading axes, which stands for many arrays at once.
 
-``data`` is the type, ``operators`` and ``namespace`` its Python operators and functions (``names``,
-``indexing`` and ``products`` hold what is long), and ``storage`` makes it a storage like any other.
+``batched_data`` has the type and ``batched_storage`` its storage.  ``batched_operators`` attaches the
+Python operators.  ``batched_namespace``, ``indexing`` and ``matrix_products`` have the functions.
 """

@@ -1,16 +1,16 @@
 """Batched data: raw data with hidden leading axes, which stands for many arrays at once.
 
-``Batched(data, axis_ids)`` shows the shape of one of them.  Each hidden axis has an id of its own,
-never a depth, so that axes of different origin cannot be taken for each other.  Rules and ops see a
-storage like any other (``namespace``); a Jacobian is one backward pass with a batched cotangent, and
-vmap is a function of Arrays of batched data.
+``Batched(data, axis_ids)`` has the shape of one of these arrays.  Each hidden axis has a unique id, not
+a depth, so that axes of different vmaps are never confused.  Rules and ops use batched data through a
+storage, like other data.  A Jacobian is one backward pass with a batched cotangent, and vmap calls its
+function with Arrays of batched data.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -24,20 +24,22 @@ from ..._util.errors import user_line
 from ..storage import storage_of
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from ..._record.stack import Recorder
+    from ..._util.array_types import Index
 
 AxisIds = tuple[int, ...]
 new_axis_id = itertools.count(1).__next__
 ACTIVE: ContextVar[AxisIds] = ContextVar("arraytape hidden axes", default=())
-PLAIN = (slice(None), Ellipsis, None)
 
 
 class NoBatchedForm(TypeError):
-    """An operation that many arrays at once have not: its shape or branch depends on values."""
+    """The error of an operation that cannot be batched: its shape or branch depends on values."""
 
 
 class Shape(tuple[int, ...]):
-    """The visible shape of batched data, which remembers the hidden axes."""
+    """The visible shape of batched data, with the ids and lengths of its hidden axes."""
 
     axis_ids: AxisIds
     hidden: tuple[int, ...]
@@ -46,11 +48,11 @@ class Shape(tuple[int, ...]):
 DTYPES: dict[tuple[Any, AxisIds], Any] = {}
 
 
-def marked(dtype: Any, axis_ids: AxisIds) -> Any:
-    """Return a dtype equal to the given one, but identical only for the same hidden axes.
+def marked(dtype: np.dtype[Any], axis_ids: AxisIds) -> Any:
+    """Return a dtype equal to ``dtype`` that is the same object only for the same hidden axes.
 
-    Ops compare dtypes by identity to find operands that differ in layout: so those whose hidden axes
-    differ are among them, at no cost to plain data.
+    Ops compare dtypes by identity to find operands that need promotion.  The copy makes them find
+    operands with different hidden axes, too, at no cost to plain data.
     """
     key = dtype.type, axis_ids
     found = DTYPES.get(key)
@@ -59,21 +61,21 @@ def marked(dtype: Any, axis_ids: AxisIds) -> Any:
     return found
 
 
-def plain(dtype: Any) -> Any:
-    """NumPy's own dtype in place of a marked one."""
+def plain(dtype: npt.DTypeLike | None) -> Any:
+    """Return NumPy's own dtype object in place of a copy made by ``marked``; None for None."""
     return dtype if dtype is None else np.dtype(np.dtype(dtype).type)
 
 
 class Batched:
-    """Data whose first ``len(axis_ids)`` axes are hidden; their ids ascend.
+    """Data whose first ``len(axis_ids)`` axes are hidden; the ids ascend.
 
-    Diagonal data is kept as its diagonal until ``data`` is read: ``diagonal`` is
-    (vector, first row, end), and row i is 0 but for the vector's element i.
+    Rows of a diagonal matrix are stored as ``diagonal`` = (vector, start, stop) until ``data`` is read.
+    Hidden element k is then an array in the vector's shape that is 0 except for flat element start + k.
     """
 
     __slots__ = ("__weakref__", "_data", "axis_ids", "diagonal")
     __hash__ = None  # type: ignore[assignment]
-    __array_ufunc__ = None  # NumPy's operators leave it to ours, and CuPy's
+    __array_ufunc__ = None  # NumPy's and CuPy's operators defer to this class's
     __array_priority__ = 1000
 
     def __init__(self, data: RawArray | None, axis_ids: AxisIds, diagonal: Any = None) -> None:
@@ -81,7 +83,7 @@ class Batched:
 
     @property
     def data(self) -> Any:
-        """Return the data with its hidden axes."""
+        """Return the raw data, hidden axes first; diagonal data is written out."""
         if self._data is None:
             self._data = dense(*self.diagonal)
             self.diagonal = None
@@ -89,12 +91,12 @@ class Batched:
 
     @property
     def sample(self) -> Any:
-        """Raw data of the same kind, dtype and place."""
+        """Return raw data of the same storage, dtype and device, without writing out diagonal data."""
         return self.diagonal[0] if self._data is None else self._data
 
     @property
     def hidden(self) -> tuple[int, ...]:
-        """Return the lengths of the hidden axes."""
+        """Return the lengths of the hidden axes, in the order of their ids."""
         if self._data is None:
             return (self.diagonal[2] - self.diagonal[1],)
         return tuple(self._data.shape[: len(self.axis_ids)])
@@ -133,12 +135,12 @@ class Batched:
 
     @property
     def strides(self) -> Any:
-        """Return the steps of the visible axes in memory; None where the data beneath has no layout."""
+        """Return the strides of the visible axes in bytes; None if the raw data has no strides."""
         strides = getattr(self.sample, "strides", None)
         return strides if strides is None else strides[len(strides) - self.ndim :]
 
     def aligned(self, axis_ids: AxisIds, rank: int) -> Any:
-        """Return the data with an axis for each of ``axis_ids``, then ``rank`` visible ones."""
+        """Return the raw data with one axis for each of ``axis_ids``, then ``rank`` visible axes."""
         data, count = self.data, len(self.axis_ids)
         extra = rank - len(data.shape) + count
         if not extra and axis_ids == self.axis_ids:
@@ -147,10 +149,10 @@ class Batched:
         hidden = tuple([sizes.get(axis_id, 1) for axis_id in axis_ids])
         return reshape(data, (*hidden, *(1,) * extra, *data.shape[count:]))
 
-    if TYPE_CHECKING:  # attached by ``indexing``, ``products`` and ``operators``
+    if TYPE_CHECKING:  # attached by ``indexing``, ``matrix_products`` and ``batched_operators``
 
-        def __getitem__(self, key: Any) -> Any: ...
-        def __setitem__(self, key: Any, value: RawOperand) -> None: ...
+        def __getitem__(self, key: Index) -> Any: ...
+        def __setitem__(self, key: Index, value: RawOperand) -> None: ...
         def __matmul__(self, other: RawOperand) -> Any: ...
         def __rmatmul__(self, other: RawOperand) -> Any: ...
 
@@ -172,8 +174,8 @@ def namespace_of(data: RawArray) -> Any:
     return storage_of(data).xp
 
 
-def dense(vector: Any, start: int, stop: int) -> Any:
-    """Return the rows from start to stop of a diagonal matrix, each in the shape of its diagonal."""
+def dense(vector: RawArray, start: int, stop: int) -> Any:
+    """Return rows start to stop of the matrix diag(vector), each in the shape of ``vector``."""
     storage, count, rows = storage_of(vector), math.prod(vector.shape), stop - start
     xp = storage.xp
     flat = xp.zeros((rows * count,), dtype=vector.dtype, device=vector.device)
@@ -183,8 +185,8 @@ def dense(vector: Any, start: int, stop: int) -> Any:
     return xp.reshape(flat, (rows, *vector.shape))
 
 
-def diagonal(vector: Any, axis_id: int, start: int, stop: int) -> Batched:
-    """Rows of a diagonal matrix as batched data."""
+def diagonal(vector: RawArray, axis_id: int, start: int, stop: int) -> Batched:
+    """Return rows start to stop of the matrix diag(vector) as batched data."""
     return Batched(None, (axis_id,), (vector, start, stop))
 
 
@@ -195,8 +197,8 @@ def union(*axis_ids: AxisIds) -> AxisIds:
     return tuple(sorted({axis_id for group in axis_ids for axis_id in group}))
 
 
-def axis_ids_of(values: Any) -> AxisIds:
-    """Return the ids of all hidden axes among the values, also in lists and tuples of them."""
+def axis_ids_of(values: Iterable[Any]) -> AxisIds:
+    """Return the ids of all hidden axes of the values, also of values in lists and tuples."""
     found: AxisIds = ()
     for value in values:
         if type(value) is Batched:
@@ -211,8 +213,8 @@ def axis_ids_of(values: Any) -> AxisIds:
     return found
 
 
-def lengths_of(values: Any) -> dict[int, int]:
-    """Return the lengths of all hidden axes among the values, by id; the ids ascend."""
+def lengths_of(values: Iterable[Any]) -> dict[int, int]:
+    """Return the lengths of all hidden axes of the values, by ascending id."""
     sizes: dict[int, int] = {}
     for value in values:
         if type(value) is Batched:
@@ -222,8 +224,8 @@ def lengths_of(values: Any) -> dict[int, int]:
     return dict(sorted(sizes.items()))
 
 
-def aligned(values: Any) -> tuple[list[Any], AxisIds]:
-    """Operands whose hidden axes line up and whose visible axes broadcast as they would alone."""
+def aligned(values: Iterable[Any]) -> tuple[list[Any], AxisIds]:
+    """Return raw operands that broadcast: hidden axes lined up, then visible axes of equal rank."""
     axis_ids, rank = axis_ids_of(values), 0
     for value in values:
         shape = getattr(value, "shape", ())
@@ -233,8 +235,8 @@ def aligned(values: Any) -> tuple[list[Any], AxisIds]:
 
 
 def elementwise(function: Callable[..., Any], *values: Any) -> Any:
-    """Return a function of each element, of batched and plain data."""
-    if len(values) == 2:  # many arrays and one, of no greater rank: nothing to line up
+    """Apply an elementwise function to batched and plain data."""
+    if len(values) == 2:  # a plain operand of no greater rank broadcasts as it is
         a, b = values
         if type(a) is not Batched:
             if len(getattr(a, "shape", ())) <= b.ndim:
@@ -247,36 +249,36 @@ def elementwise(function: Callable[..., Any], *values: Any) -> Any:
 
 # --- hidden axes ------------------------------------------------------------------------------------
 def active(axis_id: int) -> Setting[AxisIds]:
-    """Within it values of this hidden axis may be used, and backward passes do not sum over it."""
+    """Return a context in which a hidden axis is open: its values may be used and are not summed."""
     return Setting(ACTIVE, (*ACTIVE.get(), axis_id))
 
 
-# The recorders that were there already where a hidden axis was opened, by its id.
+# By id of a hidden axis: weak references to the recorders that were open when the axis was opened.
 AROUND: ContextVar[Mapping[int, Sequence[ref[Recorder]]]] = ContextVar(
     "arraytape recorders around", default=MappingProxyType({})
 )
 
 
 def recorders_around(axis_id: int) -> Setting[Mapping[int, Sequence[ref[Recorder]]]]:
-    """Remember within it which recorders there are here, where a hidden axis is opened."""
-    from ..._record.stack import recorders  # which the bare package does without
+    """Return a context that stores the recorders open now as those around the hidden axis."""
+    from ..._record.stack import recorders  # lazy: not needed without tapes
 
     return Setting(AROUND, {**AROUND.get(), axis_id: [ref(one) for one in recorders()]})
 
 
 def recorders_within(axis_id: int) -> list[Recorder]:
-    """Return the recorders that were opened within a hidden axis, so that they do not sum over it."""
+    """Return the recorders that were opened within a hidden axis, which do not sum over the axis."""
     from ..._record.stack import recorders
 
     around = [one() for one in AROUND.get().get(axis_id, ())]
     return [one for one in recorders() if not any(one is other for other in around)]
 
 
-REPLAY = 0  # in ACTIVE: a pass goes through records of hidden axes that have ended
+REPLAY = 0  # an id in ACTIVE that opens all axes: a pass runs through records of ended axes
 
 
 def check_open(axis_ids: AxisIds) -> None:
-    """Raise for a hidden axis that has ended."""
+    """Raise ValueError for a hidden axis whose vmap has ended."""
     open_axes = ACTIVE.get()
     for axis_id in axis_ids:
         if axis_id not in open_axes and REPLAY not in open_axes:
@@ -286,8 +288,8 @@ def check_open(axis_ids: AxisIds) -> None:
             )
 
 
-def surplus(data: Batched, shape: Any) -> AxisIds:
-    """The hidden axes that an input of this shape lacked when recorded, and that are not open now."""
+def surplus(data: Batched, shape: tuple[int, ...]) -> AxisIds:
+    """Return the ids of axes of ``data`` that are not open and that the recorded ``shape`` lacks."""
     own, open_axes = getattr(shape, "axis_ids", ()), ACTIVE.get()
     return tuple([n for n in data.axis_ids if n not in own and n not in open_axes])
 
@@ -299,8 +301,8 @@ def ended(shape: Any) -> dict[int, int]:
     return {n: size for n, size in zip(own, lengths, strict=True) if n not in open_axes}
 
 
-def summed(x: Any, /, axis_ids: AxisIds) -> Any:
-    """Data summed over some of its hidden axes."""
+def summed(x: Batched, /, axis_ids: AxisIds) -> Any:
+    """Return x summed over the hidden axes ``axis_ids``; plain data if none is left."""
     axes = tuple([i for i, axis_id in enumerate(x.axis_ids) if axis_id in axis_ids])
     rest = tuple([axis_id for axis_id in x.axis_ids if axis_id not in axis_ids])
     total = namespace_of(x.data).sum(x.data, axis=axes)
@@ -308,7 +310,7 @@ def summed(x: Any, /, axis_ids: AxisIds) -> Any:
 
 
 def spread(x: Any, /, axis_ids: AxisIds, hidden: tuple[int, ...], copy: bool = True) -> Any:
-    """Data that also has these hidden axes (of these lengths); a copy unless copy=False."""
+    """Return x broadcast to further hidden axes of lengths ``hidden``; a view if copy is False."""
     sizes = dict(zip(axis_ids, hidden, strict=True))
     if type(x) is Batched:
         sizes |= dict(zip(x.axis_ids, x.hidden, strict=True))
@@ -321,11 +323,11 @@ def spread(x: Any, /, axis_ids: AxisIds, hidden: tuple[int, ...], copy: bool = T
     return Batched(storage_of(view).arranged(xp.broadcast_view(view, shape), view, rank), whole)
 
 
-def without_gaps(data: Any, count: int) -> Any:
-    """Data of which each part along the first ``count`` visible axes lies as its copy would in a loop.
+def without_gaps(data: RawArray | Batched, count: int) -> Any:
+    """Return data whose parts along the first ``count`` visible axes are each without gaps in memory.
 
-    That is without gaps, its axes in the order that they have: itself, or else a copy.  Results of ops
-    then lie as they do in a loop.  Data that says nothing of its layout stays as it is.
+    The axes of a part keep their order in memory.  Results of ops then have the memory layout that a
+    loop over copies of the parts would give.  Data with this layout, or without strides, is returned.
     """
     if type(data) is Batched:
         if data._data is None:
@@ -348,15 +350,15 @@ def without_gaps(data: Any, count: int) -> Any:
         return storage.xp.permute_dims(copy, tuple([order.index(i) for i in range(len(order))]))
 
 
-def like(data: Any, other: Any) -> Any:
-    """Data with the hidden axes of other data, too: itself if it has them."""
+def like(data: RawArray | Batched, other: RawArray | Batched) -> Any:
+    """Return ``data`` with the hidden axes of ``other`` added; the same object if it has them."""
     if type(other) is not Batched or set(other.axis_ids) <= set(axis_ids_of((data,))):
         return data
     return spread(data, other.axis_ids, other.hidden)
 
 
 def batched(x: Any, /, axis_id: int) -> Any:
-    """Return the first visible axis as a hidden one."""
+    """Return x with its first visible axis hidden under ``axis_id``."""
     if type(x) is not Batched:
         return Batched(x, (axis_id,))
     axis_ids = tuple(sorted((*x.axis_ids, axis_id)))
@@ -365,7 +367,7 @@ def batched(x: Any, /, axis_id: int) -> Any:
 
 
 def unbatched(x: Any, /, axis_id: int, size: int) -> Any:
-    """Return a hidden axis as the first visible one; data without it is repeated."""
+    """Return x with the hidden axis as first visible axis; x without the axis is repeated."""
     if axis_id not in axis_ids_of((x,)):
         x = spread(x, (axis_id,), (size,))
     data, at = x.data, x.axis_ids.index(axis_id)
@@ -375,8 +377,8 @@ def unbatched(x: Any, /, axis_id: int, size: int) -> Any:
     return Batched(namespace_of(data).moveaxis(data, at, len(rest)), rest)
 
 
-def holds_anywhere(mask: Any) -> bool:
-    """Return True if an element of a mask is true, of many masks one of any."""
+def holds_anywhere(mask: RawArray | Batched) -> bool:
+    """Return True if any element of a mask is True, over hidden axes too."""
     while type(mask) is Batched:
         mask = mask.data
     storage = storage_of(mask)
@@ -384,7 +386,7 @@ def holds_anywhere(mask: Any) -> bool:
 
 
 def refusal(look: str, x: Batched) -> Exception:
-    """Why one value cannot stand for many."""
+    """Return the error of an operation that needs one value where a Batched has many."""
     check_open(x.axis_ids)
     return NoBatchedForm(
         f"{look} has no batched form: under vmap (or in a Jacobian) one value stands for "

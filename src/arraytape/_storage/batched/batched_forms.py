@@ -1,7 +1,7 @@
-"""The forms of functions computed for many arrays at once: each follows from a function's facts.
+"""The forms in which a function is applied to batched data; each follows from the op's facts.
 
-Functions with a method of their own in ``BatchedNamespace`` need none.  A test goes through the
-registry: an op without a form fails it, so none falls back to a loop unseen.
+A method of ``BatchedNamespace`` replaces the form.  A test checks the form of each registered op, so
+that no op falls back to a loop unnoticed.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 from ..._record.op_facts import Facts
 
 OWN = "own"  # a method of BatchedNamespace
-ELEMENTS = "elements"  # each element by itself: hidden axes line up
-AXES = "axes"  # along axes, counted from the first visible one; axis=None: all visible axes
-ONE_AXIS = "one axis"  # along one axis; axis=None: of all elements in one dimension
-STACKS = "stacks"  # of matrices (or of the last axes): stacks are taken as they are
-NEW = "new"  # makes data: of a batched shape, batched data
-REFUSED = "refused"  # the shape of the result depends on values
-ONE_BY_ONE = "one by one"  # no batched form: called for one array after the other
+ELEMENTS = "elements"  # elementwise: hidden axes are lined up, then broadcast
+AXES = "axes"  # along axes counted from the first visible axis; axis=None: all visible axes
+ONE_AXIS = "one axis"  # along one axis; axis=None: over the flattened visible axes
+STACKS = "stacks"  # on the last axes: hidden axes are further stack axes
+NEW = "new"  # creates data: batched data for a batched shape
+REFUSED = "refused"  # raises: the result's shape depends on values
+ONE_BY_ONE = "one by one"  # called for one array after the other
 
 
 def form_by_facts(facts: Facts) -> str:
-    """Return the form that follows from the facts about a function."""
+    """Return the form that follows from the facts of a function."""
     if facts.moves or facts.data_dependent_shape == "x":
         return REFUSED
     if facts.per_element:

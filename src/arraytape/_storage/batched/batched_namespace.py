@@ -1,8 +1,7 @@
 """The raw namespace of batched data.
 
-Elementwise functions line hidden axes up; functions along axes count from the first visible one;
-functions of matrices take stacks as they are: see ``batched_forms``.  What has none of these
-has a few lines of its own, or is called for one array after the other.
+Most functions follow from their form (see ``batched_forms``): elementwise, along axes, on matrices.
+Some functions have a method of their own.  All others are called for one array after the other.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +17,9 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from ..._record.op import REGISTRY
 from ..._record.op_facts import facts_of
-from ..._util.array_types import RawArray
+from ..._util.array_types import Index, RawArray
 from .. import numpy_namespace, standard
+from ..standard import Axis, Size
 from ..storage import STORAGES, storage_at, storage_of
 from . import indexing as keys
 from . import matrix_products
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-def function_of(name: str, values: Any) -> Any:
-    """Return a raw function by its dotted name, for these values."""
+def function_of(name: str, values: Iterable[Any]) -> Any:
+    """Return the function ``name`` ("linalg.inv") of the raw namespace beneath the values."""
     found = raw_of(values) or numpy_namespace
     for part in name.split("."):
         found = getattr(found, part)
@@ -61,9 +61,9 @@ def function_of(name: str, values: Any) -> Any:
 
 
 def shifted(axis: Any, by: int, rank: int) -> Any:
-    """Return an axis (or several) of ``rank`` visible ones, counted from the first hidden one.
+    """Return one or several of ``rank`` visible axes as non-negative axes, plus ``by`` hidden axes.
 
-    What is no axis raises as in NumPy: it would name a hidden one.
+    Raises NumPy's AxisError for an axis out of range, which would otherwise name a hidden axis.
     """
     if type(axis) in (tuple, list):
         places = [int(normalize_axis_index(operator.index(a), rank)) for a in axis]
@@ -74,26 +74,26 @@ def shifted(axis: Any, by: int, rank: int) -> Any:
 
 
 def rewrapped(result: Any, axis_ids: Any) -> Any:
-    """Results of a function of stacks as batched data."""
+    """Return the raw results of a function as batched data; tuples and named tuples keep their type."""
     if isinstance(result, tuple | list):
         parts: list[Any] = [Batched(part, axis_ids) for part in result]
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
     return Batched(result, axis_ids)
 
 
-def first_of(x: Any) -> tuple[Any, Any, int]:
-    """Return the data of a batched array, its hidden axes, and how many there are."""
+def first_of(x: Batched) -> tuple[Any, Any, int]:
+    """Return the raw data, the hidden axes' ids, and their number."""
     return x.data, x.axis_ids, len(x.axis_ids)
 
 
 def default_axis(name: str) -> Any:
-    """Return the axis along which an op computes unless told."""
+    """Return the default of an op's parameter ``axis``; None if there is no default."""
     axis = inspect.signature(REGISTRY[name].public).parameters["axis"]  # type: ignore[arg-type]
     return None if axis.default is axis.empty else axis.default
 
 
 class Part:
-    """An extension of the namespace."""
+    """An extension of the namespace, such as linalg."""
 
     def __init__(self, whole: BatchedNamespace, prefix: str) -> None:
         self.whole, self.prefix = whole, prefix
@@ -103,7 +103,7 @@ class Part:
 
 
 class BatchedNamespace:
-    """The standard's functions, and those of ``standard``, on batched and plain data alike."""
+    """The functions of the standard and of ``standard.Standard``, on batched and plain data."""
 
     def __init__(self) -> None:
         self.linalg, self.fft = Part(self, "linalg."), Part(self, "fft.")
@@ -111,21 +111,18 @@ class BatchedNamespace:
 
     def __getattr__(self, name: str) -> Any:
         found = self.find(name)
-        setattr(self, name, found)  # the next look is direct
+        setattr(self, name, found)  # the next access does not come here
         return found
 
     def form(self, name: str) -> str:
-        """Return the form of a function, one of ``names``, which is what ``find`` gives.
-
-        docs/reference/generated/coverage.md lists them.
-        """
+        """Return the form of a function; docs/reference/generated/coverage.md lists all forms."""
         if hasattr(type(self), name.replace(".", "_")):
             return OWN
         found = form_by_facts(REGISTRY.get(name) or facts_of(name))
         return AXES if found == ONE_AXIS and default_axis(name) is not None else found
 
     def find(self, name: str) -> Any:
-        """Return the function of this dotted name; what is no function is NumPy's."""
+        """Return the function of a dotted name; for a dtype or a constant, NumPy's value."""
         form = self.form(name)
         if form == OWN:
             return getattr(self, name.replace(".", "_"))
@@ -150,7 +147,7 @@ class BatchedNamespace:
                     found = on_diagonal(name, function_of(name, values), values)
                     if found is not None:
                         return found
-            values += tuple(keywords.values())  # clip's bounds: in their order
+            values += tuple(keywords.values())  # clip(x, min=, max=): in signature order
             operands, axis_ids = aligned(values)
             result = function_of(name, values)(*operands)
             return Batched(result, axis_ids) if axis_ids else result
@@ -165,7 +162,7 @@ class BatchedNamespace:
                 keywords |= {} if axis is None and name != "linalg.vector_norm" else {"axis": axis}
                 return function_of(name, (x,))(x, *others, **keywords)
             if type(axis) is list and name not in ("expand_dims", "flip"):
-                operator.index(axis)  # type: ignore[arg-type]  # raises, as NumPy's reductions do
+                operator.index(axis)  # type: ignore[arg-type]  # raises TypeError, as NumPy's reductions do
             if name == "expand_dims":
                 rank = len(x.shape) + (len(axis) if type(axis) is tuple else 1)
             elif not x.shape and (axis is not None or name == "linalg.vector_norm"):
@@ -173,12 +170,12 @@ class BatchedNamespace:
             else:
                 rank = max(len(v.shape) for v in (x, *others))
             (data, *rest), axis_ids = aligned((x, *others))
-            if others:  # indices beside the data, which must not have hidden axes of length 1
+            if others:  # take_along_axis: indices do not broadcast over hidden axes
                 hidden = tuple(lengths_of((x, *others)).values())
                 data, *rest = (spread(v, axis_ids, hidden).data for v in (x, *others))
             count = len(axis_ids)
             at = tuple(range(count, count + rank)) if axis is None else shifted(axis, count, rank)
-            if at == () and name == "linalg.vector_norm":  # of each element by itself
+            if at == () and name == "linalg.vector_norm":  # an empty axis: the norm of each element
                 data, at, keywords = data[..., None], -1, {**keywords, "keepdims": False}
             result = function_of(name, (x,))(data, *rest, axis=at, **keywords)
             return Batched(result, axis_ids)
@@ -205,10 +202,12 @@ class BatchedNamespace:
 
         return call
 
-    def of_numbers(self, name: str, x: Any, others: Any, keywords: dict[str, Any]) -> Any:
-        """Call a function along an axis on many numbers, which have none, as NumPy has it for one.
+    def of_numbers(
+        self, name: str, x: RawArray | Batched, others: Sequence[RawArray], keywords: dict[str, Any]
+    ) -> Any:
+        """Call a function along an axis on 0-d arrays, or with axis=None, as NumPy does for one array.
 
-        One of them alone raises, or says which shape the result has.
+        A call on zeros of the visible shape raises NumPy's error, or tells the result's shape.
         """
         function, axis_ids = function_of(name, (x,)), axis_ids_of((x, *others))
         hidden = tuple(lengths_of((x, *others)).values())
@@ -234,7 +233,7 @@ class BatchedNamespace:
         return call
 
     def refused(self, name: str) -> Callable[..., Any]:
-        def call(x: Any, /, *others: Any, **keywords: Any) -> Any:
+        def call(x: RawArray | Batched, /, *others: Any, **keywords: Any) -> Any:
             if type(x) is Batched:
                 raise refusal(name, x)
             return function_of(name, (x,))(x, *others, **keywords)
@@ -242,7 +241,12 @@ class BatchedNamespace:
         return call
 
     def new(self, name: str) -> Callable[..., Any]:
-        def call(*arguments: Any, dtype: Any = None, device: Any = None, **keywords: Any) -> Any:
+        def call(
+            *arguments: Any,
+            dtype: npt.DTypeLike | None = None,
+            device: Hashable = None,
+            **keywords: Any,
+        ) -> Any:
             first = arguments[0]
             axis_ids = getattr(first, "axis_ids", ())
             shape = (*first.hidden, *first) if axis_ids else first
@@ -255,8 +259,6 @@ class BatchedNamespace:
         return call
 
     def one_by_one(self, name: str) -> Callable[..., Any]:
-        """Return a function without a batched form, called for one array after the other."""
-
         def call(*values: Any, **keywords: Any) -> Any:
             function = function_of(name, (*values, *keywords.values()))
             return each_one(function, values, keywords)
@@ -266,13 +268,23 @@ class BatchedNamespace:
     # --- functions with a form of their own ---------------------------------------------------------
     power_operator = staticmethod(operator.pow)
 
-    def isin(self, x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
+    def isin(
+        self, x1: RawArray | Batched, x2: RawArray | Batched, /, *, invert: bool = False
+    ) -> Any:
         if type(x1) is not Batched or type(x2) is Batched:
             return self.one_by_one("isin")(x1, x2, invert=invert)
         found = namespace_of(x1.data).isin(x1.data, x2, invert=invert)
         return Batched(found, x1.axis_ids)
 
-    def searchsorted(self, x1: Any, x2: Any, /, *, side: Any = "left", sorter: Any = None) -> Any:
+    def searchsorted(
+        self,
+        x1: RawArray | Batched,
+        x2: RawArray | Batched,
+        /,
+        *,
+        side: str = "left",
+        sorter: RawArray | None = None,
+    ) -> Any:
         if type(x2) is not Batched or axis_ids_of((x1, sorter)):
             return self.one_by_one("searchsorted")(x1, x2, side=side, sorter=sorter)
         xp = namespace_of(x2.data)
@@ -282,10 +294,14 @@ class BatchedNamespace:
         given = [plain(x.dtype) if type(x) is Batched else x for x in values]
         return numpy_namespace.result_type(*given)
 
-    def isdtype(self, dtype: npt.DTypeLike, kind: Any) -> bool:
+    def isdtype(
+        self, dtype: npt.DTypeLike, kind: str | npt.DTypeLike | tuple[str | npt.DTypeLike, ...]
+    ) -> bool:
         return bool(numpy_namespace.isdtype(plain(dtype), kind))
 
-    def asarray(self, x: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Any:
+    def asarray(
+        self, x: Any, /, *, dtype: Any = None, device: Hashable = None, copy: bool | None = None
+    ) -> Any:
         if type(x) is Batched:
             x = x if dtype is None or dtype == x.dtype else self.astype(x, dtype)
             return self.fresh(x) if copy else x
@@ -294,7 +310,15 @@ class BatchedNamespace:
             return storage.asarray(x, plain(dtype), storage.device(x), copy)
         return storage_at(device).asarray(x, plain(dtype), device, copy)
 
-    def astype(self, x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    def astype(
+        self,
+        x: RawArray | Batched,
+        dtype: npt.DTypeLike,
+        /,
+        *,
+        copy: bool = True,
+        device: Hashable = None,
+    ) -> Any:
         dtype = plain(dtype)
         return self.each(lambda d, xp: xp.astype(d, dtype, copy=copy), x, "astype")
 
@@ -311,20 +335,24 @@ class BatchedNamespace:
     stop_gradient = fresh
 
     def each(self, function: Callable[..., Any], x: Any, name: str = "") -> Any:
-        """Return a function of raw data that leaves its shape alone."""
+        """Apply ``function(data, xp)``, which keeps the shape, to the raw data of x."""
         if type(x) is not Batched:
             return function(x, namespace_of(x))
         xp = namespace_of(x.sample)
         found = on_diagonal(name, lambda d: function(d, xp), (x,)) if name else None
         return Batched(function(x.data, xp), x.axis_ids) if found is None else found
 
-    def zeros_like(self, x: RawArray, /, *, dtype: Any = None, device: Any = None) -> Any:
+    def zeros_like(
+        self, x: RawArray, /, *, dtype: npt.DTypeLike | None = None, device: Hashable = None
+    ) -> Any:
         return self.each(lambda d, xp: xp.zeros_like(d, dtype=plain(dtype)), x, "zeros_like")
 
-    def ones_like(self, x: RawArray, /, *, dtype: Any = None, device: Any = None) -> Any:
+    def ones_like(
+        self, x: RawArray, /, *, dtype: npt.DTypeLike | None = None, device: Hashable = None
+    ) -> Any:
         return self.each(lambda d, xp: xp.ones_like(d, dtype=plain(dtype)), x)
 
-    def reshape(self, x: Any, /, shape: Any, *, copy: Any = None) -> Any:
+    def reshape(self, x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         if type(x) is not Batched:
             return namespace_of(x).reshape(x, shape, copy=copy)
@@ -336,7 +364,7 @@ class BatchedNamespace:
         whole = (*x.hidden, *shape)
         return Batched(namespace_of(x.data).reshape(x.data, whole, copy=copy), x.axis_ids)
 
-    def reshaped(self, x: RawArray, /, shape: Any) -> Any:
+    def reshaped(self, x: RawArray, /, shape: Size) -> Any:
         return self.reshape(x, shape, copy=True)
 
     def matrix_transpose(self, x: Any, /) -> Any:
@@ -374,16 +402,16 @@ class BatchedNamespace:
         data = x.aligned(x.axis_ids, len(shape))
         return Batched(broadcast(data, (*x.hidden, *shape)), x.axis_ids)
 
-    def broadcast_view(self, x: RawArray, /, shape: Any) -> Any:
+    def broadcast_view(self, x: RawArray, /, shape: Size) -> Any:
         return self.broadcast_to(x, shape, view=True)
 
-    def concat(self, arrays: Any, /, *, axis: int | None = 0) -> Any:
-        arrays = [x if hasattr(x, "shape") else np.asarray(x) for x in arrays]  # Python's numbers
+    def concat(self, arrays: Sequence[RawArray], /, *, axis: int | None = 0) -> Any:
+        arrays = [x if hasattr(x, "shape") else np.asarray(x) for x in arrays]  # Python numbers
         if axis is None:
             arrays, axis = [self.reshape(x, (-1,)) for x in arrays], 0
         return self.joined("concat", arrays, axis)
 
-    def stack(self, arrays: Any, /, *, axis: int = 0) -> Any:
+    def stack(self, arrays: Sequence[RawArray], /, *, axis: int = 0) -> Any:
         arrays = [x if hasattr(x, "shape") else np.asarray(x) for x in arrays]
         return self.joined("stack", arrays, axis)
 
@@ -418,7 +446,7 @@ class BatchedNamespace:
         return Batched(namespace_of(data).take(data, indices, axis=at), axis_ids)
 
     def vecdot(self, x1: RawArray, x2: RawArray, /, *, axis: int = -1) -> Any:
-        if axis != -1:  # counted in each operand by itself
+        if axis != -1:  # the operands may have different ranks
             x1, x2 = self.moveaxis(x1, axis, -1), self.moveaxis(x2, axis, -1)
         if x1.shape[-1:] != x2.shape[-1:] or not len(x1.shape):
             raise ValueError(f"vecdot: vectors of shapes {tuple(x1.shape)}, {tuple(x2.shape)}")
@@ -427,10 +455,12 @@ class BatchedNamespace:
     def matmul_adjoint(self, x1: RawArray, x2: RawArray, /, first: bool, second: bool) -> Any:
         return standard.matmul_adjoint(x1, x2, first, second, self)
 
-    def sum_adjoint(self, x: RawArray, /, into: Any, along: Any, keepdims: bool) -> Any:
+    def sum_adjoint(
+        self, x: RawArray, /, into: tuple[int, ...], along: Axis, keepdims: bool
+    ) -> Any:
         return standard.sum_adjoint(x, into, along, keepdims, self)
 
-    def inverse_again(self, x: RawArray, singular: Any, /) -> Any:
+    def inverse_again(self, x: RawArray, singular: RawArray, /) -> Any:
         (data, where), axis_ids = aligned((x, singular))
         found = function_of("inverse_again", (x, singular))(data, where)
         return Batched(found, axis_ids) if axis_ids else found
@@ -444,7 +474,7 @@ class BatchedNamespace:
     add_at = staticmethod(keys.add_at_batched)
     scatter_add = scattered = staticmethod(keys.scatter_add_batched)
 
-    def getitem(self, x: Any, /, key: Any) -> Any:
+    def getitem(self, x: RawArray | Batched, /, key: Index) -> Any:
         part = self.get(x, key)
         if type(x) is not Batched or not math.prod(x.hidden):
             return self.fresh(part)
@@ -453,5 +483,7 @@ class BatchedNamespace:
             return self.fresh(part)
         if axis_ids_of(key if type(key) is tuple else (key,)):
             return part
-        one = x.data[(0,) * len(x.axis_ids)][key]  # in whose memory layout the others are put, too
+        one = x.data[(0,) * len(x.axis_ids)][
+            key
+        ]  # NumPy's result for one array, whose memory layout all get
         return Batched(storage.arranged(part.data, one, len(one.shape)), part.axis_ids)

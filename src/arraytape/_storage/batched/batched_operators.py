@@ -1,4 +1,4 @@
-"""Python's operators on batched data, and what keeps diagonal data diagonal."""
+"""The Python operators of batched data, and the rules by which diagonal data stays diagonal."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..._record.op_facts import facts_of
-from ..._util.array_types import RawOperand
+from ..._util.array_types import RawArray, RawOperand
 from .batched_data import Batched, axis_ids_of, elementwise, refusal
 
 
-# --- diagonal data: what keeps it diagonal ----------------------------------------------------------
-def fits(value: Any, vector: Any) -> bool:
-    """Return True if an operand beside a diagonal leaves its shape alone: plain data or a scalar."""
+# --- functions on the diagonal alone -----------------------------------------------------------------
+def fits(value: Any, vector: RawArray) -> bool:
+    """Return True if plain data or a scalar broadcasts to the shape of the diagonal's vector."""
     shape = getattr(value, "shape", ())
     if type(value) is Batched:
         return False
@@ -26,10 +26,10 @@ def fits(value: Any, vector: Any) -> bool:
     )
 
 
-def keeps_zeros(groups: Sequence[Sequence[int]], values: tuple[Any, ...], vector: Any) -> bool:
-    """Return True if a result is 0 where diagonal operands are 0.
+def keeps_zeros(groups: Sequence[Sequence[int]], values: tuple[Any, ...], vector: RawArray) -> bool:
+    """Return True if a result is 0 where the diagonal operands are 0.
 
-    groups : of places of operands, in which the function is linear together; those in none are factors.
+    groups : indices of operands in which the function is jointly linear; other operands are factors.
     """
     zero = [is_diagonal_data(v) or (isinstance(v, int | float) and v == 0) for v in values]
     for group in groups:
@@ -45,7 +45,7 @@ def is_diagonal_data(value: Any) -> bool:
 
 
 def on_diagonal(name: str, function: Callable[..., Any], values: tuple[Any, ...]) -> Any:
-    """Return an elementwise function by the diagonal alone, where what is off it stays 0; else None."""
+    """Apply an elementwise function to the diagonal alone; None if elements off it would not stay 0."""
     whole = [v for v in values if is_diagonal_data(v)]
     if not whole:
         return None
@@ -62,25 +62,23 @@ def on_diagonal(name: str, function: Callable[..., Any], values: tuple[Any, ...]
 
 
 # --- operators --------------------------------------------------------------------------------------
-OPERATORS = {
-    "add": "add", "and": "and_", "eq": "eq", "ge": "ge", "gt": "gt", "le": "le", "lshift": "lshift",
-    "lt": "lt", "mod": "mod", "mul": "mul", "ne": "ne", "or": "or_", "pow": "pow", "rshift": "rshift",
-    "sub": "sub", "truediv": "truediv", "xor": "xor", "floordiv": "floordiv",
-}  # fmt: skip
+COMPARISONS = ("eq", "ge", "gt", "le", "lt", "ne")
+ARITHMETIC = (
+    "add", "and", "floordiv", "lshift", "mod", "mul", "or", "pow", "rshift", "sub", "truediv", "xor",
+)  # fmt: skip
 LINEAR = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide"}
 LOOKS = {
     "array": "np.asarray()", "bool": "bool()", "complex": "complex()", "float": "float()",
     "index": "index()", "int": "int()", "iter": "iteration", "len": "len()",
 }  # fmt: skip
 
-
-HANDLE = "_tid"  # what Arrays have, whose own operators take batched data
+HANDLE = "_tid"  # an attribute of Arrays, whose own operators take batched data
 
 
 def binary(short: str, side: str) -> Callable[..., Any]:
-    function, name = getattr(operator, OPERATORS[short]), LINEAR.get(short, "")
+    function, name = getattr(operator, f"__{short}__"), LINEAR.get(short, "")
 
-    def forward(x: Batched, other: Any) -> Any:
+    def forward(x: Batched, other: RawOperand | Batched) -> Any:
         if hasattr(other, HANDLE):
             return NotImplemented
         if name and (x._data is None or (type(other) is Batched and other._data is None)):
@@ -96,7 +94,7 @@ def binary(short: str, side: str) -> Callable[..., Any]:
                 return found
         return elementwise(function, other, x)
 
-    def in_place(x: Batched, other: Any) -> Any:
+    def in_place(x: Batched, other: RawOperand | Batched) -> Any:
         if x._data is None or not set(axis_ids_of((other,))) <= set(x.axis_ids):
             return forward(x, other)
         operand = other.aligned(x.axis_ids, x.ndim) if type(other) is Batched else other
@@ -106,7 +104,7 @@ def binary(short: str, side: str) -> Callable[..., Any]:
     return {"": forward, "r": reflected, "i": in_place}[side]
 
 
-def unary(name: str, function: Any) -> Callable[..., Any]:
+def unary(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def method(x: Batched) -> Any:
         found = on_diagonal(name, function, (x,))
         return elementwise(function, x) if found is None else found
@@ -123,13 +121,8 @@ def refusing(look: str) -> Callable[..., Any]:
 
 for _name, _look in LOOKS.items():
     setattr(Batched, f"__{_name}__", refusing(_look))
-for _name, _function in {
-    "neg": operator.neg,
-    "pos": operator.pos,
-    "invert": operator.invert,
-}.items():
-    long = {"neg": "negative", "pos": "positive"}.get(_name, _name)
-    setattr(Batched, f"__{_name}__", unary(long, _function))
-for _name in OPERATORS:
-    for _side in ("",) if _name in ("eq", "ge", "gt", "le", "lt", "ne") else ("", "r", "i"):
+for _name, _op in (("neg", "negative"), ("pos", "positive"), ("invert", "invert")):
+    setattr(Batched, f"__{_name}__", unary(_op, getattr(operator, _name)))
+for _name in (*COMPARISONS, *ARITHMETIC):
+    for _side in ("",) if _name in COMPARISONS else ("", "r", "i"):
         setattr(Batched, f"__{_side}{_name}__", binary(_name, _side))

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._util.array_types import RawArray, RawOperand
+from ..._util.array_types import Index, RawArray, RawOperand
 from ..storage import EVERYWHERE, HERE, STORAGES, Storage, storage_at, storage_of
 from .batched_data import Batched, aligned, axis_ids_of, check_open, refusal
 from .batched_namespace import BatchedNamespace
 
-
-def list_members(value: Any) -> Any:
-    """Return a value, or the members of a list or tuple."""
-    return value if type(value) in (list, tuple) else (value,)
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 class BatchedStorage(Storage):
-    """Batched data over the data of any other storage."""
+    """The storage of batched data, whose methods forward to the storage of the raw data beneath."""
 
     name, kind, mixed, many = "batched", Batched, 2, True
 
@@ -52,11 +50,12 @@ class BatchedStorage(Storage):
     def on(self, device: Hashable) -> Any:
         return storage_at(device).on(device)
 
-    def moved(self, data: Any, device: Hashable) -> Any:
+    def moved(self, data: Batched, device: Hashable) -> Any:
         raise refusal("a move to another device", data)
 
     def at(self, *data: Any) -> AbstractContextManager[Any]:
-        inner = [d.sample if type(d) is Batched else d for part in data for d in list_members(part)]
+        given = [d for x in data for d in (x if type(x) in (list, tuple) else (x,))]
+        inner = [d.sample if type(d) is Batched else d for d in given]
         first = next((d for d in inner if type(d) in STORAGES), None)
         return HERE if first is None else storage_of(first).at(*inner)
 
@@ -73,10 +72,12 @@ class BatchedStorage(Storage):
     def create(self, name: str, device: Hashable, *arguments: Any, **keywords: Any) -> Any:
         return self.xp.find(name)(*arguments, device=device, **keywords)
 
-    def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
+    def asarray(
+        self, value: Any, dtype: npt.DTypeLike | None, device: Hashable, copy: bool | None
+    ) -> Any:
         return self.xp.asarray(value, dtype=dtype, device=device, copy=copy)
 
-    def to_dlpack(self, data: Any, **options: Any) -> Any:
+    def to_dlpack(self, data: Batched, **options: Any) -> Any:
         raise refusal("dlpack", data)
 
     def copy(self, data: Any) -> Any:
@@ -88,10 +89,10 @@ class BatchedStorage(Storage):
     def order(self, data: Any) -> str:
         if 0 in data.hidden:
             return "C"
-        one = data.data[(*(0,) * len(data.axis_ids), ...)]  # the others lie alike
+        one = data.data[(*(0,) * len(data.axis_ids), ...)]  # all hidden elements have one layout
         return storage_of(one).order(one)
 
-    def laid_out(self, data: RawArray, like: Any) -> Any:
+    def laid_out(self, data: RawArray, like: RawArray | Batched) -> Any:
         if not (type(data) is type(like) is Batched and data.axis_ids == like.axis_ids):
             return data
         laid = storage_of(data.data).laid_out(data.data, like.data)
@@ -103,7 +104,7 @@ class BatchedStorage(Storage):
     def in_place(self, data: Any) -> bool:
         return storage_of(data.sample).in_place(data.sample)
 
-    def put(self, data: RawArray, key: Any, value: RawOperand) -> Any:
+    def put(self, data: RawArray, key: Index, value: RawOperand) -> Any:
         return self.xp.put(data, key, value)
 
     def shares(self, part: Any, whole: RawArray) -> bool:
@@ -128,7 +129,7 @@ class BatchedStorage(Storage):
         data = mask.data if type(mask) is Batched else mask
         return None if storage_of(data).unless_none(data) is None else mask
 
-    def has_nan(self, data: Any) -> bool:
+    def has_nan(self, data: Batched) -> bool:
         return storage_of(data.sample).has_nan(data.sample)
 
 

@@ -1,20 +1,20 @@
-"""Keys on batched data: they name visible axes, and hidden ones stay out of their way.
+"""Indexing of batched data, whose keys name visible axes only, and ``each_one``.
 
-At the end, what is left for functions that no other way serves: one array after the other.
+``each_one`` calls a function without a batched form for one array after the other.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..._util.array_types import RawArray, RawOperand
+from ..._util.array_types import Index, RawArray, RawOperand
 from ..._util.attach import attach_method
 from ..._util.errors import short_repr, user_line
-from ..storage import STORAGES, Storage, storage_of
+from ..storage import BASIC, STORAGES, Storage, storage_of
 from .batched_data import (
     Batched,
     NoBatchedForm,
@@ -27,15 +27,14 @@ from .batched_data import (
 )
 
 WHOLE = slice(None)
-BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 
 
 def is_array_part(part: Any) -> bool:
     return type(part) in STORAGES or type(part) is bool or type(part) is np.bool
 
 
-def key_parts(key: Any, rank: int) -> list[Any]:
-    """Return the parts of a key with its Ellipsis written out, so that it names every visible axis."""
+def key_parts(key: Index, rank: int) -> list[Any]:
+    """Return the parts of a key with Ellipsis written out, which then index all ``rank`` axes."""
     parts = list(key) if type(key) is tuple else [key]
     taken = 0
     for part in parts:
@@ -55,7 +54,7 @@ def is_mask(part: Any) -> bool:
 
 
 def rank_of_mask(part: Any) -> int:
-    """Return how many axes a mask takes: none for a truth value."""
+    """Return the number of axes that a mask indexes: 0 for a bool."""
     return len(getattr(part, "shape", ()))
 
 
@@ -63,27 +62,27 @@ def value_shape(value: RawOperand) -> tuple[int, ...]:
     return tuple(getattr(value, "shape", ()))
 
 
-def check_key(key: Any) -> None:
+def check_key(key: Index) -> None:
     for part in key if type(key) is tuple else (key,):
         if type(part) is Batched and is_mask(part):
             raise refusal("indexing with a boolean key", part)
 
 
 def to_end(data: RawArray, count: int) -> Any:
-    """Data with its hidden axes last."""
+    """Return raw data with its first ``count`` axes, the hidden ones, moved to the end."""
     rank = len(data.shape)
     return namespace_of(data).permute_dims(data, (*range(count, rank), *range(count)))
 
 
 def to_front(data: RawArray, count: int) -> Any:
-    """Data with its last axes first."""
+    """Return raw data with its last ``count`` axes moved to the front, where hidden axes belong."""
     rank = len(data.shape)
     return namespace_of(data).permute_dims(data, (*range(rank - count, rank), *range(rank - count)))
 
 
 @attach_method(Batched, "__getitem__")
 def get(x: Any, key: Any) -> Any:
-    """``x[key]``: a view for a basic key."""
+    """Return ``x[key]``, a view for a basic key."""
     parts = key if type(key) is tuple else (key,)
     if type(x) is Batched and BASIC.issuperset(map(type, parts)):
         return Batched(x.data[(*(WHOLE,) * len(x.axis_ids), *parts)], x.axis_ids)
@@ -102,7 +101,7 @@ def get(x: Any, key: Any) -> Any:
 
 
 def gather_elements(x: Any, key: Any) -> Any:
-    """``x[key]`` with batched indices in the key: hidden axes become indices, too."""
+    """Return ``x[key]`` for batched indices in the key; x's hidden axes are indexed by aranges."""
     parts = key_parts(key, len(x.shape))
     if any(part is None or is_mask(part) for part in parts):
         return each_one(lambda x, key: x[key], (x, key), {})
@@ -122,7 +121,7 @@ def gather_elements(x: Any, key: Any) -> Any:
     before = at[0] if adjacent else 0
     found = data[(*lines, *full)]
     width = len(axis_ids) + rank
-    # NumPy puts the indexed axes in place of the first index, or in front where a slice parts them.
+    # NumPy puts the indexed axes at the first index, or in front if a slice separates the indices.
     first = 0 if own or not adjacent else before
     order = list(range(len(found.shape)))
     indexed, others = order[first : first + width], order[:first] + order[first + width :]
@@ -131,27 +130,29 @@ def gather_elements(x: Any, key: Any) -> Any:
     return Batched(xp.permute_dims(found, tuple(order)), axis_ids)
 
 
-def put_batched(x: Batched, key: Any, value: RawOperand) -> Batched:
-    """x after ``x[key] = value``, itself where its data can be written to.
+def put_batched(x: Batched, key: Index, value: RawOperand) -> Batched:
+    """Return x after ``x[key] = value``: x itself if its data can be written to in place.
 
-    x must have every hidden axis of key and value.
+    x must have all hidden axes of key and value.
     """
     data = written_data(x, key, value)
     return x if data is x.data else Batched(data, x.axis_ids)
 
 
 @attach_method(Batched, "__setitem__")
-def put_in_place(x: Batched, key: Any, value: RawOperand) -> None:
-    """``x[key] = value``; TypeError where the data cannot be written to in place."""
+def put_in_place(x: Batched, key: Index, value: RawOperand) -> None:
+    """Set ``x[key] = value``; raise TypeError if the data cannot be written to in place."""
     if put_batched(x, key, value) is not x:
         raise TypeError(f"{storage_of(x.sample).name} data cannot be written to in place")
 
 
 def written_data(x: Batched, key: Any, value: Any) -> Any:
-    """Return the data of x after ``x[key] = value``."""
+    """Return the raw data of x after ``x[key] = value``."""
     storage = storage_of(x.data)
     if type(key) is Batched and is_mask(key) and key.ndim == x.ndim and not value_shape(value):
-        (mask, one, data), _ = aligned((key, value, x))  # one value: no shape depends on the mask
+        (mask, one, data), _ = aligned(
+            (key, value, x)
+        )  # a 0-d value: where replaces the data-dependent key
         return storage.put(data, ..., storage.xp.where(mask, one, data))
     check_key(key)
     parts = key if type(key) is tuple else (key,)
@@ -160,7 +161,7 @@ def written_data(x: Batched, key: Any, value: Any) -> Any:
     data, axis_ids, count = x.data, x.axis_ids, len(x.axis_ids)
     if len(value_shape(value)) and storage.beneath(x.data).kind is np.ndarray:
         at = dict.fromkeys(axis_ids_of(parts), 0)
-        one = np.empty(tuple(x.shape), x.dtype)  # raises what NumPy does where it does not fit
+        one = np.empty(tuple(x.shape), x.dtype)  # a trial on one array raises NumPy's errors
         one[picked(key, at)] = np.empty(value_shape(value), x.dtype)
     if axis_ids_of(parts):
         for place in itertools.product(*map(range, x.hidden)):
@@ -180,7 +181,7 @@ def written_data(x: Batched, key: Any, value: Any) -> Any:
 
 
 def scatter_add_batched(x: Any, shape: Any, key: Any) -> Any:
-    """Zeros of ``shape`` with x added at ``key``."""
+    """Return zeros of ``shape`` with x added at ``key``."""
     parts = key if type(key) is tuple else (key,)
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     check_key(key)
@@ -202,7 +203,7 @@ def scatter_add_batched(x: Any, shape: Any, key: Any) -> Any:
 
 
 def add_at_batched(x: Any, key: Any, value: Any) -> Any:
-    """x after ``x[key] += value``, where elements named twice add up: itself, or new data."""
+    """Return x after ``x[key] += value``: x itself, or new data; elements named twice add up."""
     parts = key if type(key) is tuple else (key,)
     if not set(axis_ids_of((*parts, value))) <= set(axis_ids_of((x,))) or axis_ids_of(parts):
         return x + scatter_add_batched(value, x.shape, key)
@@ -213,7 +214,7 @@ def add_at_batched(x: Any, key: Any, value: Any) -> Any:
         value = to_end(value.aligned(x.axis_ids, value.ndim), count)
     else:
         value = value[(..., *(None,) * count)]
-    # All hidden axes together, since they come last, and each part of the key names a visible one.
+    # One call for all arrays: the hidden axes come last, and the key names only the visible axes.
     value = storage.xp.broadcast_to(value, (*value.shape[: len(value.shape) - count], *x.hidden))
     view = to_end(x.data, count)
     changed = storage.add_at(view, tuple(key_parts(key, x.ndim)), value)
@@ -221,14 +222,14 @@ def add_at_batched(x: Any, key: Any, value: Any) -> Any:
 
 
 # --- one after the other ----------------------------------------------------------------------------
-def raw_of(values: Any) -> Any:
-    """Return the namespace of the raw data beneath the values; None where there is none."""
+def raw_of(values: Iterable[Any]) -> Any:
+    """Return the namespace of the raw data beneath the values; None if no value is data."""
     storages = [*storages_of(values)]
     return max(storages, key=lambda storage: storage.mixed).xp if storages else None
 
 
-def storages_of(values: Any) -> Iterator[Storage]:
-    """Yield the storages of the raw data beneath values, also in lists and tuples."""
+def storages_of(values: Iterable[Any]) -> Iterator[Storage]:
+    """Yield the storages of the raw data beneath the values, also in lists and tuples."""
     for value in values:
         if type(value) is Batched:
             yield storage_of(value.sample)
@@ -239,7 +240,7 @@ def storages_of(values: Any) -> Iterator[Storage]:
 
 
 def picked(value: Any, at: dict[int, int]) -> Any:
-    """Return one of the arrays for which a value stands, also in lists and tuples."""
+    """Return the array at the indices ``at`` of the hidden axes, also in lists and tuples."""
     if type(value) is Batched:
         data = value.data[tuple([at[axis_id] for axis_id in value.axis_ids])]
         return data if hasattr(data, "shape") else namespace_of(value.data).asarray(data)
@@ -248,8 +249,8 @@ def picked(value: Any, at: dict[int, int]) -> Any:
     return value
 
 
-def each_one(function: Callable[..., Any], values: Any, keywords: dict[str, Any]) -> Any:
-    """Return a function of raw data called for one array after the other, its results stacked."""
+def each_one(function: Callable[..., Any], values: Iterable[Any], keywords: dict[str, Any]) -> Any:
+    """Call a function of raw data for one array after the other and stack the results."""
     everything = (*values, *keywords.values())
     axis_ids = axis_ids_of(everything)
     if not axis_ids:
@@ -263,7 +264,7 @@ def each_one(function: Callable[..., Any], values: Any, keywords: dict[str, Any]
     if not found:
         raise NoBatchedForm(f"{getattr(function, '__name__', 'this')} of no arrays at all")
 
-    def stack_examples(parts: Any) -> Any:
+    def stack_examples(parts: Sequence[Any]) -> Any:
         if parts[0] is None:
             return None
         xp = raw_of(everything)

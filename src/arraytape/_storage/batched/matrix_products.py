@@ -13,12 +13,12 @@ from ..._util.array_types import RawArray
 from ..._util.attach import attach_method
 from .batched_data import Batched, aligned, axis_ids_of, namespace_of
 
-FEW = 32  # columns: with fewer, one large product beats many small ones
+FEW = 32  # columns: with fewer, one large product is faster than many small products
 
 
 @attach_method(Batched, "__matmul__")
 def matmul(a: Any, b: Any) -> Any:
-    """``a @ b``, of batched and plain data."""
+    """Return ``a @ b`` of batched and plain data."""
     if type(a) is Batched and type(b) is not Batched:
         found = rows_times(a, b)
     elif type(b) is Batched and type(a) is not Batched:
@@ -32,12 +32,12 @@ def matmul(a: Any, b: Any) -> Any:
 
 @attach_method(Batched, "__rmatmul__")
 def matmul_reflected(b: RawArray, a: RawArray) -> Any:
-    """``a @ b`` of a plain ``a``."""
+    """Return ``a @ b``; Python calls ``b.__rmatmul__(a)`` for a plain ``a``."""
     return matmul(a, b)
 
 
 def rows_times(a: Batched, b: RawArray) -> Any:
-    """Many a, one b: the rows of all a in one product."""
+    """Return ``a @ b`` of a batched a and a plain b: the rows of all a in one product."""
     if len(b.shape) != 2 or not a.ndim or a.shape[-1] != b.shape[0]:
         return Batched(a.data @ b, a.axis_ids) if len(b.shape) == 1 and a.ndim else None
     xp = namespace_of(b)
@@ -55,7 +55,7 @@ def rows_times(a: Batched, b: RawArray) -> Any:
 
 
 def times_columns(a: RawArray, b: Batched) -> Any:
-    """Return one a, many b: the columns of all b in one product, where there are few in each."""
+    """Return ``a @ b`` of a plain a and a batched b with few columns: all columns in one product."""
     if not b.ndim or a.shape[-1:] != (b.shape[-2:-1] or b.shape):
         return None
     if b.ndim == 1:  # a @ v is v @ a^T
@@ -73,7 +73,7 @@ def times_columns(a: RawArray, b: Batched) -> Any:
 
 
 def general(a: RawArray, b: RawArray) -> Any:
-    """Vectors as matrices, hidden axes lined up in front of the visible ones of stacks."""
+    """Return ``a @ b`` by a product of stacks, vectors as matrices and hidden axes as stack axes."""
     if not (len(a.shape) and len(b.shape)):
         raise ValueError(f"matmul needs at least one dimension, got {a.shape} and {b.shape}")
     row, column = len(a.shape) == 1, len(b.shape) == 1
@@ -87,20 +87,24 @@ def general(a: RawArray, b: RawArray) -> Any:
 
 
 def batched_solve(a: RawArray, b: RawArray) -> Any:
-    """``a^-1 b``: b is a vector only if it shows one dimension, whatever it hides."""
+    """Return ``a^-1 b``; b is a vector only if it has one visible axis."""
     return solved_by(lambda xp: xp.linalg.solve, a, b)
 
 
 def batched_solve_again(a: RawArray, b: RawArray, /, *, adjoint: bool = False) -> Any:
-    """``a^-1 b`` or ``a^-H b``, by factors that may be known."""
+    """Return ``a^-1 b`` or ``a^-H b``, by cached factors of a if there are some."""
     return solved_by(lambda xp: functools.partial(xp.solve_again, adjoint=adjoint), a, b)
 
 
-def solved_by(solve_of: Callable[[Any], Callable[[Any, Any], Any]], a: Any, b: Any) -> Any:
-    """``solve`` by the function of the raw namespace."""
+def solved_by(
+    solve_of: Callable[[Any], Callable[[Any, Any], Any]],
+    a: Any,
+    b: Any,
+) -> Any:
+    """Return the solution by ``solve_of(raw namespace)``, with one call for all right-hand sides."""
     if not axis_ids_of((a, b)):
         return solve_of(namespace_of(a))(a, b)
-    if len(a.shape) < 2:  # hidden axes make no matrix of it
+    if len(a.shape) < 2:  # hidden axes are no matrix axes
         raise np.linalg.LinAlgError(f"matrices are needed, got an array of shape {a.shape}")
     vector = len(b.shape) == 1
     columns = b[:, None] if vector else b

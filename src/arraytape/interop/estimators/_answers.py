@@ -3,8 +3,8 @@
     @answers("sklearn.cluster._kmeans", "_BaseKMeans.score")
     def k_means_score(model, given): ...
 
-The method runs, as the library wrote it, on a twin of the estimator that holds NumPy data.  Its result
-gets the derivatives of the formula that the statement computes of the Arrays.
+The library's method runs on a copy of the estimator, its twin, with NumPy data in place of Arrays.  The
+result gets the derivatives of the decorated function, which is run on the Arrays.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Formula = Callable[[Any, Mapping[str, Any]], Any]
 def answers(module: str, *methods: str) -> Callable[[Formula], Formula]:
     """Give these methods' results the derivatives of the decorated function.
 
-    It gets the estimator and the method's arguments by name.  It returns one Array, or a tuple in
-    which None stands for a result without a derivative; None alone if no result has any.
+    The function gets the estimator and the method's arguments by name.  It returns an Array for each
+    result, in a tuple if there are several, and None for a result, or all, without a derivative.
     """
 
     def declare_answer(formula: Formula) -> Formula:
@@ -39,8 +39,6 @@ def answers(module: str, *methods: str) -> Callable[[Formula], Formula]:
 
 
 def answering(module: str, name: str, formula: Formula) -> Function:
-    """Return the function that calls a method, on Arrays with NumPy data and then the formula."""
-
     def answer_call(model: BaseEstimator, *args: Any, **keywords: Any) -> Any:
         method = original(module, name)
         if not has_array([*args, *keywords.values(), *vars(model).values()]):

@@ -13,12 +13,12 @@ from .._plain import NumpyData, plain_data
 
 
 def distances(X: Array, Y: Array) -> Array:
-    """Return Euclidean distances, shaped (samples, samples of Y); one of 0 has the gradient 0."""
+    """Return Euclidean distances, shaped (samples, samples of Y); at distance 0 the gradient is 0."""
     return xp.linalg.vector_norm(X[:, None, :] - Y[None, :, :], axis=-1)
 
 
 def weights_by_distance(model: BaseEstimator, distances: Array, near: NumpyData) -> Array:
-    """Return the weights, (queries, samples), that ``model.weights`` gives the samples near a query."""
+    """Return ``model.weights``' weights of the samples near each query, shaped (queries, samples)."""
     if callable(model.weights):
         raise TypeError(
             f"{type(model).__name__} with a function as weights has no derivative here: take 'distance' "

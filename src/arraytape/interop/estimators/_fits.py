@@ -3,10 +3,10 @@
     @connects_fit("sklearn.linear_model._glm.glm", "_GeneralizedLinearRegressor")
     def generalized_linear(fit: Fit) -> dict[str, Array]: ...
 
-A fit with Arrays among its data or the estimator's parameters runs, as the library wrote it, on a twin
-of the estimator that holds NumPy values.  The statement then computes the fitted attributes as
-functions of the Arrays, and the estimator gets the twin's attributes: the library's bits, with these
-derivatives.  It gets them last, so that a fit that fails leaves the estimator as it was.
+If Arrays are among the data or the estimator's parameters, the library's own fit runs on a copy of the
+estimator, its twin, with NumPy values.  The decorated function then computes the fitted attributes of
+the Arrays.  Last of all, the estimator gets the twin's attributes, the library's bits, with these
+derivatives: a fit that fails leaves the estimator as it was.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar, cast
 
 import numpy as np
 import sklearn
@@ -25,19 +25,20 @@ from ..._array.array import Array
 from ..._custom.gradient import call_with_rule
 from ..._util.errors import describe, user_line
 from .._context import has_array
+from .._plain import NumpyData
 from .._slopes import with_slope
 from .._statements import hooks, original
 
 Function = Callable[..., Any]
+T = TypeVar("T")
 
 
 class Fit:
     """A fit that has run: its inputs and its results.
 
-    estimator : the user's, whose parameters may be Arrays.  twin : its copy with NumPy values,
-    fitted.  given : the method's arguments by name, as the user gave them.  result : what the
-    method returned.  asked : the arguments and parameters that the statement asked for; no other
-    may hold an Array.
+    estimator : the user's, whose parameters may be Arrays.  twin : the fitted copy with NumPy values.
+    given : the method's arguments by name.  result : the method's result on the twin.  asked : names
+    of the arguments and parameters that the statement has read; no others may hold an Array.
     """
 
     def __init__(self, estimator: Any, given: dict[str, Any], method: str = "fit") -> None:
@@ -49,7 +50,7 @@ class Fit:
         self.where = self.name if method.startswith("_") else f"{self.name}.{method}"
 
     def fit_twin(self, original: Function, bound: inspect.BoundArguments) -> None:
-        """Fit the twin, which may write to NumPy data that is given to it (``copy_X=False``)."""
+        """Fit the twin on copies of NumPy data, to which a fit may write (``copy_X=False``)."""
         self.given = {
             name: value.copy(order="K") if type(value) is np.ndarray else value
             for name, value in self.given.items()
@@ -60,7 +61,7 @@ class Fit:
             self.result = original(self.twin, *args, **keywords)
 
     def float_data(self, name: str) -> Array:
-        """Return an argument as float64 data of the public namespace, dense."""
+        """Return an argument as a dense float64 Array."""
         self.asked.add(name)
         value = self.given[name]
         if hasattr(value, "toarray"):
@@ -68,12 +69,11 @@ class Fit:
         return as_float(value)
 
     def parameter(self, name: str) -> Array:
-        """Return a parameter of the estimator as float64 data of the public namespace."""
+        """Return a parameter of the estimator as a float64 Array."""
         self.asked.add(name)
         return as_float(getattr(self.estimator, name))
 
     def sample_weights(self) -> Array:
-        """Return the weight of each sample."""
         self.asked.add("sample_weight")
         X, weights = self.given["X"], self.given.get("sample_weight")
         given = as_float(1.0 if weights is None else weights)
@@ -85,17 +85,17 @@ class Fit:
         return np.asarray(detached(self.given[name]))
 
     def examine_arrays(self) -> None:
-        """Refuse Arrays for which no statement asked: their derivatives would be missing in silence."""
+        """Refuse Arrays that the statement has not read: their derivatives would be missing."""
         parameters = self.estimator.get_params(deep=False)
         for name, value in {**self.given, **parameters}.items():
             if value is not self.estimator and has_array([value]) and name not in self.asked:
                 self.refuse_fit(f"an Array as {name}, {describe(value)}, has no derivative here")
 
     def without_derivative(self, connected: Iterable[str]) -> dict[str, Array]:
-        """Return the public numbers for which no statement gives a function of the Arrays.
+        """Return public numbers that the statement did not compute, as results of ops without rules.
 
-        They become results of ops without a rule: a gradient that needs one is an error, where
-        NumPy numbers would be constants in silence.
+        A gradient that needs such a number is an error, while a NumPy number would be a constant in
+        silence.
         """
         parameters = self.estimator.get_params(deep=False)
         arrays = nested_arrays([*self.given.values(), *parameters.values()])
@@ -114,12 +114,12 @@ class Fit:
         }
 
     def refuse_fit(self, why: str, instead: str = "") -> NoReturn:
-        """Raise a TypeError that tells why this fit has no derivative, and what to do."""
+        """Raise a TypeError with the reason why this fit has no derivative, and a way out."""
         raise TypeError(f"{self.where}: {why}. {instead or INSTEAD} [at {user_line()}]")
 
 
-# Attributes that are a parameter's value, or one chosen among given values, or 1, with these parameters:
-# the attribute is a constant if they hold no Array.
+# Attributes with the parameters of which their value is chosen; without an Array there, the attribute is
+# a constant.
 CHOSEN = {
     "C_": ("Cs",), "X_scale_": (), "l1_ratio_": ("l1_ratio", "l1_ratios"),
     "mean_precision_prior_": ("mean_precision_prior",),
@@ -132,12 +132,12 @@ Result = Callable[[Any, Fit], Any]
 
 
 class Statement:
-    """The known facts about the fits of a class.
+    """The derivatives of a class's fits.
 
-    connect : returns fitted attributes as functions of the Arrays.  examine : raises, by
-    ``fit.refuse_fit``, before anything runs.  ignores : arguments and parameters on which the fit
-    does not depend.  result : makes the method's result of the fitted estimator and the Fit, if
-    that is not the estimator.
+    connect : returns fitted attributes as functions of the Arrays.  examine : refuses a fit, by
+    ``fit.refuse_fit``, before the fit runs.  ignores : arguments and parameters on which the fit
+    does not depend.  result : computes the method's result from the fitted estimator and the Fit,
+    if the method does not return the estimator.
     """
 
     def __init__(
@@ -147,7 +147,6 @@ class Statement:
         self.ignores = frozenset(ignores)
 
     def fit_connected(self, original: Function, bound: inspect.BoundArguments) -> Any:
-        """Fit an estimator on Arrays."""
         estimator, *_ = bound.args
         fit = Fit(estimator, bound.arguments, original.__name__)
         fit.asked |= self.ignores
@@ -171,7 +170,7 @@ def connects_fit(
     module: str, *classes: str, method: str = "fit", examine: Examine | None = None,
     ignores: Iterable[str] = (), result: Result | None = None, refuses: bool = False,
 ) -> Callable[[Connect], Connect]:  # fmt: skip
-    """Connect the results of these classes' fits by the decorated function: see ``Statement``."""
+    """Use the decorated function as ``connect`` of these classes' fits: see ``Statement``."""
 
     def declare_fit(connect: Connect) -> Connect:
         for name in classes:
@@ -183,7 +182,7 @@ def connects_fit(
 
 
 def refuses(module: str, *classes: str, why: str, instead: str = "", method: str = "fit") -> None:
-    """Let fits of these classes, or another method, refuse Arrays."""
+    """Make the fits of these classes, or another method, raise TypeError for Arrays."""
 
     def refuse_always(fit: Fit) -> None:
         fit.refuse_fit(why, instead)
@@ -194,8 +193,6 @@ def refuses(module: str, *classes: str, why: str, instead: str = "", method: str
 
 
 def entering(module: str, name: str, method: str) -> Function:
-    """Return the function that calls a class's method, on Arrays by its statement."""
-
     def fit_or_run(estimator: Any, *args: Any, **keywords: Any) -> Any:
         function = original(module, f"{name}.{method}")
         statement = statement_of(type(estimator), method)
@@ -225,7 +222,7 @@ def estimator_parameters(estimator: Any) -> list[Any]:
 
 # --- the twin -----------------------------------------------------------------------------------------
 def detached(value: Any) -> Any:
-    """Return NumPy data, which the library may write to, in place of Arrays."""
+    """Return a value with writable NumPy data in place of Arrays."""
     if isinstance(value, Array):
         data = np.array(arraytape.stop_gradient(value))
         return data.item() if data.ndim == 0 else data
@@ -238,7 +235,7 @@ def detached(value: Any) -> Any:
     return value
 
 
-def is_component(value: Any) -> bool:
+def is_component(value: object) -> bool:
     """Return True if a value is an estimator or a kernel: an object of parameters."""
     return hasattr(value, "get_params") and not isinstance(value, type)
 
@@ -251,7 +248,7 @@ def detached_object(thing: Any) -> Any:
 
 
 def take_over(estimator: Any, twin: Any, found: Mapping[str, Any]) -> None:
-    """Give an estimator the attributes of its twin, but not the twin's parameters."""
+    """Give an estimator the attributes of its twin and ``found``, but keep its own parameters."""
     parameters = {*estimator.get_params(deep=False)}
     fitted = {name: value for name, value in vars(twin).items() if name not in parameters}
     kept = {name: value for name, value in vars(estimator).items() if name in parameters}
@@ -277,14 +274,14 @@ def nested_arrays(values: Iterable[Any]) -> list[Array]:
     return found
 
 
-def is_result(name: str, value: Any) -> bool:
+def is_result(name: str, value: object) -> bool:
     """Return True if an attribute is public and holds floating-point numbers of a fit."""
     public = name[0] != "_" and name[-1] == "_"
     numbers = isinstance(value, np.ndarray | np.floating) and value.dtype.kind == "f"
     return public and (numbers or type(value) is float)
 
 
-def result_without_rule(name: str, value: Any, arrays: list[Array]) -> Array:
+def result_without_rule(name: str, value: float | NumpyData, arrays: list[Array]) -> Array:
     """Return a value as the result of an op of these Arrays that has no rule."""
 
     def give_value(*_: Array) -> tuple[Array, None]:
@@ -296,19 +293,20 @@ def result_without_rule(name: str, value: Any, arrays: list[Array]) -> Array:
     return found
 
 
-def connect(value: Any, formula: Any) -> Any:
-    """Return a value of the library, bit for bit, with a formula's derivatives; an object as it is."""
+def connect(value: object, formula: T) -> T:
+    """Return the library's value with a formula's derivatives; a formula that is no Array as it is."""
     if not isinstance(formula, Array):
         return formula
     data = np.asarray(value)
     if data.size != formula.size:
         raise ValueError(f"{describe(formula)} is stated for {describe(data)}")
     shaped = arraytape.reshape(formula, data.shape)
-    return with_slope(arraytape.asarray(data), arraytape.astype(shaped, data.dtype, copy=False))
+    derivative = arraytape.astype(shaped, data.dtype, copy=False)
+    return cast("T", with_slope(arraytape.asarray(data), derivative))
 
 
 def as_float(value: Any) -> Array:
-    """Return float64 data of the public namespace, recorded where it was an Array."""
+    """Return a float64 Array; the conversion of Arrays, also in lists, is recorded."""
     if isinstance(value, Array):
         return arraytape.astype(value, arraytape.float64, copy=False)
     if has_array([value]):

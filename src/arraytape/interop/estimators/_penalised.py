@@ -2,8 +2,8 @@
 
     sum(weight * loss(y, X @ coef' + intercept)) + l1 |coef| + l2 |coef|^2 / 2
 
-Coefficients that are 0 because of the penalty or a bound are held there: near the data the others are
-smooth functions of them, unless a coefficient is about to enter or to leave.
+Coefficients that the penalty or a bound sets to 0 stay 0 for data nearby, and the other coefficients are
+smooth functions of the data, unless a coefficient is about to become nonzero or 0.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..._util.errors import user_line
 from .._plain import NumpyData, plain_data
 from ._solutions import Parts, minimum_of_parts
 
-EDGE = 1e-6  # of the largest slope: how near to entering a coefficient that is 0 may be
+EDGE = 1e-6  # of the largest slope: the least distance to a change of the active set
 
 
 @dataclasses.dataclass
@@ -30,10 +30,10 @@ class Penalised:
     """A linear model's objective.
 
     loss : function of y, the predictor and ``extra``, for each sample.  weights : of the samples,
-    with the loss's factor.  l1, l2 : factors of the penalty, of each row of coef or for all.
-    groups : True if l1 is for the length of each column.  positive : True if coef is bounded below
-    by 0.  chosen : True if its zeros are held.  shifts : the attributes that may be shifted alike
-    for all classes: their sum is held.
+    times the loss's factor.  l1, l2 : factors of the penalty, for each row of coef or for all.
+    groups : True if l1 multiplies the length of each column.  positive : True if coef is bounded
+    below by 0.  chosen : True if zeros of coef stay 0.  shifts : the parts that the objective leaves
+    open up to a shift of all classes; their sum over the classes is kept.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Penalised:
         return found
 
     def sizes(self, coef: Array, moves: NumpyData) -> Array:
-        """Return what l1 multiplies: the size of each coefficient, or the length of each column."""
+        """Return the factors of l1: the size of each coefficient, or the length of each column."""
         if not self.groups:
             return xp.abs(coef)
         return xp.sqrt(xp.sum(coef[:, np.flatnonzero(moves[0])] ** 2, axis=0))
@@ -89,7 +89,7 @@ class Penalised:
     def examine_active_set(
         self, smooth: Callable[..., Any], found: Parts, moves: NumpyData, theta: Sequence[Array]
     ) -> None:
-        """Refuse a fit with a coefficient about to enter or to leave: it has a kink there."""
+        """Refuse a fit with a coefficient about to become nonzero or 0: the fit has a kink there."""
         parts = {name: xp.stop_gradient(value) for name, value in found.items()}
         theta = [xp.stop_gradient(x) for x in theta]
         at_start = {**parts, "coef": xp.zeros_like(parts["coef"])}

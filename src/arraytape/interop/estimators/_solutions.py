@@ -1,8 +1,9 @@
 """A solver's result as a function of its inputs: minima and roots of several parts.
 
-A solver stops before its solution, LogisticRegression's at the default tolerance by 1e-2 of it.  The
-value is the library's.  The derivative is taken where Newton's method ends from there, and tells how
-refits with a tighter tolerance change.  A value farther from there than ``FAR`` is no solution.
+A solver stops before its solution; LogisticRegression's default tolerance leaves a relative distance of
+1e-2.  The value is the library's.  The derivative is taken at the solution to which Newton's method goes
+from there, so that it is the derivative of a fit with a tighter tolerance.  A value farther than
+``FAR`` from that solution is refused.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ OF_A_FIT = (
 
 
 class Packing:
-    """Named arrays as one vector of those elements that are free; the others are held.
+    """Named arrays as one vector of their free elements; all other elements are constants.
 
-    start : the arrays, as NumPy data.  free : which elements of an array are free, by name; all of
-    an array that is not named.
+    start : the arrays, as NumPy data.  free : masks of the free elements, by name; an array without
+    a mask is free.
     """
 
     def __init__(self, start: Mapping[str, Any], free: Masks) -> None:
@@ -44,7 +45,7 @@ class Packing:
         self.free = np.concatenate([np.zeros(0, dtype=bool), *[mask.reshape(-1) for mask in masks]])
 
     def unpack_vector(self, vector: Array) -> Parts:
-        """Return the arrays, of which ``vector`` has the free elements."""
+        """Return the arrays with the elements of ``vector`` as free elements."""
         place = np.where(
             self.free, np.cumsum(self.free) - 1, np.cumsum(~self.free) - 1 + vector.shape[0]
         )
@@ -61,14 +62,14 @@ def minimum_of_parts(
     objective: Function, start: Mapping[str, Any], *theta: Array, free: Masks | None = None,
     least: float = 0.0,
 ) -> Parts:  # fmt: skip
-    """Return the parts at which ``objective(parts, *theta)`` is least, moving their free elements.
+    """Return the parts whose free elements minimise ``objective(parts, *theta)``.
 
-    start : what the library found, by name.  free : as of Packing.  least : the least size of a
-    solution, of which its distance is a share.
+    start : the library's solution, by name.  free : as for Packing.  least : a lower bound of the
+    solution's size, relative to which its distance from ``start`` is measured.
     """
     packing = Packing(start, free or {})
 
-    def objective_of_vector(vector: Array, *theta: Array) -> Array:
+    def objective_of_vector(vector: Array, *theta: Array) -> Any:
         return objective(packing.unpack_vector(vector), *theta)
 
     return solve_packed(implicit.minimum, objective_of_vector, packing, theta, least)
@@ -78,7 +79,7 @@ def root_of_parts(
     residual: Function, start: Mapping[str, Any], *theta: Array, free: Masks | None = None,
     least: float = 0.0,
 ) -> Parts:  # fmt: skip
-    """Return the parts at which ``residual(parts, *theta)``, a list of Arrays, is zero."""
+    """Return the parts at which ``residual(parts, *theta)``, a list of Arrays, is 0."""
     packing = Packing(start, free or {})
 
     def residual_of_vector(vector: Array, *theta: Array) -> Array:

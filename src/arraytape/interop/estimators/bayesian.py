@@ -40,7 +40,7 @@ def posterior(parts: Parts, X: Array, y: Array) -> Posterior:
 
 
 def updates(parts: Parts, X: Array, y: Array, count: Array, *priors: Array) -> list[Array]:
-    """Return the change by the next update, of one precision for all coefficients or one for each."""
+    """Return the next update's change of the precision of all coefficients, or of each, and of alpha."""
     a1, a2, l1, l2 = priors
     now = posterior(parts, X, y)
     known = 1.0 - now.precision * xp.linalg.diagonal(now.sigma)
@@ -58,7 +58,10 @@ def updates(parts: Parts, X: Array, y: Array, count: Array, *priors: Array) -> l
 def by_evidence(fit: Fit) -> Mapping[str, Any]:
     """Return the precisions at the fixed point, and the attributes computed from them."""
     twin, X, y, weights = (fit.twin, fit.float_data("X"), fit.float_data("y"), fit.sample_weights())
-    fit.asked |= {"alpha_init", "lambda_init"}  # where the updates start
+    fit.asked |= {
+        "alpha_init",
+        "lambda_init",
+    }  # starting points, on which the fixed point does not depend
     one = np.ndim(twin.lambda_) == 0
     kept = np.arange(X.shape[1]) if one else np.flatnonzero(twin.lambda_ < twin.threshold_lambda)
     if not kept.size:

@@ -1,7 +1,7 @@
-"""Clusterings whose centers are means: of the samples that the fit assigned to them.
+"""Clusterings whose centers are means of the samples that the fit assigned to them.
 
-The assignment of samples to clusters is constant in steps.  While it stays, a center moves as the mean
-of its samples does.
+The assignment of samples to clusters is piecewise constant, so that a center's derivative is that of the
+mean of its samples.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def mean_shift(fit: Fit) -> dict[str, Array]:
 
 @connects_fit("sklearn.cluster._affinity_propagation", "AffinityPropagation", ignores=("y",))
 def affinity_propagation(fit: Fit) -> dict[str, Array]:
-    """Return the centers, which are samples."""
+    """Return the centers, each of which is a sample."""
     X = fit.float_data("X")
     if fit.twin.affinity == "precomputed" or not hasattr(fit.twin, "cluster_centers_"):
         return {}

@@ -1,4 +1,4 @@
-"""TruncatedSVD: the first singular vectors, by whichever solver. NMF: its active elements."""
+"""TruncatedSVD as the first singular vectors, and NMF as an equation for its nonzero elements."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def truncated_svd(fit: Fit) -> dict[str, Array]:
 
 # --- NMF ----------------------------------------------------------------------------------------------
 def refuse_open_factors(model: BaseEstimator) -> None:
-    """Refuse factors that the objective leaves open, or that no coordinate descent found."""
+    """Refuse factors that the objective does not determine, or that another solver found."""
     penalties = (model.alpha_W, model.alpha_H)
     open_to_scale = 0.0 in (detached(model.alpha_W), detached(model.alpha_H))
     if open_to_scale or model.solver != "cd" or model.beta_loss not in ("frobenius", 2):
@@ -72,7 +72,7 @@ def penalties(model: BaseEstimator, alpha_W: Array, alpha_H: Array, shape: Shape
 
 
 def mixed(X: Array, H: Array, l1: Array, l2: Array, active: NumpyData) -> Array:
-    """Return the weights W of each sample that minimise the objective over the active elements."""
+    """Return the weights W that minimise the objective over their active elements, given H."""
     count = H.shape[0]
     mask = xp.asarray(active.astype(np.float64))
     gram = H @ xp.matrix_transpose(H) + l2 * xp.asarray(np.eye(count))
@@ -102,7 +102,7 @@ def weights_of(model: BaseEstimator, X: ArrayInput, W: NumpyData) -> Array:
     examine=lambda fit: refuse_open_factors(fit.estimator),
 )  # fmt: skip
 def nmf(fit: Fit) -> dict[str, Array]:
-    """Minimise Lee and Seung's objective of 1999, with penalties, over both factors' active elements."""
+    """Solve for the active elements of H in Lee and Seung's objective of 1999, with penalties."""
     X, alpha_W, twin, W = fit.float_data("X"), fit.parameter("alpha_W"), fit.twin, fit.result
     alpha_H = alpha_W if twin.alpha_H == "same" else fit.parameter("alpha_H")
 

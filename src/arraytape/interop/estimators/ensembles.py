@@ -1,7 +1,7 @@
 """Ensembles of fits: they have derivatives where their members have.
 
-The samples and features of each member of a bag are drawn, by weights if there are some: constant in
-steps.  Trees, the usual members, refuse for themselves.
+The random draw of each member's samples and features, by weights if given, is piecewise constant.
+Trees, the usual members, refuse Arrays themselves.
 """
 
 from typing import Any
@@ -16,5 +16,5 @@ for module in ("_bagging", "_stacking", "_voting"):
 @prepares("sklearn.ensemble._bagging", "_generate_bagging_indices")
 @prepares("sklearn.ensemble._bootstrap", "_get_n_samples_bootstrap")
 def plain_weights(given: dict[str, Any]) -> None:
-    """Give the function the values of weights: its whole numbers have the derivative 0."""
+    """Pass the values of weights, of which the function computes whole numbers."""
     given["sample_weight"] = detached(given["sample_weight"])

@@ -1,4 +1,4 @@
-"""Estimators that are NumPy code around SciPy's linear algebra: they run on Arrays as they stand."""
+"""Facades for estimators that are NumPy code around SciPy's linear algebra: they run on Arrays."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ for module in (
 def validate_data(
     _estimator: BaseEstimator, *args: Any, reset: bool = True, **keywords: Any
 ) -> Any:
-    """Return Arrays for NumPy data beside Arrays, or for an estimator that was fitted to Arrays."""
+    """Return Arrays if the data or, after a fit, the estimator has Arrays."""
     validate = original("sklearn.utils.validation", "validate_data")
     found = validate(_estimator, *args, reset=reset, **keywords)
     parts = found if isinstance(found, tuple) else (found,)
@@ -43,7 +43,7 @@ def validate_data(
     return parts if isinstance(found, tuple) else parts[0]
 
 
-def float_array(data: Any) -> Any:
+def float_array(data: object) -> Any:
     """Return floating-point data as an Array; labels and sparse matrices as they are."""
     if isinstance(data, np.ndarray) and data.dtype.kind == "f":
         return arraytape.asarray(data)
@@ -59,15 +59,15 @@ def all_arrays(given: dict[str, Any]) -> None:
 
 @prepares("sklearn.multiclass", "OneVsRestClassifier.fit", "OutputCodeClassifier.fit")
 def plain_labels(given: dict[str, Any]) -> None:
-    """Convert labels, of which a method makes a sparse matrix, to NumPy data."""
+    """Convert labels to NumPy data, because these methods put them in a sparse matrix."""
     y = given.get("y")
     if isinstance(y, Array) and y.dtype.kind in "biu":
         given["y"] = plain_data(y)
 
 
 @hooks("sklearn.utils._param_validation", "_InstancesOf.is_satisfied_by")
-def is_satisfied_by(constraint: Any, val: Any) -> bool:
-    """Accept an Array where scikit-learn asks for NumPy's arrays."""
+def is_satisfied_by(constraint: Any, val: object) -> bool:
+    """Return True also for an Array where scikit-learn asks for a NumPy array."""
     return isinstance(val, constraint.type) or (
         isinstance(val, Array) and issubclass(constraint.type, np.ndarray)
     )

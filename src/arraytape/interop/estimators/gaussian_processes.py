@@ -1,10 +1,10 @@
-"""Gaussian processes: scikit-learn's own programs on Arrays, at the hyperparameters that it found.
+"""Gaussian processes: scikit-learn's own code on Arrays, at the hyperparameters that it found.
 
-The search is for the largest marginal likelihood.  Its result is a function of the data because the
-derivative of scikit-learn's own likelihood is zero there; hyperparameters at a bound stay there.
+The fit searches the largest marginal likelihood.  Its result is a function of the data, because the
+likelihood's derivative is 0 there; hyperparameters at a bound stay there.
 
-Kernels of a distance have scikit-learn's values, and the derivatives of functions of its square, which
-are smooth where points coincide.
+Kernels of a distance have scikit-learn's values, and the derivatives of functions of the distance's
+square, which are smooth where points coincide.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ for _module in ("_gpr", "kernels"):
 
 @connects_fit(f"{HOME}._gpr", "GaussianProcessRegressor")
 def regressor(fit: Fit) -> Mapping[str, Any]:
-    """Return the kernel that was found, and the attributes that the prediction needs."""
+    """Return the fitted kernel, and the attributes that ``predict`` reads."""
     import sklearn
 
     fit.asked |= {"kernel"}
@@ -76,12 +76,12 @@ def regressor(fit: Fit) -> Mapping[str, Any]:
 
 
 def fixed_parameters(fit: Fit) -> dict[str, Array]:
-    """Return the kernel's parameters that are Arrays, but for those from which a search starts."""
+    """Return the kernel's parameters that are Arrays and are not searched for."""
     if fit.estimator.kernel is None:
         return {}
     given = fit.estimator.kernel.get_params(deep=True)
-    searched = fit.twin.optimizer is not None
-    free = searched_names(fit.twin.kernel_) if searched else set()
+    hyperparameters = fit.twin.kernel_.hyperparameters if fit.twin.optimizer is not None else ()
+    free = {one.name for one in hyperparameters if not one.fixed}
     return {
         name: xp.asarray(value)
         for name, value in given.items()
@@ -89,12 +89,8 @@ def fixed_parameters(fit: Fit) -> dict[str, Array]:
     }
 
 
-def searched_names(kernel: Kernel) -> set[str]:
-    return {one.name for one in kernel.hyperparameters if not one.fixed}
-
-
 def kernel_with(kernel: Kernel, theta: Array | None, fixed: Mapping[str, Array]) -> Any:
-    """Return a copy of a kernel with other parameters: theta has the logarithms of those searched."""
+    """Return a copy of a kernel with other parameters; theta has logarithms of the searched ones."""
     from sklearn.base import clone
 
     made = clone(kernel)
@@ -105,15 +101,13 @@ def kernel_with(kernel: Kernel, theta: Array | None, fixed: Mapping[str, Array])
 
 
 def likeliest(fit: Fit, X: Array, y: Array, alpha: Array, fixed: Mapping[str, Array]) -> Array:
-    """Return the logarithms of the hyperparameters that were found, as a function of the data."""
+    """Return the logarithms of the fitted hyperparameters, as a function of the data."""
     twin = fit.twin
     start, bounds = twin.kernel_.theta, twin.kernel_.bounds
     below, above = (np.abs(start - bounds[:, k]) < EDGE for k in (0, 1))
     names = [*fixed]
 
-    def negative_likelihood(
-        parts: Parts, X: Array, y: Array, alpha: Array, *others: Array
-    ) -> Array:
+    def negative_likelihood(parts: Parts, X: Array, y: Array, alpha: Array, *others: Array) -> Any:
         model = detached_object(twin)
         kernel = kernel_with(twin.kernel_, None, dict(zip(names, others, strict=True)))
         model.kernel_, model.alpha, model.X_train_ = kernel, alpha, X
@@ -149,7 +143,7 @@ def normalised(twin: BaseEstimator, y: Array) -> Array:
 
 # --- kernels ------------------------------------------------------------------------------------------
 def bessel_forward(u: Array, order: float = 0.0) -> Any:
-    """Return ``z**order * kv(order, z)`` for z = sqrt(u); where it is infinite at 0, it is 0 there."""
+    """Return ``z**order * kv(order, z)`` of z = sqrt(u): at 0 the limit, or 0 if that is infinite."""
     z: Any = np.sqrt(np.asarray(u))
     with Quiet():
         k = scipy.special.kv(order, z)
@@ -169,7 +163,7 @@ bessel_part = library_op("sklearn.bessel_part", bessel_forward, bessel_slope, co
 
 
 def steps_between(X: ArrayInput, Y: ArrayInput | None) -> tuple[Array, Any]:
-    """Return the differences of rows, and where they are those of a row from itself."""
+    """Return the differences of rows, and the mask of differences of a row from itself."""
     given: Any = asarray(X)
     rows: Any = np.atleast_2d(given)
     X = xp.astype(rows, np.float64)
@@ -240,8 +234,8 @@ def periodic(
     return kernel_with_slopes(values, formula, [part[..., None] for part in gradients])
 
 
-def detached_kernel(given: Any) -> Any:
-    """Return an Array without its history, or a kernel with such parameters."""
+def detached_kernel(given: object) -> Any:
+    """Return an Array, or a copy of a kernel whose parameters are Arrays, that no tape follows."""
     if isinstance(given, Array):
         return xp.stop_gradient(given)
     if not hasattr(given, "get_params"):

@@ -1,4 +1,4 @@
-"""Imputers: means of the values present, which scikit-learn computes with NumPy's masked arrays."""
+"""Imputers: means of the values that are not missing, in place of NumPy's masked arrays."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils._mask import _get_mask
 
 import arraytape as xp
 
 from ..._array.array import Array
 from ..._util.errors import user_line
-from .._plain import ArrayInput, NumpyData
+from .._plain import ArrayInput
 from .._statements import hooks, original
 from ._distances import weights_by_distance
 from ._fits import as_float, connect, detached
@@ -31,19 +32,13 @@ def dense_fit(
             f"SimpleImputer.fit with strategy={strategy!r} has no derivative here: take 'mean', "
             f"'median' or 'constant', or NumPy data [at {user_line()}]"
         )
-    X, missing = as_float(X), missing_in(detached(X), missing_values)
+    X, missing = as_float(X), _get_mask(detached(X), missing_values)
     columns = [middle(X[~missing[:, i], i], strategy) for i in range(X.shape[1])]
     return connect(value, xp.stack(columns))
 
 
-def missing_in(data: NumpyData, missing_values: float | str | None) -> Any:
-    from sklearn.utils._mask import _get_mask
-
-    return _get_mask(data, missing_values)
-
-
 def middle(x: Array, strategy: str) -> Array:
-    """Return the mean or median; of nothing the constant 0."""
+    """Return the mean or median; 0 if x is empty."""
     if not x.shape[0]:
         return xp.asarray(0.0)
     found: Array = xp.mean(x) if strategy == "mean" else np.median(x)  # type: ignore[call-overload]

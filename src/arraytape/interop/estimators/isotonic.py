@@ -34,7 +34,7 @@ def build_y(
     model: BaseEstimator, X: ArrayInput, y: ArrayInput, sample_weight: ArrayInput | None,
     trim_duplicates: bool = True,
 ) -> Any:  # fmt: skip
-    """Return the places and values between which the fit interpolates."""
+    """Return the x and y between which the fit interpolates."""
     build = original("sklearn.isotonic", "IsotonicRegression._build_y")
     twin = detached_object(model)
     data = detached(X), detached(y), detached(sample_weight)

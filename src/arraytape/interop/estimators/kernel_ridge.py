@@ -31,8 +31,8 @@ def kernel_ridge(fit: Fit) -> Mapping[str, Any]:
     return {"dual_coef_": root[:, None] * found, "X_fit_": X}
 
 
-def solve_kernel(K: Array, y: Array) -> Array:
-    """Solve by one triangle of K, or by least squares where K is not positive, as the fit does."""
+def solve_kernel(K: Array, y: Array) -> Any:
+    """Solve with one triangle of K, or by least squares if K is not positive, as the fit does."""
     from scipy import linalg
 
     try:

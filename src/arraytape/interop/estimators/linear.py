@@ -46,7 +46,7 @@ def linear_regression(fit: Fit) -> Attributes:
 
 
 def by_output(alpha: Array, y: Array) -> Array:
-    """Return a penalty of each output, or of all, for coefficients with a row for each."""
+    """Return penalties that broadcast to coefficients with a row for each output."""
     return xp.reshape(alpha, (-1, 1)) if alpha.ndim and y.ndim == 2 else xp.reshape(alpha, (-1,))[0]
 
 
@@ -71,7 +71,7 @@ def ridge_classifier(fit: Fit) -> Attributes:
 
 
 def binarized(fit: Fit) -> Array:
-    """Return the labels as RidgeClassifier takes them, a column for each class, or one for two."""
+    """Return RidgeClassifier's targets: a column for each class, or one column for two classes."""
     return xp.asarray(fit.twin._label_binarizer.transform(fit.labels()).astype(np.float64))
 
 
@@ -93,7 +93,7 @@ def ridge_classifier_cv(fit: Fit) -> Attributes:
 
 
 def chosen_candidate(fit: Fit, name: str, value: ArrayInput) -> Array:
-    """Return the numbers of a parameter that a search chose: near the data it chooses the same."""
+    """Return the candidates that a search chose: for data nearby it chooses the same."""
     candidates = xp.reshape(fit.parameter(name), (-1,))
     place = np.argmin(np.abs(plain_data(candidates) - np.asarray(value)[..., None]), axis=-1)
     return xp.reshape(xp.take(candidates, xp.asarray(np.atleast_1d(place))), np.shape(value))
@@ -116,7 +116,7 @@ def multi_task(fit: Fit) -> Attributes:
 
 
 def searched(fit: Fit, groups: bool = False) -> Attributes:
-    """Return the fit with the chosen alpha: a given one, or a share of the largest."""
+    """Return the fit with the chosen alpha: a given candidate, or a share of the largest alpha."""
     twin = fit.twin
     mixed = hasattr(fit.estimator, "l1_ratio")
     ratio = chosen_candidate(fit, "l1_ratio", twin.l1_ratio_) if mixed else xp.asarray(1.0)
@@ -135,7 +135,7 @@ connects_fit(DESCENT, "MultiTaskLassoCV", "MultiTaskElasticNetCV")(partial(searc
 
 
 def largest_alpha(fit: Fit, ratio: Array, positive: bool) -> Array:
-    """Return the least alpha by which all coefficients are 0, with which scikit-learn's grid begins."""
+    """Return the least alpha at which all coefficients are 0; scikit-learn's grid begins there."""
     X, y, weights = fit.float_data("X"), fit.float_data("y"), mean_weights(fit)
     y = y if y.ndim == 2 else y[:, None]
     if fit.twin.fit_intercept:
@@ -146,7 +146,6 @@ def largest_alpha(fit: Fit, ratio: Array, positive: bool) -> Array:
 
 
 def mean_weights(fit: Fit) -> Array:
-    """Return the weights of a mean: a factor of all sample weights has no effect."""
     weights = fit.sample_weights()
     return weights / xp.sum(weights)
 
@@ -177,7 +176,7 @@ def lasso_lars(fit: Fit) -> Attributes:
 
 @connects_fit(ANGLES, "Lars", examine=examine_lars)
 def lars(fit: Fit) -> Attributes:
-    """Return least squares at the end of the path; refuse a path that ends before."""
+    """Return least squares, the end of the path; refuse a path that stops before its end."""
     if not np.all(fit.twin.coef_):
         fit.refuse_fit(
             "of a path that ends before all coefficients entered there is no derivative here"
@@ -239,7 +238,7 @@ def logistic_cv(fit: Fit) -> Attributes:
 
 
 def liblinear(fit: Fit, loss: Loss, y: Array, weights: Array, **penalty: Any) -> Attributes:
-    """Return a fit by liblinear, which penalises the intercept as one more feature's coefficient.
+    """Return a fit by liblinear, which penalises the intercept as the coefficient of one more feature.
 
     y, weights : a column for each problem.
     """
@@ -376,36 +375,29 @@ def huber(fit: Fit) -> Attributes:
 
 
 # --- fits without a derivative ---------------------------------------------------------------------
-def refuse_linear(module: str, *classes: str, why: str, instead: str = "") -> None:
-    refuses(f"{HOME}.{module}", *classes, why=why, instead=instead)
+DESCENT_STOPS = "a stochastic descent stops where its steps left it, not at a solution"
+JUMPS = "it is a choice among random samples, which jumps"
+CORNER = "the alpha it chooses is a corner of the path"
+HUBER = "HuberRegressor has derivatives"
+LASSO = "LassoCV has derivatives, as LassoLars has"
 
-
-DESCENTS = (
-    (
-        "_stochastic_gradient",
-        ("BaseSGDClassifier", "SGDClassifier"),
-        "LogisticRegression or LinearSVC",
-    ),
-    ("_stochastic_gradient", ("BaseSGDRegressor", "SGDRegressor"), "Ridge or HuberRegressor"),
-    ("_stochastic_gradient", ("SGDOneClassSVM",), "OneClassSVM"),
-    ("_passive_aggressive", ("PassiveAggressiveClassifier",), "LinearSVC"),
-    ("_passive_aggressive", ("PassiveAggressiveRegressor",), "LinearSVR"),
-)
-for _module, _classes, _other in DESCENTS:
-    refuse_linear(
-        _module, *_classes,
-        why="a stochastic descent stops where its steps left it, not at a solution",
-        instead=f"{_other} has derivatives; else give it NumPy data",
-    )  # fmt: skip
-for _module, _class in (("_ransac", "RANSACRegressor"), ("_theil_sen", "TheilSenRegressor")):
-    refuse_linear(_module, _class, why="it is a choice among random samples, which jumps",
-            instead="HuberRegressor has derivatives; else give it NumPy data")  # fmt: skip
-refuse_linear("_quantile", "QuantileRegressor",
-        why="it solves a linear program, whose solution jumps from corner to corner",
-        instead="HuberRegressor has derivatives; else give it NumPy data")  # fmt: skip
-refuse_linear("_omp", "OrthogonalMatchingPursuitCV",
-        why="the number of features it chooses is found by fits of parts",
-        instead="OrthogonalMatchingPursuit has derivatives; else give it NumPy data")  # fmt: skip
-for _class in ("LarsCV", "LassoLarsCV", "LassoLarsIC"):
-    refuse_linear("_least_angle", _class, why="the alpha it chooses is a corner of the path",
-            instead="LassoCV has derivatives, as LassoLars has; else give it NumPy data")  # fmt: skip
+for _module, _classes, _why, _other in (
+    ("_stochastic_gradient", ("BaseSGDClassifier", "SGDClassifier"), DESCENT_STOPS,
+     "LogisticRegression or LinearSVC has derivatives"),
+    ("_stochastic_gradient", ("BaseSGDRegressor", "SGDRegressor"), DESCENT_STOPS,
+     "Ridge or HuberRegressor has derivatives"),
+    ("_stochastic_gradient", ("SGDOneClassSVM",), DESCENT_STOPS, "OneClassSVM has derivatives"),
+    ("_passive_aggressive", ("PassiveAggressiveClassifier",), DESCENT_STOPS,
+     "LinearSVC has derivatives"),
+    ("_passive_aggressive", ("PassiveAggressiveRegressor",), DESCENT_STOPS,
+     "LinearSVR has derivatives"),
+    ("_ransac", ("RANSACRegressor",), JUMPS, HUBER),
+    ("_theil_sen", ("TheilSenRegressor",), JUMPS, HUBER),
+    ("_quantile", ("QuantileRegressor",),
+     "it solves a linear program, whose solution jumps from corner to corner", HUBER),
+    ("_omp", ("OrthogonalMatchingPursuitCV",),
+     "the number of features it chooses is found by fits of parts",
+     "OrthogonalMatchingPursuit has derivatives"),
+    ("_least_angle", ("LarsCV", "LassoLarsCV", "LassoLarsIC"), CORNER, LASSO),
+):  # fmt: skip
+    refuses(f"{HOME}.{_module}", *_classes, why=_why, instead=f"{_other}; else give it NumPy data")

@@ -1,4 +1,4 @@
-"""Mixtures of Gaussians: EM found a fixed point of scikit-learn's own step, which runs on Arrays."""
+"""Mixtures of Gaussians: the fixed point of scikit-learn's own EM step, which runs on Arrays."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def as_parts(model: BaseMixture, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def with_parts(twin: BaseMixture, parts: Parts, X: Array) -> Any:
-    """Return a copy of a fitted model with other parameters and what they and X determine."""
+    """Return a copy of a fitted model with other parameters, and with attributes computed from them."""
     from sklearn.mixture._gaussian_mixture import _compute_precision_cholesky
 
     model = copy.copy(twin)

@@ -1,4 +1,4 @@
-"""Cross-validation: scikit-learn takes scores for numbers; here they and their tables are Arrays."""
+"""Cross-validation: scores, which scikit-learn converts to numbers, and their tables as Arrays."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def scored(
     estimator: BaseEstimator, X_test: ArrayInput, y_test: ArrayInput | None,
     scorer: Callable[..., Scores], *args: Any, **keywords: Any,
 ) -> Scores:  # fmt: skip
-    """Return the scorer's Arrays, in whose place scikit-learn's function gets numbers."""
+    """Return the scorer's Arrays; scikit-learn's function gets numbers in their place."""
     given: dict[str, Scores] = {}
 
     def noted_score(*data: Any, **options: Any) -> Scores:
@@ -52,7 +52,7 @@ def like_scorer(scorer: Callable[..., Any], score: Callable[..., Scores]) -> Cal
 
     if not isinstance(scorer, _MultimetricScorer):
         return functools.wraps(scorer)(score) if callable(scorer) else score
-    made = copy.copy(scorer)
+    made: Callable[..., Scores] = copy.copy(scorer)
     made.__class__ = type(
         "_MultimetricScorer",
         (_MultimetricScorer,),
@@ -61,17 +61,17 @@ def like_scorer(scorer: Callable[..., Any], score: Callable[..., Scores]) -> Cal
     return made
 
 
-def score_number(score: Any) -> Any:
+def score_number(score: object) -> Any:
     """Return the number 0.0 in place of a score that is an Array; nothing reads the number."""
     return 0.0 if is_score(score) else score
 
 
-def kept_score(score: Any, value: Any) -> Any:
-    """Return the score if a number stood in for it, else the value that scikit-learn made of it."""
+def kept_score(score: object, value: object) -> Any:
+    """Return the score if it is an Array, else the value that scikit-learn made of it."""
     return score if is_score(score) else value
 
 
-def is_score(score: Any) -> bool:
+def is_score(score: object) -> bool:
     return isinstance(score, Array) and score.shape == () and score.dtype.kind in "fiub"
 
 

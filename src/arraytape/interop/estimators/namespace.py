@@ -1,4 +1,4 @@
-"""scikit-learn's own way to other namespaces, also without array_api_dispatch and beside NumPy data."""
+"""scikit-learn's dispatch to namespaces, also without array_api_dispatch and beside NumPy data."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import sklearn
+from sklearn.base import BaseEstimator
 
 import arraytape
 
@@ -23,7 +24,7 @@ MODULE = "sklearn.utils._array_api"
 
 
 def note_configuration() -> Callable[[], AbstractContextManager[Any]]:
-    """Return a function that sets scikit-learn's options of this thread elsewhere or later."""
+    """Return a function that makes a context with scikit-learn's current options, for other threads."""
     options = sklearn.get_config()
     return lambda: sklearn.config_context(**options)
 
@@ -33,18 +34,18 @@ CARRIED.append(note_configuration)
 
 @hooks(MODULE, "get_namespace")
 def get_namespace(*arrays: Any, **options: Any) -> Any:
-    """Return our namespace, wherever an Array is among the arrays."""
+    """Return arraytape, because an Array is among the arrays."""
     return arraytape, True
 
 
 @hooks(MODULE, "check_same_namespace")
-def check_same_namespace(X: ArrayInput, estimator: Any, **options: Any) -> None:
+def check_same_namespace(X: ArrayInput, estimator: BaseEstimator, **options: Any) -> None:
     """Accept Arrays and NumPy data together."""
 
 
 @hooks(MODULE, "device")
 def device_of_arrays(*arrays: Any, **options: Any) -> Any:
-    """Return the device of the Arrays, to which NumPy data beside them is moved."""
+    """Return the device of the Arrays, to which scikit-learn then moves NumPy data."""
     found = {x.device for x in arrays if isinstance(x, arraytape.Array)}
     if len(found) > 1:
         return original(MODULE, "device")(*arrays, **options)
@@ -63,14 +64,14 @@ def logit(x: Array, out: Array | None = None, xp: Namespace | None = None) -> An
 
 
 @hooks("sklearn.utils._param_validation", "Interval.is_satisfied_by")
-def is_satisfied_by(constraint: Any, val: Any) -> bool:
-    """Accept an Array of no dimension where scikit-learn asks for a number between bounds."""
+def is_satisfied_by(constraint: Any, val: object) -> bool:
+    """Return True also for an Array of no dimension between the bounds."""
     return bool(original_of(type(constraint).is_satisfied_by)(constraint, detached(val)))
 
 
 @hooks("sklearn.utils.parallel", "Parallel.__call__", always=True)
 def in_this_thread(parallel: Any, iterable: Iterable[Any]) -> Any:
-    """Run the tasks in this thread while a tape is open, because it records no other ones."""
+    """Run the tasks in this thread while a tape is open, because a tape records one thread."""
     if recorders() and parallel.n_jobs != 1:
         return_as = "generator" if parallel.return_generator else "list"
         parallel = type(parallel)(n_jobs=1, verbose=parallel.verbose, return_as=return_as)

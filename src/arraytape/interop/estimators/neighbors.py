@@ -1,8 +1,8 @@
-"""Neighbors: which samples are near is constant in steps; how near they are is not."""
+"""Neighbors: the choice of near samples is piecewise constant; the distances have derivatives."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,13 @@ from ._fits import Fit, as_float, connects_fit, detached, detached_object, refus
 from ._labels import indicators
 from ._solutions import Parts, minimum_of_parts
 
-ROTATION = 1e-6  # of a gradient's size: what of it may turn the components, by rounding
+ROTATION = 1e-6  # of a gradient's size: the part that may rotate the components, by rounding
 for module in ("_base", "_classification", "_lof", "_regression"):
     keeps_arrays(f"sklearn.neighbors.{module}")
 
 
 def no_weight_at_all(data: ArrayInput, value: float) -> Any:
-    """Call Cython's check of weights with NumPy data."""
+    """Call scikit-learn's compiled check with NumPy data."""
     from sklearn.utils.arrayfuncs import _all_with_any_reduction_axis_1
 
     return _all_with_any_reduction_axis_1(detached(data), value)
@@ -61,7 +61,7 @@ def kneighbors(model: BaseEstimator, given: Mapping[str, Any]) -> tuple[Array, N
 
 
 def queries(model: BaseEstimator, given: Mapping[str, Any]) -> Any:
-    """Return the samples that a method is asked about: those of the fit where it is given none."""
+    """Return the argument X, or the samples of the fit if X is None."""
     return model._fit_X if given["X"] is None else given["X"]
 
 
@@ -69,7 +69,7 @@ METRICS = ("chebyshev", "euclidean", "manhattan", "minkowski")
 
 
 def length(model: BaseEstimator, apart: Array) -> Array:
-    """Return the length of each difference by the model's metric; one of 0 has the gradient 0."""
+    """Return the length of each difference in the model's metric; at length 0 the gradient is 0."""
     metric, options = model.effective_metric_, model.effective_metric_params_
     order = {"manhattan": 1, "chebyshev": np.inf}.get(metric, options.get("p", 2))
     if metric not in METRICS or options.get("w") is not None:
@@ -117,7 +117,7 @@ def classes(model: BaseEstimator, given: Mapping[str, Any]) -> None:
 # --- kernel density -----------------------------------------------------------------------------------
 @connects_fit("sklearn.neighbors._kde", "KernelDensity", ignores=("y",))
 def kernel_density(fit: Fit) -> dict[str, Array]:
-    """Return the samples in the fit's tree, which holds NumPy data, as attributes beside it."""
+    """Return the samples as attributes, because the fit's tree holds NumPy data."""
     X, weights = fit.float_data("X"), fit.sample_weights()
     if not has_density(fit.twin):
         fit.refuse_fit(f"only {DENSITY} has a derivative here")
@@ -128,7 +128,7 @@ def kernel_density(fit: Fit) -> dict[str, Array]:
     return kept
 
 
-KERNELS = {
+KERNELS: dict[str, Callable[[Array], Any]] = {
     "gaussian": lambda u: -0.5 * u * u, "exponential": lambda u: -u,
     "epanechnikov": lambda u: xp.log(1.0 - u * u), "linear": lambda u: xp.log(1.0 - u),
     "cosine": lambda u: xp.log(xp.cos(0.5 * np.pi * u)), "tophat": lambda u: 0.0 * u,
@@ -139,7 +139,7 @@ DENSITY = "metric='euclidean' with atol=0 and rtol=0"
 
 
 def has_density(model: BaseEstimator) -> bool:
-    """Return True if ``log_density`` is what the tree computes."""
+    """Return True if the tree computes ``log_density``."""
     return model.metric == "euclidean" and not model.rtol and not model.atol
 
 
@@ -158,8 +158,8 @@ def samples_of(model: BaseEstimator) -> tuple[Array, Array]:
 
 
 @answers("sklearn.neighbors._kde", "KernelDensity.score_samples")
-def log_density(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
-    """Return the logarithm of a sum of kernels, but for a constant that no derivative needs."""
+def log_density(model: BaseEstimator, given: Mapping[str, Any]) -> Any:
+    """Return the logarithm of a sum of kernels, up to a constant."""
     (samples, weights), h = samples_of(model), as_float(model.bandwidth_)
     X = as_float(given["X"])
     u = distances(X, samples) / h
@@ -180,9 +180,9 @@ refuses(
 def neighborhood_components(fit: Fit) -> dict[str, Array]:
     """Minimise the objective of Goldberger, Roweis, Hinton and Salakhutdinov 2004, eq. 4.
 
-    Rotated components give the same distances and so the same objective; which ones the fit ends at
-    has no derivative.  A term that holds the rotation leaves the derivatives of all else as they
-    are.  Source: "Neighbourhood components analysis".
+    Rotated components have the same distances and so the same objective, and the rotation at which
+    the fit ends has no derivative.  The term ``rotation`` fixes it, which leaves the derivatives of
+    everything else unchanged.  Source: "Neighbourhood components analysis".
     """
     X, y, components = fit.float_data("X"), fit.labels(), fit.twin.components_
     same = xp.asarray(indicators(y, y))

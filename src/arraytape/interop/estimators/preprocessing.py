@@ -1,4 +1,4 @@
-"""Transformers whose parameters are found by a search, or by tables of categories."""
+"""PowerTransformer, whose parameters a search finds; transformers without a derivative."""
 
 from __future__ import annotations
 

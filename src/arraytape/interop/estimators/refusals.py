@@ -1,4 +1,4 @@
-"""Fits and predictions that have no derivative, and why: they jump, or depend on when they stopped."""
+"""Fits and predictions without a derivative: they jump, or depend on when they stopped."""
 
 from __future__ import annotations
 

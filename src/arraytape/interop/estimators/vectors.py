@@ -1,18 +1,19 @@
-"""Support vector machines of libsvm: the conditions of Karush, Kuhn and Tucker at their solution.
+"""Support vector machines of libsvm, as solutions of the Karush-Kuhn-Tucker conditions.
 
-All of them find weights 0 <= alpha <= limit of candidates, each a sample with a sign, such that
+Each machine finds weights 0 <= alpha <= limit of candidates, each a sample with a sign, such that
 
     f(x) = sum(sign alpha k(sample, x)) + b     is the target, where alpha is between its bounds,
     sum(sign alpha) = total                     and, with nu, sum(alpha) = mass
 
-A regression has two candidates a sample, a classifier one, for each pair of classes.  Source: Chang and
-Lin 2011, "LIBSVM: a library for support vector machines", sec. 2; Schoelkopf et al. 2000, "New support
-vector algorithms".
+A regression has two candidates for each sample.  A classifier has a machine for each pair of classes,
+with one candidate for each sample of the pair.  Source: Chang and Lin 2011, "LIBSVM: a library for
+support vector machines", sec. 2; Schoelkopf et al. 2000, "New support vector algorithms".
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,7 +33,9 @@ from ._solutions import Parts, root_of_parts
 
 BASE = "sklearn.svm._base"
 CLASSES = "sklearn.svm._classes"
-EDGE = 1e-6  # of the limit, or the margin: how near to a change of its state a candidate may be
+EDGE = (
+    1e-6  # of the limit, or the margin: the least distance of a candidate to a change of its state
+)
 ROUNDS = 50  # of changes of the candidates' states, at most
 
 
@@ -40,9 +43,9 @@ ROUNDS = 50  # of changes of the candidates' states, at most
 class Dual:
     """The dual problem of one machine.
 
-    rows, signs, targets, limits : of each candidate.  alpha : libsvm's solution.  b : its constant.
-    total, mass : of the sums of alpha.  free : what else is solved for: nothing, the "width" of the
-    tube, by which targets are lowered in the sign's direction, or the "scale" of limits and mass.
+    rows, signs, targets, limits : of each candidate.  alpha, b : libsvm's solution.  total, mass :
+    the sums of sign * alpha and of alpha.  free : the further unknown, if any: the "width" of the
+    tube, which lowers targets in the sign's direction, or the "scale" of limits and mass.
     """
 
     name: str
@@ -87,7 +90,7 @@ class Dual:
         bound = self.limits[outer] * parts["extra"] if self.free == "scale" else self.limits[outer]
         return there, xp.concat([parts["alpha"], bound]), parts["b"]
 
-    # --- which candidates are at a bound, on plain numbers ------------------------------------------
+    # --- states: the candidates at a bound, from NumPy data ------------------------------------------
     def extra(self, states: NumpyData | None) -> Any:
         """Return the width or the scale at libsvm's solution."""
         if self.free == "scale":
@@ -179,7 +182,7 @@ class Dual:
 # --- kernels ---------------------------------------------------------------------------------------
 @dataclasses.dataclass
 class Kernel:
-    """A kernel of samples: by name, of libsvm; the user's function; or a matrix of all pairs."""
+    """A kernel: libsvm's by name, the user's function, or a matrix X of all pairs ("precomputed")."""
 
     name: Any
     X: Array
@@ -284,14 +287,15 @@ class Machine:
     places: list[tuple[int, Any]]
 
 
+def class_pairs(count: int) -> list[tuple[int, int]]:
+    """Return the pairs of classes in the order in which libsvm has their machines."""
+    return [*itertools.combinations(range(count), 2)]
+
+
 def machines(fit: Fit, kernel: Kernel) -> list[Machine]:
     twin = fit.twin
     if twin._impl in ("c_svc", "nu_svc"):
-        return [
-            pair(fit, kernel, i, j)
-            for i in range(len(twin.classes_))
-            for j in range(i + 1, len(twin.classes_))
-        ]
+        return [pair(fit, kernel, *two) for two in class_pairs(len(twin.classes_))]
     weights, beta = fit.sample_weights(), np.zeros(fit.twin.shape_fit_[0])
     beta[twin.support_] = twin._dual_coef_[0]
     everywhere = [(0, np.ones(len(twin.support_), dtype=bool))]
@@ -329,10 +333,8 @@ def pair(fit: Fit, kernel: Kernel, first: int, second: int) -> Machine:
     for row, mask in places:
         beta[twin.support_[mask]] = twin._dual_coef_[row, mask]
     signs = np.where(labels[rows] == twin.classes_[first], 1.0, -1.0)
-    count, number = len(twin.classes_), 0
-    for i in range(first):
-        number += count - 1 - i
-    b = float(twin._intercept_[number + second - first - 1])
+    number = class_pairs(len(twin.classes_)).index((first, second))
+    b = float(twin._intercept_[number])
     weights = fit.sample_weights()[rows]
     more: dict[str, Any] = {}
     if twin._impl == "nu_svc":
@@ -352,12 +354,12 @@ def pair(fit: Fit, kernel: Kernel, first: int, second: int) -> Machine:
 def decision(self: Any, X: ArrayInput) -> Array:
     """Return f of each machine, in a row for each sample."""
     X = as_float(X)
-    kernel = Kernel(self.kernel, X, self._gamma, as_float(self.coef0), self.degree)
     if self.kernel == "precomputed":
         K = X[:, self.support_]
     elif callable(self.kernel):
         K = as_float(self.kernel(X, self._BaseLibSVM__Xfit))[:, self.support_]
     else:
+        kernel = Kernel(self.kernel, X, self._gamma, as_float(self.coef0), self.degree)
         K = kernel.between_samples(X, as_float(self.support_vectors_))
     coef, b = as_float(self._dual_coef_), as_float(self._intercept_)
     if self._impl not in ("c_svc", "nu_svc"):
@@ -365,26 +367,22 @@ def decision(self: Any, X: ArrayInput) -> Array:
     ends = np.cumsum(self._n_support)
     classes = [np.arange(end - size, end) for end, size in zip(ends, self._n_support, strict=True)]
     columns: list[Array] = []
-    for i, ours in enumerate(classes):
-        for j in range(i + 1, len(classes)):
-            theirs = classes[j]
-            f = xp.matmul(K[:, ours], coef[j - 1, :][ours]) + xp.matmul(
-                K[:, theirs], coef[i, :][theirs]
-            )
-            columns.append(f + b[len(columns)])
+    for number, (i, j) in enumerate(class_pairs(len(classes))):
+        ours, theirs = classes[i], classes[j]
+        f = xp.matmul(K[:, ours], coef[j - 1, :][ours])
+        columns.append(f + xp.matmul(K[:, theirs], coef[i, :][theirs]) + b[number])
     return -columns[0] if len(classes) == 2 else xp.stack(columns, axis=1)
 
 
 def of_plain(self: Any, method: str, X: ArrayInput) -> Any:
-    """Return what the library's method gives for NumPy data."""
+    """Return the result of the library's method on NumPy data."""
     function = original_of(getattr(type(self), method))
     return function(detached_object(self), detached(X))
 
 
 @hooks(BASE, "BaseLibSVM._decision_function")
 def decision_function(self: Any, X: ArrayInput) -> Array:
-    found: Array = connect(of_plain(self, "_decision_function", X), decision(self, X))
-    return found
+    return connect(of_plain(self, "_decision_function", X), decision(self, X))
 
 
 @hooks(CLASSES, "OneClassSVM.predict")
@@ -401,24 +399,21 @@ def predict(self: Any, X: ArrayInput) -> Any:
 
 
 @hooks("sklearn.utils.multiclass", "_ovr_decision_function")
-def by_class(predictions: Array, confidences: Array, n_classes: int) -> Array:
-    """Return votes, and confidences that decide between equal ones."""
+def by_class(predictions: Array, confidences: Array, n_classes: int) -> Any:
+    """Return votes plus a bounded term of the confidences, which decides between equal votes."""
     votes: list[Any] = [0.0] * n_classes
     sums: list[Any] = [0.0] * n_classes
-    k = 0
     wins = plain_data(predictions)
-    for i in range(n_classes):
-        for j in range(i + 1, n_classes):
-            sums[i], sums[j] = sums[i] - confidences[:, k], sums[j] + confidences[:, k]
-            votes[i], votes[j] = votes[i] + (wins[:, k] == 0), votes[j] + (wins[:, k] == 1)
-            k += 1
+    for k, (i, j) in enumerate(class_pairs(n_classes)):
+        sums[i], sums[j] = sums[i] - confidences[:, k], sums[j] + confidences[:, k]
+        votes[i], votes[j] = votes[i] + (wins[:, k] == 0), votes[j] + (wins[:, k] == 1)
     total = xp.stack(sums, axis=1)
     return np.stack(votes, axis=1) + total / (3.0 * (xp.abs(total) + 1.0))
 
 
 @hooks(BASE, "BaseLibSVM.coef_.fget")
-def coefficients(self: Any) -> Array:
-    """Return coef_ without setting a flag that Arrays lack."""
+def coefficients(self: Any) -> Any:
+    """Return coef_; scikit-learn's code also sets ``flags.writeable``, which Arrays lack."""
     if self.kernel != "linear":
         raise AttributeError("coef_ is only available when using a linear kernel")
     return self._get_coef()

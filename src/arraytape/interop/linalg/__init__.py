@@ -1,4 +1,4 @@
-"""The functions of scipy.linalg: SciPy computes the values, the rules are ours."""
+"""Rules for scipy.linalg's functions, whose values SciPy computes."""
 
 from .._recorded import refused_functions
 from . import _arrangements as _arrangements

@@ -1,14 +1,13 @@
-"""Matrices of scipy.linalg that hold elements of their arguments: SciPy itself tells where each goes.
+"""Matrices of scipy.linalg that consist of elements of their arguments, such as Toeplitz matrices.
 
-The function is run on the numbers of the elements; the result is the same arrangement of Arrays.
+SciPy's function runs on the numbers 1, 2, ... of the elements; its result says which element goes where.
 """
 
 from __future__ import annotations
 
 import functools
-import inspect
+import itertools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,47 +15,46 @@ import numpy as np
 import arraytape as xp
 
 from .._ops import at_users_line
-from .._recorded import bind_arguments, of_path, operand_of
+from .._recorded import argument_binder, of_path, operand_of, refuse_options
 from .._statements import hooks, keeps_arrays
 
 
 def state_arrangement(name: str, *arrays: str, conjugated: bool = False) -> None:
-    """Hook a function that puts elements of its arrays, or 0, at places that shapes alone decide.
+    """Hook a function whose result consists of elements of its arrays, and 0, as their shapes decide.
 
     conjugated : True if the second array is by default the conjugate of the first.
     """
     path = f"scipy.linalg.{name}"
     function = of_path(path)
-    signature = inspect.signature(function)
-    options = [p for p in signature.parameters if p not in arrays]
+    bind, defaults = argument_binder(function)
+    options = [p for p in defaults if p not in arrays]
 
     @functools.wraps(function)
     def arrange_arguments(*args: Any, **keywords: Any) -> Any:
-        bound = signature.bind(*args, **keywords)
-        given = dict(bound.arguments)
-        if conjugated and given.get(arrays[1]) is None:
+        given = bind(*args, **keywords)
+        if conjugated and given[arrays[1]] is None:
             given[arrays[1]] = xp.conj(xp.asarray(operand_of(given[arrays[0]])))
-        given = bind_arguments(
-            path, signature, (), given, [x for x in arrays if x in given], options
-        )
-        parts = {x: operand_of(given[x]) for x in arrays if given.get(x) is not None}
-        return arrange(function, parts, {x: given[x] for x in options if x in given})
+        present = [x for x in arrays if given[x] is not defaults[x]]
+        refuse_options(path, {x: given[x] for x in options}, defaults, (), options)
+        parts = [operand_of(given[x]) for x in present]
+        numbers = dict(zip(present, element_numbers(parts), strict=True))
+        found = at_users_line(function)(**numbers, **{x: given[x] for x in options})
+        return gather_elements(parts, found)
 
     hooks("scipy.linalg", name)(arrange_arguments)
 
 
-def arrange(function: Callable[..., Any], parts: dict[str, Any], options: dict[str, Any]) -> Any:
-    """Return the arrays' elements, and 0, where the function puts their numbers."""
-    numbers, start = {}, 1
-    for name, part in parts.items():
-        count = math.prod(part.shape)
-        numbers[name] = np.arange(start, start + count).reshape(part.shape)
-        start += count
-    return gather_elements([*parts.values()], at_users_line(function)(**numbers, **options))
+def element_numbers(parts: list[Any]) -> list[Any]:
+    """Return the numbers 1, 2, ... of all elements, in arrays shaped as the parts."""
+    ends = [*itertools.accumulate(math.prod(part.shape) for part in parts)]
+    return [
+        np.arange(end - math.prod(part.shape), end).reshape(part.shape) + 1
+        for part, end in zip(parts, ends, strict=True)
+    ]
 
 
 def gather_elements(parts: list[Any], places: Any) -> Any:
-    """Return the elements at these places of all of the parts; 0 where the place is 0."""
+    """Return for each place p > 0 the p-th element of all parts together, and 0 for the place 0."""
     flat = xp.concat([xp.asarray(part) for part in parts], axis=None)
     if 0 in flat.shape:
         return xp.zeros(places.shape, dtype=flat.dtype)
@@ -76,12 +74,7 @@ state_arrangement("toeplitz", "c", "r", conjugated=True)
 @hooks("scipy.linalg", "block_diag")
 def block_diag(*arrs: Any) -> Any:
     parts = [operand_of(part) for part in arrs]
-    numbers, start = [], 1
-    for part in parts:
-        count = math.prod(part.shape)
-        numbers.append(np.arange(start, start + count).reshape(part.shape))
-        start += count
-    return gather_elements(parts, of_path("scipy.linalg.block_diag")(*numbers))
+    return gather_elements(parts, of_path("scipy.linalg.block_diag")(*element_numbers(parts)))
 
 
 # The NumPy code of these modules runs on Arrays as it stands.

@@ -1,6 +1,6 @@
 """Systems of scipy.linalg whose matrix is given by its diagonals: banded and Toeplitz.
 
-A rule that made the whole matrix would need memory of n * n; these need no more than the systems do.
+A rule on the whole matrix would need memory for n * n elements; these rules need as much as SciPy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ._structures import as_columns, as_given, given_back
 
 
 def shift_rows(x: RawArray, k: int, xp: Namespace) -> Any:
-    """Return x with row i + k in place of row i; 0 where there is none."""
+    """Return x with row i + k in place of row i, and rows of 0 beyond the ends."""
     n = x.shape[-2]
     if abs(k) >= n:
         return xp.zeros_like(x)
@@ -36,7 +36,7 @@ def shift_rows(x: RawArray, k: int, xp: Namespace) -> Any:
 
 
 def along_band(u: RawArray, y: RawArray, k: int, xp: Namespace) -> Any:
-    """Return the elements (j + k, j) of ``u @ y^H``, in the order of j; 0 where there are none."""
+    """Return the elements (j + k, j) of ``u @ y^H`` for all j; 0 where the matrix has none."""
     return xp.sum(shift_rows(u, k, xp) * conjugate(y, xp), axis=-1)
 
 
@@ -66,24 +66,10 @@ def solve_banded_rule(
     return Later(to_ab), as_given(u, b, xp)
 
 
-solve_banded_op = library_op(
-    "scipy.linalg.solve_banded",
-    lambda ab, b, lower=0, upper=0, check_finite=True: scipy.linalg.solve_banded(
-        (lower, upper), ab, b, check_finite=check_finite
-    ),
-    joint=solve_banded_rule,
-)
-
-
-@hooks("scipy.linalg", "solve_banded")
-def solve_banded(
-    l_and_u: tuple[int, int], ab: ArrayInput, b: ArrayInput, overwrite_ab: bool = False,
-    overwrite_b: bool = False, check_finite: bool = True,
-) -> Any:  # fmt: skip
-    lower, upper = (int(k) for k in l_and_u)
-    return solve_banded_op(
-        operand_of(ab), operand_of(b), lower=lower, upper=upper, check_finite=check_finite
-    )
+solve_banded_op = recorded_function(
+    "scipy.linalg.solve_banded", arrays=["ab", "b"], options=["lower", "upper"],
+    packed={"l_and_u": ["lower", "upper"]}, joint=solve_banded_rule,
+)  # fmt: skip
 
 
 def solveh_banded_rule(
@@ -97,7 +83,7 @@ def solveh_banded_rule(
         rows = []
         for k in offsets(ab, lower):
             one = along_band(u, y, k, xp)
-            if k == 0:  # the diagonal, of which the real part is read
+            if k == 0:  # SciPy reads the real part of the diagonal
                 rows.append(-(xp.real(one) + 0j if is_complex(one) else one))
             else:
                 rows.append(-(one + along_band(y, u, k, xp)))
@@ -106,23 +92,9 @@ def solveh_banded_rule(
     return Later(to_ab), as_given(u, b, xp)
 
 
-solveh_banded_op = library_op(
-    "scipy.linalg.solveh_banded",
-    lambda ab, b, lower=False, check_finite=True: scipy.linalg.solveh_banded(
-        ab, b, lower=lower, check_finite=check_finite
-    ),
-    joint=solveh_banded_rule,
+solveh_banded_op = recorded_function(
+    "scipy.linalg.solveh_banded", arrays=["ab", "b"], options=["lower"], joint=solveh_banded_rule
 )
-
-
-@hooks("scipy.linalg", "solveh_banded")
-def solveh_banded(
-    ab: ArrayInput, b: ArrayInput, overwrite_ab: bool = False, overwrite_b: bool = False,
-    lower: bool = False, check_finite: bool = True,
-) -> Any:  # fmt: skip
-    return solveh_banded_op(
-        operand_of(ab), operand_of(b), lower=bool(lower), check_finite=check_finite
-    )
 
 
 # --- Toeplitz ---------------------------------------------------------------------------------------
@@ -265,7 +237,7 @@ def in_full(band: RawArray, lower: bool, xp: Namespace) -> Any:
 
 
 def as_band(x: RawArray, like: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the diagonals of a matrix as rows of a band like another: the transpose of ``in_full``."""
+    """Return the diagonals of a matrix as a band shaped as ``like``: the transpose of ``in_full``."""
     rows = [xp.sum(diagonal_part(shift_rows(x, k, xp), xp), axis=-2) for k in offsets(like, lower)]
     return xp.stack(rows, axis=-2)
 
@@ -317,21 +289,7 @@ def times_factor(band: RawArray, x: RawArray, lower: bool, xp: Namespace) -> Any
     return total
 
 
-cho_solve_banded_op = library_op(
-    "scipy.linalg.cho_solve_banded",
-    lambda c, b, lower=False, check_finite=True: scipy.linalg.cho_solve_banded(
-        (c, lower), b, check_finite=check_finite
-    ),
-    joint=cho_solve_banded_rule,
-)
-
-
-@hooks("scipy.linalg", "cho_solve_banded")
-def cho_solve_banded(
-    cb_and_lower: tuple[ArrayInput, bool], b: ArrayInput, overwrite_b: bool = False,
-    check_finite: bool = True,
-) -> Any:  # fmt: skip
-    c, lower = cb_and_lower
-    return cho_solve_banded_op(
-        operand_of(c), operand_of(b), lower=bool(lower), check_finite=check_finite
-    )
+cho_solve_banded_op = recorded_function(
+    "scipy.linalg.cho_solve_banded", arrays=["c", "b"], options=["lower"],
+    packed={"cb_and_lower": ["c", "lower"]}, joint=cho_solve_banded_rule,
+)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Matrix equations of scipy.linalg: each is linear in its unknown, and so is its transpose."""
+"""Matrix equations of scipy.linalg: the cotangents solve the transposed equation."""
 
 from __future__ import annotations
 

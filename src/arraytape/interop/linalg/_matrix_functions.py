@@ -1,4 +1,4 @@
-"""Functions of square matrices in scipy.linalg: the function of a block matrix holds the derivative.
+"""Functions of square matrices in scipy.linalg: the derivative is a block of f of a block matrix.
 
     f([[a, e], [0, a]]) = [[f(a), derivative of f at a along e], [0, f(a)]]
 
@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import scipy.linalg
-
 from ..._util.array_types import Namespace, RawArray
 from ...ops._factorisations import adjoint
-from .._ops import LibraryOp, library_op
+from .._ops import LibraryOp
 from .._plain import ArrayInput, Cotangents
-from .._recorded import operand_of, recorded_function
+from .._recorded import function_op, operand_of, recorded_function
 from .._statements import hooks
 
 
@@ -33,12 +31,12 @@ def derivative_along(
 def transposed_derivative(
     function: Callable[[Any], Any], g: RawArray, a: RawArray, xp: Namespace
 ) -> Any:
-    """Return the adjoint derivative: along g^H at the same ``a``, so that no branch is crossed."""
+    """Return the adjoint of the derivative: it is taken along g^H at the same ``a`` and branch."""
     return adjoint(derivative_along(function, a, adjoint(g, xp), xp), xp)
 
 
 def function_of_matrices(name: str, cores: list[int] | None) -> LibraryOp:
-    """Return the op of a function of one matrix without options."""
+    """Return the op of a function of one matrix that has no options."""
 
     def matrix_function_rule(g: RawArray, A: RawArray, xp: Namespace) -> Any:
         return transposed_derivative(op, g, A, xp)
@@ -85,12 +83,7 @@ def frechet_joint(g: Cotangents, A: RawArray, E: RawArray, xp: Namespace) -> Any
     return back[..., :n, :n] + back[..., n:, n:], back[..., :n, n:]
 
 
-frechet_op = library_op(
-    "scipy.linalg.expm_frechet",
-    lambda A, E, method=None, check_finite=True: scipy.linalg.expm_frechet(
-        A, E, method, True, check_finite
-    ),
-    joint=frechet_joint,
-    outputs=("value", "slope"),
-    cores=[2, 2],
-)
+frechet_op = function_op(
+    "scipy.linalg.expm_frechet", arrays=["A", "E"], options=["method"], joint=frechet_joint,
+    outputs=("value", "slope"), cores=[2, 2],
+)  # fmt: skip

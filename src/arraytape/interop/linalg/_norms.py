@@ -1,18 +1,15 @@
-"""scipy.linalg.norm: SciPy computes the value, and its derivative is that of the same norm here."""
+"""scipy.linalg.norm: SciPy computes the value; the derivatives are those of the array API's norms."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-import scipy.linalg
-
 from ..._util.array_types import Namespace, RawArray
 from ...ops import _factorisations as rules
 from ...ops import _spectral as spectral
-from .._ops import library_op
 from .._plain import ArrayInput, Shape
-from .._recorded import operand_of
+from .._recorded import function_op, operand_of
 from .._statements import hooks
 
 
@@ -35,7 +32,7 @@ def norm_rule(
 
 
 def matrix_norm_rule(g: RawArray, a: RawArray, y: RawArray, ord: Any, xp: Namespace) -> Any:
-    """Return the cotangent of matrices, for a norm that is no sum of squares, shaped (..., 1, 1)."""
+    """Return the cotangent of matrices a for g, shaped (..., 1, 1), of a norm other than Frobenius's."""
     if ord in ("nuc", 2, -2):
         U, S, Vh = xp.linalg.svd(a, full_matrices=False)
         if ord == "nuc":
@@ -54,13 +51,8 @@ def matrix_norm_rule(g: RawArray, a: RawArray, y: RawArray, ord: Any, xp: Namesp
     return g * chosen / xp.sum(chosen, axis=other, keepdims=True) * xp.sign(a)
 
 
-norm_op = library_op(
-    "scipy.linalg.norm",
-    lambda a, ord=None, axis=None, keepdims=False, check_finite=True: scipy.linalg.norm(
-        a, ord, axis, keepdims, check_finite
-    ),
-    norm_rule,
-    cusped=True,
+norm_op = function_op(
+    "scipy.linalg.norm", norm_rule, arrays=["a"], options=["ord", "axis", "keepdims"], cusped=True
 )
 
 

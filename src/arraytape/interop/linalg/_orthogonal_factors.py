@@ -17,12 +17,12 @@ from ...ops._factorisations import NAN, NONE_UNREAD, adjoint, largest_abs
 from .._facades import no_rule
 from .._ops import library_op
 from .._plain import ArrayInput, Cotangents, NumpyData
-from .._recorded import operand_of, recorded_function
+from .._recorded import function_op, operand_of, recorded_function
 from .._statements import hooks
 
 
 def nan_where_used(found: RawArray, extra: RawArray | None, xp: Namespace) -> Any:
-    """Return NaN where a gradient uses ``extra``: columns that are no function of the matrix."""
+    """Return NaN if ``extra``, a cotangent of columns that are no function of the matrix, is not 0."""
     if extra is None or 0 in extra.shape[-2:]:
         return found
     return xp.where(largest_abs(extra, (-2, -1), xp) > 0, NAN, found)
@@ -95,26 +95,22 @@ def rq_joint(g: Cotangents, Q: RawArray, R: RawArray, xp: Namespace) -> Any:
     gR, gQ = g
     k = min(Q.shape[-1], R.shape[-2])
     extra = None if gQ is None else gQ[..., : Q.shape[-2] - k, :]
-    both = adjoint(Q, xp)[..., :, Q.shape[-2] - k :], R[..., :, R.shape[-1] - k :]
 
-    def reversed_(x: RawArray | None) -> Any:
-        return None if x is None else xp.flip(x, axis=-1)
+    def orthogonal(x: RawArray) -> Any:
+        return xp.flip(adjoint(x, xp)[..., :, Q.shape[-2] - k :], axis=-1)
 
-    gQ = None if gQ is None else adjoint(gQ, xp)[..., :, Q.shape[-2] - k :]
-    gR = None if gR is None else gR[..., :, R.shape[-1] - k :]
-    turn = lambda r: None if r is None else adjoint(xp.flip(r, axis=(-2, -1)), xp)  # noqa: E731
-    upper, pull = turn(both[1]), turn(gR)
-    pull = None if pull is None else xp.triu(pull)
-    (found,) = rules.qr_vjp((reversed_(gQ), pull), reversed_(both[0]), upper, "reduced", None, xp)
+    def triangular(x: RawArray) -> Any:
+        return adjoint(xp.flip(x[..., :, R.shape[-1] - k :], axis=(-2, -1)), xp)
+
+    pull = None if gQ is None else orthogonal(gQ), None if gR is None else xp.triu(triangular(gR))
+    (found,) = rules.qr_vjp(pull, orthogonal(Q), triangular(R), "reduced", None, xp)
     found = xp.flip(adjoint(found, xp), axis=-2)
     return (nan_where_used(found, extra, xp),)
 
 
-rq_op = library_op(
-    "scipy.linalg.rq",
-    lambda a, mode="full", check_finite=True: scipy.linalg.rq(a, mode=mode, check_finite=check_finite),
-    joint=rq_joint, outputs=("R", "Q"), cores=[2],
-)  # fmt: skip
+rq_op = function_op(
+    "scipy.linalg.rq", arrays=["a"], options=["mode"], joint=rq_joint, outputs=("R", "Q"), cores=[2]
+)
 
 
 @hooks("scipy.linalg", "rq")
@@ -151,16 +147,10 @@ def svd_joint(
     return (found,)
 
 
-svd_op = library_op(
-    "scipy.linalg.svd",
-    lambda a, full_matrices=True, check_finite=True, lapack_driver="gesdd": scipy.linalg.svd(
-        a, full_matrices, check_finite=check_finite, lapack_driver=lapack_driver
-    ),
-    joint=svd_joint,
-    outputs=("U", "S", "Vh"),
-    cores=[2],
-    saves=NONE_UNREAD,
-)
+svd_op = function_op(
+    "scipy.linalg.svd", arrays=["a"], options=["full_matrices"], joint=svd_joint,
+    outputs=("U", "S", "Vh"), cores=[2], saves=NONE_UNREAD,
+)  # fmt: skip
 svdvals_op = library_op(
     "scipy.linalg.svdvals",
     lambda a, check_finite=True, lapack_driver="gesdd": scipy.linalg.svd(
@@ -189,7 +179,7 @@ def svdvals(a: ArrayInput, overwrite_a: bool = False, check_finite: bool = True)
 
 # --- bases of null spaces and ranges --------------------------------------------------------------
 def within(g: RawArray, Q: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent, or NaN where it depends on the choice of the space's basis."""
+    """Return the cotangent g of a basis Q; NaN if a rotation of the basis would change the result."""
     turn = adjoint(Q, xp) @ g
     turn = largest_abs(turn - adjoint(turn, xp), (-2, -1), xp)
     return xp.where(turn > largest_abs(g, (-2, -1), xp) * rules.half_the_digits(Q), NAN, g)

@@ -17,7 +17,7 @@ from ...ops._factorisations import NONE_UNREAD, adjoint
 from .._facades import no_rule
 from .._ops import LibraryOp, library_op
 from .._plain import ArrayInput, Cotangents, NumpyData
-from .._recorded import operand_of
+from .._recorded import function_op, operand_of
 from .._statements import hooks
 from ._banded import as_band, in_full
 from ._structures import given_back, read_structure
@@ -35,9 +35,9 @@ def eigh_back(
     g: Cotangents, values: RawArray, vectors: RawArray, matrix: RawArray, first: RawArray,
     unread: tuple[Any, ...] | None, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of a matrix for that of some of its values and vectors, from ``first`` on.
+    """Return a matrix's cotangent for those of some eigenvalues and eigenvectors, from ``first`` on.
 
-    The rule of all values and vectors needs all: the others are those of the same matrix.
+    The rule needs all values and vectors, so ``eigh`` of the same matrix adds the missing ones.
     """
     n, k = matrix.shape[-1], values.shape[-1]
     if k == n:
@@ -204,26 +204,19 @@ def eigvalsh(a: ArrayInput, b: ArrayInput | None = None, **options: Any) -> Any:
 
 
 # --- general matrices -----------------------------------------------------------------------------
-eig_op = library_op(
-    "scipy.linalg.eig",
-    lambda a, check_finite=True: scipy.linalg.eig(a, check_finite=check_finite),
+eig_op = function_op(
+    "scipy.linalg.eig", arrays=["a"], outputs=("values", "vectors"), cores=[2], saves=NONE_UNREAD,
     joint=lambda g, values, vectors, unread, xp: spectral.eig_vjp(
         g, values, complex_vectors(vectors, xp), unread, xp
     ),
-    saves=NONE_UNREAD,
-    outputs=("values", "vectors"),
-    cores=[2],
-)
-eigvals_op = library_op(
-    "scipy.linalg.eigvals",
-    lambda a, check_finite=True: scipy.linalg.eigvals(a, check_finite=check_finite),
-    lambda g, a, xp: spectral.eigvals(g, a, xp),
-    cores=[2],
+)  # fmt: skip
+eigvals_op = function_op(
+    "scipy.linalg.eigvals", lambda g, a, xp: spectral.eigvals(g, a, xp), arrays=["a"], cores=[2]
 )
 
 
 def complex_vectors(vectors: RawArray, xp: Namespace) -> Any:
-    """Return eigenvectors as complex ones: SciPy gives real ones where all eigenvalues are real."""
+    """Return complex eigenvectors: SciPy's are real if all eigenvalues are."""
     return vectors if xp.isdtype(vectors.dtype, "complex floating") else vectors + 0j
 
 
@@ -254,38 +247,27 @@ def eigvals(
 
 # --- banded and tridiagonal matrices ----------------------------------------------------------------
 def banded_joint(
-    g: Cotangents, band: RawArray, values: RawArray, vectors: RawArray, lower: bool,
+    g: Cotangents, a_band: RawArray, values: RawArray, vectors: RawArray, lower: bool,
     unread: tuple[Any, ...] | None, xp: Namespace,
 ) -> Any:  # fmt: skip
     """Return the cotangent of ``eigh`` at the diagonals."""
     found = spectral.eigh_vjp(g, values, vectors, unread, xp)[0]
-    return (as_band(given_back(found, "hermitian", lower, xp), band, lower, xp),)
+    return (as_band(given_back(found, "hermitian", lower, xp), a_band, lower, xp),)
 
 
-def banded_values(g: RawArray, band: RawArray, lower: bool, xp: Namespace) -> Any:
+def banded_values(g: RawArray, a_band: RawArray, lower: bool, xp: Namespace) -> Any:
     """Return the cotangent of ``eigvalsh`` at the diagonals."""
-    matrix = read_structure(in_full(band, lower, xp), "hermitian", lower, xp)
+    matrix = read_structure(in_full(a_band, lower, xp), "hermitian", lower, xp)
     found = given_back(spectral.eigvalsh(g, matrix, xp), "hermitian", lower, xp)
-    return as_band(found, band, lower, xp)
+    return as_band(found, a_band, lower, xp)
 
 
-eig_banded_op = library_op(
-    "scipy.linalg.eig_banded",
-    lambda band, lower=False, check_finite=True: scipy.linalg.eig_banded(
-        band, lower=lower, check_finite=check_finite
-    ),
-    joint=banded_joint,
-    outputs=("values", "vectors"),
-    cores=[2],
-    saves=NONE_UNREAD,
-)
-eigvals_banded_op = library_op(
-    "scipy.linalg.eigvals_banded",
-    lambda band, lower=False, check_finite=True: scipy.linalg.eigvals_banded(
-        band, lower=lower, check_finite=check_finite
-    ),
-    banded_values,
-    cores=[2],
+eig_banded_op = function_op(
+    "scipy.linalg.eig_banded", arrays=["a_band"], options=["lower"], joint=banded_joint,
+    outputs=("values", "vectors"), cores=[2], saves=NONE_UNREAD,
+)  # fmt: skip
+eigvals_banded_op = function_op(
+    "scipy.linalg.eigvals_banded", banded_values, arrays=["a_band"], options=["lower"], cores=[2]
 )
 
 
@@ -327,26 +309,14 @@ def tridiagonal_values(g: RawArray, d: RawArray, e: RawArray, xp: Namespace) -> 
     return band[..., 0, :], band[..., 1, :-1]
 
 
-tridiagonal_op = library_op(
-    "scipy.linalg.eigh_tridiagonal",
-    lambda d, e, check_finite=True, tol=0.0, lapack_driver="auto": scipy.linalg.eigh_tridiagonal(
-        d, e, check_finite=check_finite, tol=tol, lapack_driver=lapack_driver
-    ),
-    joint=tridiagonal_joint,
-    outputs=("values", "vectors"),
-    cores=[1, 1],
-    saves=NONE_UNREAD,
-)
-tridiagonal_values_op = library_op(
-    "scipy.linalg.eigvalsh_tridiagonal",
-    lambda d, e, check_finite=True, tol=0.0, lapack_driver="auto": (
-        scipy.linalg.eigvalsh_tridiagonal(
-            d, e, check_finite=check_finite, tol=tol, lapack_driver=lapack_driver
-        )
-    ),
-    joint=tridiagonal_values,
-    cores=[1, 1],
-)
+tridiagonal_op = function_op(
+    "scipy.linalg.eigh_tridiagonal", arrays=["d", "e"], options=["tol"], joint=tridiagonal_joint,
+    outputs=("values", "vectors"), cores=[1, 1], saves=NONE_UNREAD,
+)  # fmt: skip
+tridiagonal_values_op = function_op(
+    "scipy.linalg.eigvalsh_tridiagonal", arrays=["d", "e"], options=["tol"],
+    joint=tridiagonal_values, cores=[1, 1],
+)  # fmt: skip
 
 
 @hooks("scipy.linalg", "eigh_tridiagonal")

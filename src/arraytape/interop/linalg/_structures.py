@@ -1,7 +1,7 @@
-"""The matrix that SciPy takes from an argument of which it reads a part, and the way back.
+"""Structured matrices: SciPy reads a part of an argument, such as one triangle, as the whole matrix.
 
-``read_structure`` returns the matrix.  ``given_back`` is its transpose: it gives 0 to elements that are
-not read, and the sum of both to those that are read for two places.
+``read_structure`` returns the whole matrix.  ``given_back``, its transpose, gives elements that are not
+read the cotangent 0, and elements that are read twice the sum of both cotangents.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ASSUMED = {
 
 
 def read_structure(a: RawArray, structure: str, lower: bool, xp: Namespace) -> Any:
-    """Return the matrix of a structure that is read from ``a``, with ``lower`` from that triangle."""
+    """Return the matrix that is read from ``a``; ``lower`` says which triangle a symmetric one is in."""
     if structure in ("hermitian", "symmetric"):
         across = adjoint(a, xp) if structure == "hermitian" else xp.matrix_transpose(a)
         half = xp.tril(a, k=-1) if lower else xp.triu(a, k=1)
@@ -34,7 +34,7 @@ def read_structure(a: RawArray, structure: str, lower: bool, xp: Namespace) -> A
 
 
 def given_back(g: RawArray, structure: str, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of the argument for that of the matrix that was read."""
+    """Return the argument's cotangent for the cotangent of the matrix that was read from it."""
     if structure in ("hermitian", "symmetric"):
         across = adjoint(g, xp) if structure == "hermitian" else xp.matrix_transpose(g)
         both = xp.tril(g + across, k=-1) if lower else xp.triu(g + across, k=1)
@@ -43,7 +43,7 @@ def given_back(g: RawArray, structure: str, lower: bool, xp: Namespace) -> Any:
 
 
 def own_diagonal(x: RawArray, structure: str, xp: Namespace) -> Any:
-    """Return the diagonal that is read: of a Hermitian matrix its real part."""
+    """Return the diagonal that is read; SciPy reads the real part if the matrix is Hermitian."""
     diagonal = diagonal_part(x, xp)
     if structure == "hermitian" and is_complex(x):
         return xp.real(diagonal) + 0j
@@ -68,12 +68,12 @@ def without_diagonal(x: RawArray, xp: Namespace) -> Any:
     return xp.where(on_diagonal(x, xp), 0.0, x)
 
 
-# --- right-hand sides: for the rules, a vector is a matrix of one column ---------------------------
+# --- right-hand sides: the rules take a vector as a matrix of one column ---------------------------
 def as_columns(b: RawArray, *values: Any) -> list[Any]:
     """Return values with vectors as columns if the right-hand side b is a vector."""
     return [x[..., None] if len(b.shape) == 1 else x for x in values]
 
 
 def as_given(u: RawArray, b: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of b from that of its columns, summed over broadcast axes."""
+    """Return the cotangent of b from its columns' cotangent, summed over broadcast axes."""
     return sum_to(u[..., 0] if len(b.shape) == 1 else u, b.shape, xp)

@@ -35,7 +35,7 @@ def solve_rule(
     g: RawArray, a: RawArray, b: RawArray, y: RawArray, lower: bool, assume_a: str | None,
     transposed: bool, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangents of the array API's ``solve``, with the matrix that is read from a."""
+    """Return the cotangents of the array API's ``solve`` with the matrix that is read from a."""
     structure = ASSUMED[assume_a]
     matrix = read_structure(a, structure, lower, xp)
     if transposed:
@@ -166,27 +166,15 @@ def cho_solve_rule(
     return Later(to_c), as_given(u, b, xp)
 
 
-cho_solve_op = library_op(
-    "scipy.linalg.cho_solve",
-    lambda c, b, lower=False, check_finite=True: scipy.linalg.cho_solve(
-        (c, lower), b, check_finite=check_finite
-    ),
-    joint=cho_solve_rule,
-)
-
-
-@hooks("scipy.linalg", "cho_solve")
-def cho_solve(
-    c_and_lower: tuple[ArrayInput, bool], b: ArrayInput, overwrite_b: bool = False,
-    check_finite: bool = True,
-) -> Any:  # fmt: skip
-    c, lower = c_and_lower
-    return cho_solve_op(operand_of(c), operand_of(b), lower=bool(lower), check_finite=check_finite)
+cho_solve_op = recorded_function(
+    "scipy.linalg.cho_solve", arrays=["c", "b"], options=["lower"],
+    packed={"c_and_lower": ["c", "lower"]}, joint=cho_solve_rule,
+)  # fmt: skip
 
 
 # --- LU -------------------------------------------------------------------------------------------
 def permutations(pivots: NumpyData) -> Any:
-    """Return the rows after LAPACK's interchanges: row i of the factors is row p[i] of the matrix."""
+    """Return p after LAPACK's interchanges: row i of the factors is row p[i] of the matrix."""
     found = np.broadcast_to(np.arange(pivots.shape[-1]), pivots.shape).copy()
     for one, swaps in zip(
         found.reshape(-1, found.shape[-1]), pivots.reshape(-1, pivots.shape[-1]), strict=True
@@ -246,7 +234,7 @@ lu_op = library_op(
 
 @hide_from_warnings
 def lu_with_rows(a: NumpyData, check_finite: bool) -> Any:
-    """Return L, U, and for each of their rows that of a, which is the inverse of SciPy's indices."""
+    """Return L, U and, for each row of L, the index of its row of a: the inverse of SciPy's indices."""
     indices, lower, upper = scipy.linalg.lu(a, p_indices=True, check_finite=check_finite)
     return lower, upper, np.argsort(indices, axis=-1)
 
@@ -349,59 +337,45 @@ def lu_solve(
 
 # --- least squares, pseudo-inverses ---------------------------------------------------------------
 def unless_cut(found: RawArray, a: RawArray, pseudo: RawArray, xp: Namespace) -> Any:
-    """Return NaN where the pseudo-inverse left out nonzero singular values, as it moves with them."""
+    """Return NaN where the pseudo-inverse cut nonzero singular values: there the rule does not hold."""
     rest = largest_abs(a @ (pseudo @ a) - a, (-2, -1), xp)
     cut = rest > largest_abs(a, (-2, -1), xp) * rules.half_the_digits(a)
     return xp.where(cut, NAN, found)
 
 
-def pinv_joint(g: Cotangents, a: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of the array API's ``pinv``; NaN where nonzero singular values were cut."""
-    pull, _ = g
-    return (
-        xp.zeros_like(a) if pull is None else unless_cut(rules.pinv_vjp(pull, a, y, xp), a, y, xp),
+def pseudo_inverse_op(name: str, structure: str) -> LibraryOp:
+    """Return the op of ``pinv`` or ``pinvh``, whose second result is the rank."""
+
+    def pinv_joint(g: Cotangents, a: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
+        """Return the cotangent of the array API's ``pinv``, for the elements that are read."""
+        pull, _ = g
+        if pull is None:
+            return (xp.zeros_like(a),)
+        matrix = read_structure(a, structure, lower, xp)
+        found = unless_cut(rules.pinv_vjp(pull, matrix, y, xp), matrix, y, xp)
+        return (given_back(found, structure, lower, xp),)
+
+    def pinv_forward(
+        a: NumpyData, lower: bool = True, atol: float | None = None, rtol: float | None = None,
+        check_finite: bool = True,
+    ) -> Any:  # fmt: skip
+        triangle = {"lower": lower} if structure == "hermitian" else {}
+        return getattr(scipy.linalg, name)(
+            a, atol=atol, rtol=rtol, return_rank=True, check_finite=check_finite, **triangle
+        )
+
+    return library_op(
+        f"scipy.linalg.{name}", pinv_forward, joint=pinv_joint, outputs=("y", "rank"), cores=[2]
     )
 
 
-pinv_op = library_op(
-    "scipy.linalg.pinv",
-    lambda a, atol=None, rtol=None, check_finite=True: scipy.linalg.pinv(
-        a, atol=atol, rtol=rtol, return_rank=True, check_finite=check_finite
-    ),
-    joint=pinv_joint,
-    outputs=("y", "rank"),
-    cores=[2],
-)
+pinv_op, pinvh_op = pseudo_inverse_op("pinv", "general"), pseudo_inverse_op("pinvh", "hermitian")
 
 
 @hooks("scipy.linalg", "pinv")
-def pinv(
-    a: ArrayInput, *, atol: float | None = None, rtol: float | None = None, return_rank: bool = False,
-    check_finite: bool = True,
-) -> Any:  # fmt: skip
-    y, rank = pinv_op(operand_of(a), atol=atol, rtol=rtol, check_finite=check_finite)
+def pinv(a: ArrayInput, *, return_rank: bool = False, **options: Any) -> Any:
+    y, rank = pinv_op(operand_of(a), **options)
     return (y, rank) if return_rank else y
-
-
-def pinvh_joint(g: Cotangents, a: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of ``pinv``, for the triangle that is read."""
-    pull, _ = g
-    if pull is None:
-        return (xp.zeros_like(a),)
-    matrix = read_structure(a, "hermitian", lower, xp)
-    found = unless_cut(rules.pinv_vjp(pull, matrix, y, xp), matrix, y, xp)
-    return (given_back(found, "hermitian", lower, xp),)
-
-
-pinvh_op = library_op(
-    "scipy.linalg.pinvh",
-    lambda a, atol=None, rtol=None, lower=True, check_finite=True: scipy.linalg.pinvh(
-        a, atol, rtol, lower, return_rank=True, check_finite=check_finite
-    ),
-    joint=pinvh_joint,
-    outputs=("y", "rank"),
-    cores=[2],
-)
 
 
 @hooks("scipy.linalg", "pinvh")
@@ -456,7 +430,7 @@ def lstsq_joint(
 
 
 def lstsq_of(*outputs: str) -> LibraryOp:
-    """Return the op of ``lstsq`` with its first results: not all drivers give singular values."""
+    """Return the op of ``lstsq`` with its first results; one driver returns no singular values."""
     return library_op(
         "scipy.linalg.lstsq",
         lambda a, b, cond=None, check_finite=True, lapack_driver=None: scipy.linalg.lstsq(

@@ -1,7 +1,7 @@
 """The functions of scipy.ndimage: filters, by weighted sums and by selection, and interpolation.
 
-SciPy's Python code runs as it stands on Arrays.  The C functions that it calls have their rules here; C
-functions without a rule refuse Arrays.
+SciPy's Python code runs unchanged on Arrays.  The C functions that it calls have rules here; C functions
+without a rule refuse Arrays.
 """
 
 import sys
@@ -37,7 +37,7 @@ data_for_results = _ni_support._get_output
 
 
 def get_output(output: Output, *args: Any, **keywords: Any) -> Any:
-    """Return the array for a result: an Array also where only another argument than the image is."""
+    """Return the array for a result: an Array if any variable of the caller is one."""
     made = data_for_results(output, *args, **keywords)
     if made is output or not is_active("scipy"):
         return made

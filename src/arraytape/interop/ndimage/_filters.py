@@ -13,7 +13,6 @@ from scipy.ndimage import _filters, _fourier, _nd_image, _ni_support
 import arraytape
 
 from ..._array.array import Array
-from ..._define.define_op import stop_gradient
 from ..._storage.storage import conjugate
 from ..._util.array_types import Namespace, RawArray
 from .._borders import Output, extend_lines, fold_lines, into, padded_after, window
@@ -21,15 +20,15 @@ from .._context import has_array
 from .._facades import asarray, no_rule
 from .._hooks import original_of
 from .._ops import library_op
-from .._plain import ArrayInput, DTypeInput, NumpyData, Shape
+from .._plain import ArrayInput, DTypeInput, NumpyData, Shape, plain_data
 from .._statements import hooks, stands_in
 
 Function = Callable[..., Any]
 
 
 # --- correlations ------------------------------------------------------------------------------------
-# y[i] = sum of w[k] * x[i + k - before], with x continued: the adjoint correlates a padded cotangent
-# with the weights in reverse, and folds what goes to the continuation back to where it came from.
+# y[i] = sum of w[k] * x[i + k - before], with x continued beyond its ends.  The adjoint correlates a
+# padded cotangent with the reversed weights, and adds the continuation's part to the elements it copies.
 def pad_cotangent(
     g: RawArray, sizes: Sequence[int], axes: Sequence[int], xp: Namespace
 ) -> tuple[Any, list[int]]:
@@ -59,7 +58,7 @@ def all_extended(
 
 
 def reverse(w: RawArray, xp: Namespace) -> Any:
-    """Return weights in reverse; SciPy conjugates complex ones again."""
+    """Return reversed weights, conjugated because SciPy conjugates complex weights."""
     return conjugate(xp.flip(w), xp)
 
 
@@ -67,7 +66,7 @@ def weights_adjoint(
     g: RawArray, x: RawArray, shape: Shape, axes: Sequence[int], modes: Sequence[str], cval: complex,
     origins: Sequence[int], xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent's inner product with the elements that each weight multiplies."""
+    """Return for each weight the inner product of g and the elements that the weight multiplies."""
     wide = all_extended(x, shape, axes, modes, cval, origins, xp)
     starts = np.zeros(len(x.shape), int)
     found = []
@@ -198,7 +197,7 @@ def gradient_magnitude(
     mode: str | Sequence[str] = "reflect", cval: complex = 0.0, extra_arguments: Sequence[Any] = (),
     extra_keywords: Mapping[str, Any] | None = None, *, axes: int | Sequence[int] | None = None,
 ) -> Any:  # fmt: skip
-    """Take SciPy's steps, except that the root has the derivative 0 where there is no gradient."""
+    """Compute as SciPy does, except that the root of 0 has the derivative 0."""
     x = asarray(input)
     made = _ni_support._get_output(output, x)
     at = _ni_support._check_axes(axes, x.ndim)
@@ -225,7 +224,7 @@ def selection_adjoint(
     g: RawArray, x: RawArray, y: RawArray, footprint: NumpyData, heights: NumpyData | None,
     modes: Sequence[str], cval: complex, origins: Sequence[int], shape: Shape, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Share g evenly among the elements under the footprint that equal the selected one."""
+    """Return g shared evenly among the elements under the footprint that equal the selected element."""
     axes, sizes = range(len(shape)), footprint.shape
     wide = all_extended(x, sizes, axes, modes, cval, origins, xp)
     taps = [tap for tap in np.ndindex(*sizes) if footprint[tap]]
@@ -241,13 +240,13 @@ def selection_adjoint(
 def is_selected(
     x: RawArray, y: RawArray, heights: NumpyData | None, tap: Shape, xp: Namespace
 ) -> Any:
-    """Return where y is the element x under one tap, raised by a structure's height there."""
+    """Return where y equals the element x under one tap, raised by the structure's height there."""
     if heights is None:
         return xp.astype(x, y.dtype, copy=False) == y
     raised = xp.astype(x, xp.float64) + float(heights[tap])
     if y.dtype == np.float64 or y.dtype.kind not in "f":
         return xp.astype(raised, y.dtype, copy=False) == y
-    # SciPy's C code rounds the first tap once, and the others twice.
+    # SciPy's C code rounds the sum at the first tap once, and at all others twice.
     rounding = 2.0 * float(np.finfo(y.dtype).eps)
     return xp.abs(raised - y) <= rounding * (xp.abs(raised) + abs(float(heights[tap])))
 
@@ -300,11 +299,6 @@ state_line_filter("minimum_filter1d")
 state_line_filter("maximum_filter1d")
 
 
-def plain_size(given: ArrayInput | None) -> Any:
-    """Return a size or footprint, which have no derivative, as NumPy data."""
-    return np.asarray(stop_gradient(given)) if isinstance(given, Array) else given
-
-
 def footprint_of(
     size: ArrayInput | None, footprint: ArrayInput | None, structure: NumpyData | None, count: int
 ) -> Any:
@@ -325,8 +319,8 @@ def min_or_max_filter(
 ) -> Any:  # fmt: skip
     if has_array((structure,)):
         raise no_rule("scipy.ndimage's grey morphology", "its structure as an Array")
-    size, footprint = plain_size(size), plain_size(footprint)
-    x = asarray(input)
+    # Sizes and footprints have no derivative.
+    x, size, footprint = asarray(input), plain_data(size), plain_data(footprint)
     at = _ni_support._check_axes(axes, x.ndim)
     tall = None if structure is None else np.asarray(structure, np.float64)
     return selected(
@@ -343,7 +337,7 @@ def rank_filter(
     output: Output = None, mode: str | Sequence[str] = "reflect", cval: complex = 0.0,
     origin: int | Sequence[int] = 0, operation: str = "rank", axes: int | Sequence[int] | None = None,
 ) -> Any:  # fmt: skip
-    x, size, footprint = asarray(input), plain_size(size), plain_size(footprint)
+    x, size, footprint = asarray(input), plain_data(size), plain_data(footprint)
     at = _ni_support._check_axes(axes, x.ndim)
     return selected(
         "_rank_filter",
@@ -353,7 +347,7 @@ def rank_filter(
 
 
 # --- filters of transformed images -------------------------------------------------------------------
-# Each element is multiplied by a number of its own: real, or of absolute value 1 for a shift.
+# Each element is multiplied by its own factor: real, or of absolute value 1 for a shift.
 def fourier_forward(
     x: Array, function: str = "", parameters: tuple[float, ...] | np.ndarray[Any, Any] = (),
     n: int = -1, axis: int = -1, kind_of_filter: Shape = (), output: DTypeInput = None,
@@ -377,17 +371,11 @@ fourier_op = library_op(
 )
 
 
-def parameters_refused(function: str) -> TypeError:
-    return no_rule(f"scipy.ndimage.{function}", "its parameters as an Array")
-
-
 def fourier_rule(function: str) -> Function:
     def filter_image(
         input: ArrayInput, parameters: ArrayInput, n: int, axis: int, output: Output,
         *kind_of_filter: Any,
     ) -> None:  # fmt: skip
-        if has_array((parameters,)):
-            raise parameters_refused(function)
         x = asarray(input)
         into(
             output,
@@ -408,7 +396,7 @@ def state_fourier_filter(name: str, parameter: str) -> None:
     def fourier_filter(*args: Any, **keywords: Any) -> Any:
         """Refuse a parameter that is an Array, on which SciPy's code fails without a reason."""
         if has_array((*args[1:2], keywords.get(parameter))):
-            raise parameters_refused(name)
+            raise no_rule(f"scipy.ndimage.{name}", "its parameters as an Array")
         return original_of(getattr(_fourier, name))(*args, **keywords)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -41,9 +42,9 @@ def spline_forward(
 def spline_adjoint(
     g: RawArray, order: int, axis: int, border: int, shape: Shape, xp: Namespace
 ) -> Any:
-    """Return the adjoint: the filter inverts a symmetric matrix, but for mirrored ends that weigh half.
+    """Return the adjoint: the filter inverts a matrix that is symmetric if mirrored ends weigh half.
 
-    For reflected lines SciPy's inverse is not exact, and so its matrix is transposed.
+    For reflected lines SciPy's inverse is not exact, so this function multiplies by its transpose.
     """
     if border in (NEAREST, REFLECT):
         whole = xp.asarray(
@@ -77,9 +78,9 @@ def spline_filter1d(
     into(output, lambda dtype: spline_op(x, order, axis, border, dtype))
 
 
-# --- the coefficients that a coordinate reads, and their weights -------------------------------------
+# --- coefficients at a coordinate, and their weights -------------------------------------
 def inner_coordinate(at: RawArray, length: int, border: int, xp: Namespace) -> tuple[Any, Any]:
-    """Return a coordinate moved into the line by the border's rule, and its derivative, 1 or -1."""
+    """Return a coordinate mapped into the line by the border's rule, and that map's slope."""
     one = xp.ones(at.shape, dtype=at.dtype, device=at.device)
     if border in (NEAREST, CONSTANT, GRID_CONSTANT):
         return at, one
@@ -100,7 +101,7 @@ def inner_coordinate(at: RawArray, length: int, border: int, xp: Namespace) -> t
 
 
 def inner_place(place: RawArray, length: int, border: int, xp: Namespace) -> Any:
-    """Return an index within the line, as the border's rule moves it."""
+    """Return an index as the border's rule maps it into the line."""
     if border in (NEAREST, GRID_CONSTANT):
         return xp.clip(place, 0, length - 1)
     if length < 2:
@@ -128,11 +129,11 @@ def basis(u: RawArray, degree: int, xp: Namespace) -> list[Any]:
 
 
 class Taps:
-    """The coefficients that coordinates along one axis read, and their weights.
+    """The coefficients that interpolation at coordinates along one axis reads, and their weights.
 
-    places : indices.  weights : of each.  slopes : their derivatives with respect to the
-    coordinate.  inside : where a place is on the axis, None where all are.  within : where a
-    coordinate is, or None.
+    places : the coefficients' indices.  weights : of each coefficient.  slopes : the weights'
+    derivatives with respect to the coordinate.  inside : masks of the indices that lie on the axis,
+    or None if all do.  within : the mask of the coordinates that lie on the axis, or None.
     """
 
     def __init__(
@@ -167,7 +168,7 @@ def taps_of(
 
 
 def each_tap(taps: Sequence[Taps], shape: Shape, xp: Namespace) -> Any:
-    """Yield the numbers, flat index and inside mask of each combination of taps along the axes."""
+    """Yield for each combination of taps its number on each axis, its flat index and its mask."""
     strides = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
     for numbers in itertools.product(*[range(len(axis.places)) for axis in taps]):
         chosen = [*zip(taps, numbers, strides, strict=True)]
@@ -177,15 +178,12 @@ def each_tap(taps: Sequence[Taps], shape: Shape, xp: Namespace) -> Any:
 
 
 def all_of(masks: Sequence[Any]) -> Any:
-    """Return where all masks hold; None without any."""
-    found = None
-    for mask in masks:
-        found = mask if found is None else found & mask
-    return found
+    """Return the conjunction of masks; None if there is none."""
+    return functools.reduce(operator.and_, masks) if masks else None
 
 
 def cotangent_within(g: RawArray, taps: Sequence[Taps], xp: Namespace) -> Any:
-    """Return the cotangent, 0 where the result is the constant beyond the border."""
+    """Return the cotangent with 0 where the result is the constant beyond the border."""
     within = all_of([axis.within for axis in taps if axis.within is not None])
     return g if within is None else xp.where(within, g, 0.0)
 
@@ -214,7 +212,7 @@ def by_coordinates(
     g: RawArray, c: RawArray, at: RawArray, order: int, border: int, cval: float, npad: int,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of the coordinates, from the derivative of the sum along each axis."""
+    """Return the cotangent of the coordinates in the sum of B-splines."""
     shape = c.shape
     taps = taps_of(at, shape, order, border, npad, xp)
     g, flat = cotangent_within(image_in_double(g, xp), taps, xp), xp.reshape(c, (-1,))
@@ -377,8 +375,8 @@ stands_in(
 
 
 # --- derivatives with respect to the transformation --------------------------------------------------
-# These run in place of SciPy's own code, which needs the memory of a matrix, an offset or a shift, where
-# one of them is an Array.
+# These functions replace SciPy's code, which reads the memory of a matrix, an offset or a shift, if one
+# of these is an Array.
 def prepared(x: Array, order: int, mode: str, cval: complex, prefilter: bool) -> tuple[Any, int]:
     """Return the coefficients, and the width of their padding."""
     if order < 0 or order > 5:

@@ -1,1 +1,1 @@
-"""Passes from program to program: each takes one and gives another that computes the same."""
+"""Passes: functions from a program to another one that computes the same values."""

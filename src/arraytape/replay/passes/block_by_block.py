@@ -1,6 +1,6 @@
 """A pass over large programs: elementwise calls on one shape are computed block by block.
 
-What is between two calls of a block stays in the cache, and needs no memory of the whole shape.
+Values between the calls on a block stay in the cache, and need no memory of the whole shape.
 """
 
 from __future__ import annotations
@@ -13,25 +13,26 @@ from typing import Any
 import numpy as np
 
 from ..._util.array_types import Index
-from ..program import CONSTANT, INPUT, Node, Program, operands, result_of
+from ..program import CONSTANT, INPUT, Node, Operand, Program, operands, result_of
 from .nodes import like, packed
 from .rounding import added
-from .simplify import MASKED, copied, is_positive_zero, mapped, without_dead_code
+from .simplify import MASKED, copied, is_positive_zero, mapped
 from .sums_by_blas import is_sum
 from .ufunc_calls import CASTS, ufunc_of
 
-LEAST = 32_000  # elements of what is worth a loop
+LEAST = 32_000  # elements from which a loop is worthwhile
 BLOCK = 16384  # elements of a block
-ALIGNED = 64  # rows whose multiples begin a line of the cache
+ALIGNED = 64  # rows: blocks of a multiple begin at a line of the cache
 BLOCKED, ITEM, ADDED = "blocks", "item", "added_parts"
-FIRST = (INPUT, CONSTANT, "zeros")  # what parts are written to is there before the parts
+FIRST = (INPUT, CONSTANT, "zeros")  # zeros come first, since parts are written to them
 
 
 class Blocks:
     """Calls on one shape, and full sums of their results, that are computed block by block.
 
-    members : the calls, in their order.  inputs : what they read from outside.  results : the members
-    that are read from outside.  items : the nodes for these in the program.  rows : of one block.
+    members : the calls, in their order.  inputs : the values that they read from outside. results :
+    the members that are read from outside.  items : the nodes for these in the program.  rows : how
+    many rows a block has.
     """
 
     def __init__(self, members: list[Node], results: list[Node]) -> None:
@@ -44,7 +45,7 @@ class Blocks:
         self.items: list[Node] = []
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
-        """Return the results, not in blocks: what the text must compute."""
+        """Return the results, not computed in blocks: the reference for the generated loop."""
         known = dict(zip(self.inputs, values, strict=True))
         for node in self.members:
             known[node] = result_of(node, known)
@@ -56,10 +57,10 @@ class Blocks:
 
 
 def rows_per_block(shape: tuple[int, ...]) -> int:
-    """Return the number of rows of a shape that fill a block; 0 where one row is too large.
+    """Return how many rows fill a block; 0 where a single row is too large.
 
-    All blocks are about equal, so that the last one is worth its calls, and begin where memory is read
-    fast.
+    Blocks are about equal, so that the last one is worth its calls, and start at a line of the
+    cache.
     """
     row = int(np.prod(shape[1:], dtype=int))
     rows = BLOCK // row if row else 0
@@ -70,7 +71,7 @@ def rows_per_block(shape: tuple[int, ...]) -> int:
 
 
 def is_member(node: Node) -> bool:
-    """Return True if each element of a node's value depends on one element of each operand."""
+    """Return True if each element of a node depends on only one element of each operand."""
     if node.op in (INPUT, CONSTANT) or not node.shape or node.size < LEAST:
         return False
     if node.strides != packed(node.shape, node.dtype.itemsize) or not rows_per_block(node.shape):
@@ -89,7 +90,7 @@ def is_member(node: Node) -> bool:
 
 
 def blocked(program: Program) -> Program:
-    """Return the program with groups of elementwise calls in one node each."""
+    """Return the program with each group of elementwise calls in one node."""
     if not any(map(is_member, program.nodes)):
         return program
     program = with_added_parts(program)
@@ -105,19 +106,13 @@ def blocked(program: Program) -> Program:
             nodes.append(of[node])
         elif node is group[node][0]:
             nodes += collapsed(group[node], wanted, of)
-    return Program(
-        program.inputs,
-        nodes,
-        [guard._replace(node=of[guard.node]) for guard in program.guards],
-        [of[node] for node in program.outputs],
-        [of[node] for node in program.writes],
-    )
+    return program.renamed(of, nodes)
 
 
 def groups_of(program: Program) -> dict[Node, list[Node]]:
-    """Return the group of each member: those of one shape and level.
+    """Return the group of each member: calls on one shape and of one level.
 
-    The level rises along each way out of a group, so that no way leads back into it.
+    The level rises along each path out of a group, so that no path leads back into it.
     """
     level: dict[Node, int] = {}
     shape: dict[Node, Any] = {}  # of members; of sums, that of what they sum
@@ -135,7 +130,6 @@ def groups_of(program: Program) -> dict[Node, list[Node]]:
 
 
 def read_outside(program: Program, group: dict[Node, list[Node]]) -> set[Node]:
-    """Return the nodes that are read outside of their group."""
     wanted = set(program.roots())
     for node in program.nodes:
         own = group.get(node)
@@ -144,7 +138,7 @@ def read_outside(program: Program, group: dict[Node, list[Node]]) -> set[Node]:
 
 
 def collapsed(members: list[Node], wanted: set[Node], of: dict[Node, Node]) -> list[Node]:
-    """Return one node of a group, and an item of it for each result."""
+    """Return one node for a group, and an item of it for each result."""
     inside = {x: of[x] for node in members for x in operands(node) if x in of}
     for node in members:
         inside[node] = copied(node, inside)
@@ -158,7 +152,7 @@ def collapsed(members: list[Node], wanted: set[Node], of: dict[Node, Node]) -> l
 
 
 def order_group(program: Program, group: dict[Node, list[Node]]) -> list[Node]:
-    """Return the nodes, those of a group one after the other, behind all that the group reads."""
+    """Return the nodes in an order in which each group stands together, after its inputs."""
     done: dict[Node, None] = {}
     for root in sorted(program.nodes, key=lambda node: node.op not in FIRST):
         waiting = [root]
@@ -177,11 +171,11 @@ def order_group(program: Program, group: dict[Node, list[Node]]) -> list[Node]:
 
 
 # --- parts of zeros ----------------------------------------------------------------------------------
-Part = tuple[Any, slice, bool]  # a value, its place, whether it is added rather than subtracted
+Part = tuple[Any, slice, bool]  # a value, its rows, whether it is added rather than subtracted
 
 
 def with_added_parts(program: Program) -> Program:
-    """Return the program with one node where results of one group are added to parts of zeros."""
+    """Return the program with one node where results of a group are added to parts of zeros."""
     group = groups_of(program)
     readers: dict[Node, set[Node]] = defaultdict(set)
     for node in program.nodes:
@@ -199,11 +193,11 @@ def with_added_parts(program: Program) -> Program:
             continue
         if all(group.get(x) is own and readers[x] <= {*own, *chain} for x, _, _ in parts):
             instead[node] = like(node, ADDED, added_parts, node.shape, turn)
-    return without_dead_code(mapped(program, lambda node: node, instead)) if instead else program
+    return mapped(program, lambda node, _: node, instead) if instead else program
 
 
 def write_chain(node: Node, readers: Mapping[Node, set[Node]]) -> tuple[list[Part], set[Node]]:
-    """Return the values that a chain of writes adds to zeros, and the nodes of the chain."""
+    """Return the parts that a chain of writes adds to zeros, and the nodes of the chain."""
     parts: list[Part] = []
     chain = {node}
     while node.op == "put":
@@ -221,8 +215,8 @@ def write_chain(node: Node, readers: Mapping[Node, set[Node]]) -> tuple[list[Par
     return [], chain
 
 
-def fills(value: Any, x: Node, key: Index) -> bool:
-    """Return True if a key is a slice without a step, of rows of x, and a value has as many of them."""
+def fills(value: Operand, x: Node, key: Index) -> bool:
+    """Return True if a key is a slice of rows of x, with step 1, that the value fills exactly."""
     if type(key) is not slice or key.step not in (None, 1) or type(value) is not Node:
         return False
     rows = len(range(*key.indices(x.shape[0]))) if x.shape else 0
@@ -230,9 +224,10 @@ def fills(value: Any, x: Node, key: Index) -> bool:
 
 
 def in_turn(shape: tuple[int, ...], parts: Sequence[Part]) -> list[Part] | None:
-    """Parts of one length, those that begin later first; None where that is another order of the sums.
+    """Return the parts, those that begin later first; None if their sums would be reordered.
 
-    The blocks of the first one are written, and behind that those of the others added, which end before.
+    All parts have the same length.  The loop writes the blocks of the first part, and adds those of
+    the others, which end earlier.
     """
     turn = sorted(parts, key=lambda part: -part[1].indices(shape[0])[0])
     if turn[0] is not parts[0]:  # of two terms
@@ -241,11 +236,8 @@ def in_turn(shape: tuple[int, ...], parts: Sequence[Part]) -> list[Part] | None:
 
 
 def added_parts(shape: tuple[int, ...], parts: Sequence[Part]) -> Any:
-    """Zeros, with values added to parts or subtracted."""
+    """Return zeros, with values added to slices of rows, or subtracted."""
     whole = np.zeros(shape, parts[0][0].dtype)
     for value, key, plus in parts:
         (np.add if plus else np.subtract)(whole[key], value, whole[key])
     return whole
-
-
-__all__ = ["ADDED", "BLOCKED", "Blocks", "blocked"]

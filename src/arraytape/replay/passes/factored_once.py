@@ -1,7 +1,7 @@
-"""A pass over programs with large matrices: what is asked of a matrix again factors it once.
+"""A pass over programs with large matrices: a matrix that is used again is factored only once.
 
-The factors are LAPACK's, by SciPy; without it the program stays as it is.  The last bits may differ from
-those of NumPy, which factors in each call.
+The factors are LAPACK's, by SciPy; without SciPy the program stays as it is.  The last bits may
+differ from those of NumPy, which factors in each call.
 """
 
 from __future__ import annotations
@@ -18,24 +18,22 @@ from ..._storage.factors import LEAST
 from ..._util.array_types import RawArray
 from ..program import Node, Program
 from .nodes import like
-from .simplify import mapped, without_dead_code
+from .simplify import mapped
 
 SOLVE, SLOGDET, INVERSE, AGAIN = "linalg.solve", "linalg.slogdet", "linalg.inv", "inverse_again"
 FACTORING = (SOLVE, SLOGDET, INVERSE, AGAIN)
 
 
 def factored(program: Program) -> Program:
-    """Return the program with each matrix factored once."""
+    """Return the program with each large matrix factored once."""
     asked = [node for node in program.nodes if node.op in FACTORING and is_large(node)]
     if not asked or libraries() is None:
         return program
     count = Counter(matrix_of(node)[0] for node in asked)
     again = {node for node in asked if count[matrix_of(node)[0]] > 1}
     factors: dict[Node, Node] = {}
-    before = iter(program.nodes)
 
-    def new_of(node: Node) -> Node:
-        old = next(before)
+    def new_of(node: Node, old: Node) -> Node:
         if node.op not in FACTORING or not is_large(node):
             return node
         x, turned = matrix_of(node)
@@ -46,11 +44,11 @@ def factored(program: Program) -> Program:
         known = factors.setdefault(x, Node("factors_of", factors_of, (x,)))
         return by_factors(node, known, turned)
 
-    return without_dead_code(mapped(program, new_of))
+    return mapped(program, new_of)
 
 
 def by_factors(node: Node, known: Node, turned: bool) -> Node:
-    """Return the result of a function of a matrix, by its factors."""
+    """Return the node that computes a function of a matrix from its factors."""
     if node.op == SOLVE:
         return like(node, "solve_factored", solve_factored, known, node.args[1], turned)
     if node.op == SLOGDET:
@@ -59,7 +57,7 @@ def by_factors(node: Node, known: Node, turned: bool) -> Node:
 
 
 def is_large(node: Node) -> bool:
-    """Return True if a matrix, or both sides of a system, are large."""
+    """Return True if the matrix, or both sides of the system, suit LAPACK and are large."""
     a, *more = node.args
     if any(type(x) is not Node for x in node.args) or node.keywords:
         return False
@@ -71,32 +69,31 @@ def is_large(node: Node) -> bool:
 
 
 def matrix_of(node: Node) -> tuple[Node, bool]:
-    """Return the matrix that is asked about, and whether it is transposed there."""
+    """Return the matrix that a call works on, and whether the call takes its transpose."""
     a, turned = node.args[0], False
     while a.op == "matrix_transpose" or (a.op == "permute_dims" and a.args[1:] == ((1, 0),)):
         a, turned = a.args[0], not turned
     return a, turned
 
 
-def factors_of(a: Any) -> Definite | Elimination:
-    """Return the factors of a matrix: by Cholesky, if it is symmetric and positive definite."""
+def factors_of(a: np.ndarray[Any, Any]) -> Definite | Elimination:
+    """Return Cholesky factors of a symmetric positive definite matrix, else LU factors."""
     return decomposed(a, bool((a == a.T).all()))
 
 
 def solve_factored(known: Definite | Elimination, b: RawArray, turned: bool) -> Any:
-    """Return the result of ``solve`` for the matrix of these factors, or its transpose."""
     return in_columns(lambda columns: known.solve_system(columns, turned), b)
 
 
 def slogdet_factored(known: Definite | Elimination) -> Any:
-    """Return the result of ``slogdet`` for the matrix of these factors."""
     return known.slogdet()
 
 
 def inverse_factored(known: Definite | Elimination, a: RawArray, *given: Any) -> Any:
-    """Return the result of ``inv`` for the matrix of these factors, or its transpose.
+    """Return the inverse of the matrix that has these factors, or of its transpose.
 
-    given : for rules, whether it is singular, then that of a unit matrix; whether it is transposed.
+    given : optionally a mask of singular matrices, whose inverse is a unit matrix; then whether the
+    transpose is inverted.
     """
     *singular, turned = given
     if singular and singular[0].any():
@@ -105,15 +102,12 @@ def inverse_factored(known: Definite | Elimination, a: RawArray, *given: Any) ->
     return np.ascontiguousarray(found.T if turned else found)
 
 
-def solve_triangular(a: Any, b: Any, turned: bool) -> Any:
+def solve_triangular(a: np.ndarray[Any, Any], b: RawArray, turned: bool) -> Any:
     """Return the result of ``solve`` for a lower triangular matrix, or its transpose."""
     return in_columns(lambda columns: Triangle(a, LOWER).solve_system(columns, turned), b)
 
 
 def in_columns(solve: Callable[[Any], Any], b: RawArray) -> Any:
-    """Return a solution for columns or for a vector, in new data of C's order."""
+    """Return the solution for columns or for a vector b, C-contiguous."""
     found = solve(b[:, None] if b.ndim == 1 else b)
     return np.ascontiguousarray(found[:, 0] if b.ndim == 1 else found)
-
-
-__all__ = ["factored"]

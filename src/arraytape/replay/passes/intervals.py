@@ -1,4 +1,4 @@
-"""Intervals in which values of nodes lie, and what functions make of them: see ``Facts.range``."""
+"""Intervals that hold the values of nodes, and interval extensions of ops: see ``Facts.range``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Interval(NamedTuple):
-    """Numbers between which elements lie, NaN aside.
+    """A range that holds all elements of a value, NaN aside.
 
     undefined : whether an element may be NaN though no operand is.
     """
@@ -42,7 +42,7 @@ class Interval(NamedTuple):
         return Interval(min(ends), max(ends))
 
     def over(self, other: Interval) -> Interval:
-        """Return where quotients lie: anywhere, unless the divisors are all positive."""
+        """Return the interval of quotients: unbounded, unless the divisors are all positive."""
         if not other.low > 0.0:
             return EVERYWHERE
         return self.times(Interval(1.0 / other.high, 1.0 / other.low))
@@ -56,7 +56,7 @@ class Interval(NamedTuple):
         return Interval(low, high, not self.low >= 0.0)
 
     def sum_of(self, count: int) -> Interval:
-        """Return where sums of up to ``count`` such elements lie."""
+        """Return the interval of sums of up to ``count`` such elements."""
         low, high = times_or_zero(self.low, count), times_or_zero(self.high, count)
         return Interval(min(low, self.low), max(high, self.high))
 
@@ -65,5 +65,5 @@ EVERYWHERE = Interval()
 
 
 def times_or_zero(x: float, y: float) -> float:
-    """Return x * y, and 0 where one is 0: the other one may be as large as it likes."""
+    """Return x * y, but 0 where one of them is 0: 0 * inf would be NaN."""
     return x * y if x and y else 0.0

@@ -1,11 +1,12 @@
-"""Passes over programs: looks for NaN that other values make unnecessary are not taken."""
+"""Passes over programs that leave out NaN checks, or replace them by cheaper ones."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,9 +20,13 @@ from .ties import FALSE, is_look_for_nan
 
 
 def without_implied_looks(program: Program) -> Program:
-    """The program without looks for NaN in what has none where a gradient that is looked at has none."""
+    """Return the program without NaN checks that others imply.
+
+    A gradient that is checked and has no NaN shows that the values from which NaN would reach it
+    have none either.
+    """
     looked = {guard.node for guard in program.guards if guard.kind == "no NaN"}
-    reaching: set[Node] = set()  # what NaN goes on from to what is looked at
+    reaching: set[Node] = set()  # a NaN in one of these would show in a checked value
     for node in reversed(program.nodes):
         if node in looked or node in reaching:
             reaching.update(through(node))
@@ -35,13 +40,11 @@ def without_implied_looks(program: Program) -> Program:
     ]
     if len(guards) == len(program.guards):
         return program
-    return without_dead_code(
-        Program(program.inputs, program.nodes, guards, program.outputs, program.writes)
-    )
+    return without_dead_code(replace(program, guards=guards))
 
 
 def through(node: Node) -> tuple[Node, ...]:
-    """The operands whose NaN make NaN of a node: of calls that neither choose nor leave anything out."""
+    """Return the operands of which each NaN becomes a NaN of the node."""
     if not is_plain(node) or not node.size:
         return ()
     if node.op == "add_to_extremes":
@@ -52,7 +55,7 @@ def through(node: Node) -> tuple[Node, ...]:
 
 
 def is_plain(node: Node) -> bool:
-    """Return True if a node has floats, of a call without a mask or dtype of its own."""
+    """Return True if a node has floats, from a call without a mask or a dtype of its own."""
     floats = node.dtype is not None and node.dtype.kind == "f"
     return floats and {"axis", "keepdims"} >= {
         name for name, value in node.keywords.items() if value is not None
@@ -60,29 +63,30 @@ def is_plain(node: Node) -> bool:
 
 
 # --- bounds -------------------------------------------------------------------------------------------
-LOOKED_AT = "looked_at"
-WORTH = 32  # elements to look at for each number to compare in their place
-# What sums of squares may be at most, by the bytes of an element: more for fewer factors.
+LOOKED_AT = "looked_at"  # the op of a NaN check by sums
+WORTH = 32  # elements to check for each sum that is compared in their place
+# Limits for sums of squares, by the bytes of an element, in the order in which they are tried: the
+# more factors a value is a product of, the smaller the sums must be.
 MODERATE = {8: (1e200, 1e150, 1e100, 1e75, 1e50, 1e40), 4: (1e24, 1e18, 1e12)}
 HUGE = {8: 1e300, 4: 1e36}
-TURNED = ("matrix_transpose", "permute_dims", "reshape")  # views, which cost nothing to make again
+TURNED = ("matrix_transpose", "permute_dims", "reshape")  # views, which cost nothing to recompute
 
 
 def with_bounds(program: Program) -> Program:
-    """Return the program with comparisons of sums of squares in the place of looks for NaN.
+    """Return the program with comparisons of sums of squares in the place of NaN checks.
 
-    Where sums of squares are moderate, so are their terms, and what is made of these by sums and
-    products has no NaN.  Else the look is taken.
+    If a sum of squares is moderate, so are its terms.  Then values that are made of them by sums and
+    products are no NaN. Otherwise the values themselves are checked.
     """
     return with_lazy_looks(with_looks_by_sums(program))
 
 
 @dataclass(eq=False)
 class Look:
-    """A look for NaN that is taken where sums of squares are not moderate.
+    """A NaN check that is made only where sums of squares are not moderate.
 
-    given : the values that the look needs.  nodes : what it computes of them.  found : what it looks at.
-    most : what each sum may be.
+    given : the values that the check needs.  nodes : what it computes of them.  found : the nodes
+    that it checks.  most : the limit below which a sum counts as moderate.
     """
 
     given: Sequence[Node]
@@ -91,7 +95,10 @@ class Look:
     most: float
 
     def __call__(self, *values: Any) -> float:
-        """NaN where there is one, for the given values and then the sums; else 0."""
+        """Return NaN if a checked value has one and a sum is not moderate, else 0.
+
+        values : the given values, then the sums of squares.
+        """
         given, sums = values[: len(self.given)], values[len(self.given) :]
         moderate = all(one < self.most for one in sums)
         return 0.0 if moderate or not self.has_nan(*given) else math.nan
@@ -103,13 +110,13 @@ class Look:
         return any(np.isnan(known[node]).any() for node in self.found)
 
     def node(self, sums: Sequence[Node]) -> Node:
-        """Return the call of this in a program."""
+        """Return the node of this check in a program."""
         return Node(LOOKED_AT, self, (*self.given, *sums), like=np.float64(0.0))
 
 
 def with_looks_by_sums(program: Program) -> Program:
-    """The program whose looks at much data ask the sums of squares first that it adds up anyway."""
-    sums = [node for node in program.nodes if node.op == DOT and node.args[0] is node.args[1]]
+    """Return the program whose checks of large data ask its sums of squares first."""
+    sums = [*filter(is_sum_of_squares, program.nodes)]
     guards = program.guards
     large = [x for x in guards if x.kind == "no NaN" and x.node.size >= WORTH * len(sums)]
     if not sums or not large:
@@ -124,11 +131,15 @@ def with_looks_by_sums(program: Program) -> Program:
             look = Look([guard.node], [], [guard.node], most).node(sums)
             nodes.append(look)
             guards = [*guards[:i], guard._replace(node=look), *guards[i + 1 :]]
-    return Program(program.inputs, nodes, guards, program.outputs, program.writes)
+    return replace(program, nodes=nodes, guards=guards)
+
+
+def is_sum_of_squares(node: Node) -> bool:
+    return node.op == DOT and node.args[0] is node.args[1]
 
 
 def add_terms(known: dict[Node, float], program: Program) -> None:
-    """Add bounds of the terms of sums that have bounds, beside moderate other terms."""
+    """Add bounds of the terms of sums that have bounds, if the other terms are moderate."""
     for node in reversed(program.nodes):
         if node in known and node.op in ("add", "subtract") and is_plain(node):
             for x, y in (node.args, node.args[::-1]):
@@ -138,7 +149,7 @@ def add_terms(known: dict[Node, float], program: Program) -> None:
 
 
 def add_bounds(known: dict[Node, float], nodes: Sequence[Node]) -> None:
-    """Add between which numbers and their negatives the values of nodes lie, where that is known."""
+    """Add bounds of the absolute values of nodes, where they follow from those of operands."""
     for node in nodes:
         if node in known or not is_plain(node):
             continue
@@ -152,63 +163,98 @@ def up_to(most: float) -> Interval:
     return Interval(-most, most)
 
 
-def size_of(x: Any, known: Mapping[Node, float]) -> float:
+def size_of(x: Node | float | np.floating[Any], known: Mapping[Node, float]) -> float:
     """Return a bound of the absolute values of an operand."""
-    if type(x) is not Node:
+    if not isinstance(x, Node):
         return abs(float(x))
     if x.op == CONSTANT and x.dtype.kind == "f" and x.value.size:
         return float(np.abs(x.value).max())
     return 0.0 if x.op == "zeros" else known.get(x, math.inf)
 
 
-# --- what is only looked at ---------------------------------------------------------------------------
-def with_lazy_looks(program: Program) -> Program:
-    """Return the program that computes what it only looks at, for NaN, where that may have some.
+# --- values that are only checked ---------------------------------------------------------------------
+class LazyCheck(NamedTuple):
+    """The NaN check of a value that nothing else reads, so that it need not be computed.
 
-    It has none where the sums of squares of what it is made of by sums and products are moderate.
+    given : values that the program computes anyway.  nodes : the calls that compute the value of these.
     """
-    lazy = dict(lazily(program))
+
+    guard: Guard
+    given: Sequence[Node]
+    nodes: Sequence[Node]
+
+
+def with_lazy_looks(program: Program) -> Program:
+    """Return the program in which values that are only checked for NaN are not computed.
+
+    Their checks compare sums of squares of the values from which they are made by sums and products.
+    Only where such a sum is not moderate is the value itself computed and checked.
+    """
+    # By guard, since equal guards may occur twice in a program that has not been simplified.
+    lazy = {check.guard: check for check in lazy_checks(program)}
     if not lazy:
         return program
-    places = {node: place for place, node in enumerate(program.nodes)}
-    groups: dict[tuple[int, Any], list[Guard]] = {}
-    for guard, (given, _) in lazy.items():
-        last = max([places[x] for x in given], default=0)
-        groups.setdefault((last, guard.node.dtype), []).append(guard)
-    behind: dict[int, list[Node]] = {}
-    squares = {x.args[0]: x for x in program.nodes if x.op == DOT and x.args[0] is x.args[1]}
-    looks: dict[Guard, Node] = {}
-    for (last, _), guards in sorted(groups.items(), key=lambda item: item[0][0]):
-        own = [lazy[guard] for guard in guards]
-        given = [*dict.fromkeys(x for values, _ in own for x in values)]
-        made = {x for _, nodes in own for x in nodes}
+    later = Insertions(program)
+    instead: dict[Guard, Node] = {}
+    for last, checks in grouped_by_place(lazy.values(), later.places):
+        given = [*dict.fromkeys(x for check in checks for x in check.given)]
+        made = {x for check in checks for x in check.nodes}
         nodes = [x for x in program.nodes if x in made]
         most = most_of(given, nodes)
-        if most is None:
-            continue
-        sums = []
-        for x in filter(is_unknown, given):
-            if x not in squares or places.get(squares[x], -1) > last:  # or known only later
-                squares[x] = Node(DOT, dot, (x, x), like=x.dtype.type(0))
-                behind.setdefault(last if x.op == INPUT else places[x], []).append(squares[x])
-            sums.append(squares[x])
-        look = Look(given, nodes, [guard.node for guard in guards], most).node(sums)
-        behind.setdefault(last, []).append(look)
-        looks |= dict.fromkeys(guards, look)
-    ordered = [y for place, x in enumerate(program.nodes) for y in (x, *behind.get(place, ()))]
-    guards = [guard._replace(node=looks.get(guard, guard.node)) for guard in program.guards]
-    return without_dead_code(
-        Program(program.inputs, ordered, guards, program.outputs, program.writes)
-    )
+        if most is not None:
+            sums = [later.sum_of_squares(x, last) for x in given if is_unknown(x)]
+            look = Look(given, nodes, [check.guard.node for check in checks], most).node(sums)
+            later.insert(last, look)
+            instead |= {check.guard: look for check in checks}
+    guards = [guard._replace(node=instead.get(guard, guard.node)) for guard in program.guards]
+    return without_dead_code(replace(program, nodes=later.all_nodes(), guards=guards))
 
 
-def lazily(program: Program) -> Iterator[tuple[Guard, tuple[list[Node], list[Node]]]]:
-    """The guards that look for NaN in what nothing else reads, with what that is made of, and how."""
+class Insertions:
+    """Nodes to be inserted into a program, each after the node at a place.
+
+    places : of the nodes of the program.  squares : by x, the node that is the sum of squares of x.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.nodes = program.nodes
+        self.places = {node: place for place, node in enumerate(self.nodes)}
+        self.squares = {x.args[0]: x for x in self.nodes if is_sum_of_squares(x)}
+        self.after: dict[int, list[Node]] = defaultdict(list)
+
+    def insert(self, place: int, node: Node) -> None:
+        self.after[place].append(node)
+
+    def sum_of_squares(self, x: Node, last: int) -> Node:
+        """Return the sum of squares of x: a new one if the program's is not known at ``last``."""
+        known = self.squares.get(x)
+        if known is None or self.places.get(known, -1) > last:
+            known = self.squares[x] = Node(DOT, dot, (x, x), like=x.dtype.type(0))
+            self.insert(last if x.op == INPUT else self.places[x], known)
+        return known
+
+    def all_nodes(self) -> list[Node]:
+        return [y for place, x in enumerate(self.nodes) for y in (x, *self.after.get(place, ()))]
+
+
+def grouped_by_place(
+    checks: Iterable[LazyCheck], places: Mapping[Node, int]
+) -> list[tuple[int, list[LazyCheck]]]:
+    """Return checks of one dtype whose given values are known at one place, and that place, in order."""
+    groups: dict[tuple[int, Any], list[LazyCheck]] = defaultdict(list)
+    for check in checks:
+        last = max([places[x] for x in check.given], default=0)
+        groups[last, check.guard.node.dtype].append(check)
+    return [(last, found) for (last, _), found in sorted(groups.items(), key=lambda x: x[0][0])]
+
+
+def lazy_checks(program: Program) -> Iterator[LazyCheck]:
+    """Yield the NaN checks of values that nothing else reads, and that cost more than a comparison."""
     looks = [x for x in program.guards if x.kind == "no NaN"]
     asked = [x.node for x in program.guards if x.kind != "no NaN"]
-    live = reached(program, [*program.outputs, *program.writes, *asked])
+    live = program.reached([*program.outputs, *program.writes, *asked])
     own = [x for x in looks if x.node not in live and is_bounded(x.node)]
-    live |= reached(program, [x.node for x in looks if x not in own])
+    live |= program.reached([x.node for x in looks if x not in own])
     for guard in own:
         given: dict[Node, None] = {}
         nodes: dict[Node, None] = {}
@@ -221,20 +267,11 @@ def lazily(program: Program) -> Iterator[tuple[Guard, tuple[list[Node], list[Nod
                 nodes[node] = None
                 waiting += operands(node)
         if any(node.op in ("matmul", "sum", DOT) for node in nodes):
-            yield guard, ([*given], [*nodes])
-
-
-def reached(program: Program, roots: Collection[Node]) -> set[Node]:
-    """Return the nodes that roots are made of, with them."""
-    found = {*roots}
-    for node in reversed(program.nodes):
-        if node in found:
-            found.update(operands(node))
-    return found
+            yield LazyCheck(guard, [*given], [*nodes])
 
 
 def is_bounded(node: Node) -> bool:
-    """Return True if a node is moderate where its operands are, or a mask of comparisons."""
+    """Return True if a node is moderate where its operands are, or is a boolean mask."""
     if node.dtype == np.bool_ and facts_of(node.op).per_element:
         return bool(node.shape)
     if not (is_plain(node) and node.shape):
@@ -244,12 +281,15 @@ def is_bounded(node: Node) -> bool:
 
 
 def is_unknown(x: Node) -> bool:
-    """Return True if a value has floats that are no constants."""
+    """Return True if a node has floats and is no constant."""
     return x.op != CONSTANT and x.dtype is not None and x.dtype.kind == "f"
 
 
 def most_of(given: Sequence[Node], nodes: Sequence[Node]) -> float | None:
-    """Return the bound of sums of squares of given values below which nodes are moderate."""
+    """Return the limit for sums of squares of ``given`` below which all ``nodes`` are moderate.
+
+    Return None if there is no such limit.
+    """
     floats = [*filter(is_unknown, nodes)]
     for most in MODERATE.get(min([x.dtype.itemsize for x in floats]), ()):
         known = dict.fromkeys(filter(is_unknown, given), math.sqrt(most))
@@ -257,6 +297,3 @@ def most_of(given: Sequence[Node], nodes: Sequence[Node]) -> float | None:
         if all(node in known for node in floats):
             return most
     return None
-
-
-__all__ = ["LOOKED_AT", "Look", "with_bounds", "without_implied_looks"]

@@ -1,4 +1,4 @@
-"""Nodes that take the place of others, and what rules ask about nodes."""
+"""Constructors of nodes that replace others, and questions that rules ask about nodes."""
 
 from __future__ import annotations
 
@@ -10,38 +10,43 @@ import numpy as np
 from ..._record.op_facts import facts_of, hull
 from ..._storage import numpy_namespace
 from ..._util.array_types import Index
-from ..program import CONSTANT, Node
+from ..program import CONSTANT, Node, Operand
 from .intervals import EVERYWHERE, Interval
 
-SMALL = 1 << 16  # bytes of a result that is computed once and for all
+SMALL = 1 << 16  # bytes of a result that may become a constant of the program
 NUMBERS = (int, float, np.floating)
-New = Callable[[Node], Node]  # what a node made by a rule becomes
+New = Callable[[Node], Node]  # simplifies a node that a rule has made
 
 
-def like(node: Node, op: str, call: Any, *args: Any) -> Node:
-    """Another call in the place of a node."""
+def like(node: Node, op: str, call: Callable[..., Any] | None, *args: Any) -> Node:
+    """Return a node for another call, with the shape, dtype and strides of `node`."""
     new = Node(op, call, args)
     new.shape, new.dtype, new.strides = node.shape, node.dtype, node.strides
     return new
 
 
 def again(node: Node, *args: Any) -> Node:
-    """Return the same call of something else."""
+    """Return the same call, keywords included, on other operands."""
     other = like(node, node.op, node.call, *args)
     other.keywords = node.keywords
     return other
 
 
+def with_operand(node: Node, i: int, x: Node) -> tuple[Any, ...]:
+    """Return the arguments of a call with x in the place of the i-th."""
+    return *node.args[:i], x, *node.args[i + 1 :]
+
+
 def zeros(node: Node) -> Node:
-    """Zeros in the place of a node."""
+    """Return zeros in the shape and dtype of a node: a constant if they are small, else a call."""
     if node.size * node.dtype.itemsize > SMALL:
         return like(node, "zeros", np.zeros, node.shape, node.dtype)
     value = np.zeros(node.shape, node.dtype)
     return Node(CONSTANT, like=value, value=value)
 
 
-def again_in(x: Node, shape: Any, new: New | None = None) -> Node:
-    """Return an operand in a shape."""
+def again_in(x: Node, shape: tuple[int, ...], new: New | None = None) -> Node:
+    """Return x in another shape; ``new`` is applied to the reshape, if one is needed."""
     if x.shape == shape:
         return x
     other = Node("reshape", numpy_namespace.reshape, (x, shape))
@@ -51,7 +56,7 @@ def again_in(x: Node, shape: Any, new: New | None = None) -> Node:
 
 
 def packed(shape: tuple[int, ...], step: int) -> tuple[int, ...]:
-    """Return the strides of new data."""
+    """Return the strides of C-contiguous data whose elements have `step` bytes."""
     strides: list[int] = []
     for size in reversed(shape):
         strides.append(step)
@@ -59,8 +64,8 @@ def packed(shape: tuple[int, ...], step: int) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def same_layout(x: Any, node: Node) -> bool:
-    """Return True if an operand is a node of the shape, dtype and strides of another one."""
+def same_layout(x: Operand, node: Node) -> bool:
+    """Return True if an operand is a node with the shape, dtype and strides of `node`."""
     return type(x) is Node and (x.shape, x.dtype, x.strides) == (
         node.shape,
         node.dtype,
@@ -68,9 +73,9 @@ def same_layout(x: Any, node: Node) -> bool:
     )
 
 
-def number_of(x: Any) -> float | None:
-    """Return the number that an operand is, or has in each element, or None."""
-    if type(x) in (int, float):
+def number_of(x: Operand) -> float | None:
+    """Return the number that an operand is, or that a constant has in each element, or None."""
+    if type(x) is int or type(x) is float:
         return float(x)
     if type(x) is not Node or x.op != CONSTANT or x.dtype.kind != "f" or not x.size:
         return None
@@ -78,15 +83,15 @@ def number_of(x: Any) -> float | None:
     return float(first) if x.shape == () or (x.value == first).all() else None
 
 
-def pairs(node: Any, op: str) -> list[tuple[Any, Any]]:
-    """Return the operands of a call of two, both ways; none where a node is no such call."""
+def pairs(node: Operand, op: str) -> list[tuple[Any, Any]]:
+    """Return the operands of a binary call on floats in both orders; [] if x is no such call."""
     if type(node) is not Node or node.op != op or node.keywords or node.dtype.kind != "f":
         return []
     return [node.args, node.args[::-1]]
 
 
 def axes_of(node: Node) -> tuple[int, ...] | None:
-    """Return the axes that a plain sum or extreme value of floats goes over, or None."""
+    """Return the axes of a sum, max or min of floats that has no dtype of its own, or None."""
     x, options = node.args[0], node.keywords
     if len(node.args) != 1 or type(x) is not Node or options.get("dtype") is not None:
         return None
@@ -98,9 +103,9 @@ def axes_of(node: Node) -> tuple[int, ...] | None:
 
 
 def interval_of(node: Node, of: Callable[[Any], Interval]) -> Interval:
-    """Return between which numbers a node's floats lie, NaN aside.
+    """Return an interval that holds the elements of a node, NaN aside.
 
-    of : takes an operand, a node or a number, and gives where its elements lie.
+    of : gives the interval of an operand, which is a node or a number.
     """
     extension = facts_of(node.op).range
     if extension is None:
@@ -123,12 +128,12 @@ def count_of_terms(node: Node) -> int:
 
 
 def kept(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return a shape with 1 for axes."""
+    """Return a shape with 1 for each of `axes`, as keepdims=True gives it."""
     return tuple([1 if i in axes else n for i, n in enumerate(shape)])
 
 
-def bare(x: Any) -> Any:
-    """Return the node with the elements of x in their order, before it got its shape."""
+def bare(x: Operand) -> Any:
+    """Return the node that has the elements of x in the same order, before reshapes."""
     while type(x) is Node and x.op in ("expand_dims", "reshape", "reshaped", "getitem"):
         inner = x.args[0]
         if inner.size != x.size or (x.op == "getitem" and not is_whole(x.args[1])):
@@ -138,15 +143,9 @@ def bare(x: Any) -> Any:
 
 
 def is_whole(key: Index) -> bool:
-    """Return True if a key that leaves all elements leaves them in their order."""
+    """Return True if a key that selects all elements also keeps their order."""
     parts = key if type(key) is tuple else (key,)
     return all(
         part is None or part is Ellipsis or type(part) is int or part == slice(None)
         for part in parts
     )
-
-
-__all__ = [
-    "NUMBERS", "SMALL", "New", "again", "again_in", "axes_of", "bare", "interval_of", "is_whole", "kept",
-    "like", "number_of", "packed", "pairs", "same_layout", "zeros",
-]  # fmt: skip

@@ -1,8 +1,8 @@
-"""A pass that makes a program shorter where that changes last bits, by which nothing is decided.
+"""A pass that shortens a program where only last bits change, on which nothing depends.
 
-Sums are products by BLAS, quotients by what is neither tiny nor huge are products, and the
-gradient of a softmax is written as people write it.  What a comparison, a choice, a sort or a guard
-depends on keeps its bits: a tie that is one in eager calls must be one in a replay.
+Sums become products by BLAS, quotients by values that are neither tiny nor huge become products,
+and the gradient of a softmax takes its textbook form.  What a comparison, a choice, a sort or a
+guard depends on keeps its bits: a tie in eager calls must be a tie in a replay.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 
 from ..._record.op_facts import facts_of
 from ..._storage import numpy_namespace
-from ..._util.array_types import RawArray
-from ..program import CONSTANT, Node, Program, key_of, operands
+from ..program import CONSTANT, Node, Operand, Program, key_of, operands
 from .intervals import EVERYWHERE, Interval
 from .nodes import New, again, axes_of, interval_of, like, number_of, pairs, same_layout, zeros
+from .patterns import Pattern
 from .simplify import (
     MASKED,
     RULES,
@@ -33,24 +33,30 @@ from .simplify import (
     rules_by_facts,
     shared,
     with_signs_joined,
-    without_dead_code,
 )
 from .softmax import RULES as SOFTMAX
 from .softmax import slope_of_log_total, sum_of_shares
 from .sums_by_blas import with_dots, with_products
 from .ties import extremes_of, is_look_for_nan, without_nan
 
-LEAST = 4  # times: how much smaller what is divided by must be, for its reciprocal to be worth it
-WIDE = 1e16  # what a factor may be at most that is multiplied with later, for underflow
-DEPTH = 8  # calls within each other that are looked through for bounds
+LEAST = 4  # how many times smaller a divisor must be for its reciprocal to be worth a call
+WIDE = 1e16  # the largest factor that may be applied after a sum: without it terms might underflow
+SCALED_SUM = Pattern("sum", Pattern("multiply", "x", Pattern("multiply", "y", "c", name="scaled")))
+ADDED_TWICE = Pattern(
+    "add",
+    Pattern("add", "x", Pattern("multiply", "b", "z", name="product"), name="whole"),
+    "product",
+)
+FROM_MAXIMUM = Pattern("subtract", "z", Pattern("max", "z"))
+DEPTH = 8  # nested calls that ``bounds`` goes into
 
 
 def rounded(program: Program) -> Program:
-    """Return the program, shorter, with other last bits."""
     short = with_signs_joined(loosened(program, LOOSE))
     exact = deciding(short)
     divided = [node for node in short.nodes if node.op == "divide" and node not in exact]
-    if any(by_reciprocal(node, lambda one: one) for node in divided):  # where it is no softmax
+    # Only now: quotients of a softmax must stay quotients until the rules above have seen them.
+    if any(by_reciprocal(node, lambda one: one) for node in divided):
         short = with_signs_joined(loosened(short, {**LOOSE, "divide": (by_reciprocal,)}))
         exact = deciding(short)
     short = with_dots(short, exact)
@@ -58,11 +64,10 @@ def rounded(program: Program) -> Program:
 
 
 def loosened(program: Program, rules: Rules) -> Program:
-    """Return the program after rules, but for nodes whose bits must stay."""
+    """Return the program after these rules, except for nodes whose bits must stay."""
     exact, guarded = deciding(program), without_nan(program)
     known: dict[Any, Node] = {}
     extremes: set[Node] = set()
-    before = iter(program.nodes)
     of_extremes: Rules = {
         "add": (partial(slope_of_log_total, extremes),),
         "divide": (partial(none_of_ties, extremes),),
@@ -73,18 +78,17 @@ def loosened(program: Program, rules: Rules) -> Program:
     def loose(node: Node) -> Node:
         return shared(folded(rewritten(folded(node), loose, rules)), known)
 
-    def new_of(node: Node) -> Node:
-        old = next(before)
+    def new_of(node: Node, old: Node) -> Node:
         new = shared(node, known) if old in exact else loose(node)
         if old in guarded:
             extremes.add(new)
         return new
 
-    return without_dead_code(mapped(program, new_of))
+    return mapped(program, new_of)
 
 
 def deciding(program: Program) -> set[Node]:
-    """The nodes on whose bits it depends what is computed: those that something discrete is made of."""
+    """Return the nodes whose bits must stay, because something discrete is computed from them."""
     found = {guard.node for guard in program.guards if guard.kind != "no NaN"}
     for node in reversed(program.nodes):
         if is_nan(node):
@@ -108,7 +112,7 @@ def is_nan(node: Node) -> bool:
 
 # --- sums and rows ------------------------------------------------------------------------------------
 def sum_of_negative(node: Node, new: New) -> Node | None:
-    """The sum of ``-x`` is the negative of a sum."""
+    """Replace ``sum(-x)`` by ``-sum(x)``."""
     x = node.args[0]
     if axes_of(node) is None or not is_negative(x):
         return None
@@ -116,7 +120,7 @@ def sum_of_negative(node: Node, new: New) -> Node | None:
 
 
 def sum_with_known(node: Node, new: New) -> Node | None:
-    """``sum(x + y)`` is ``c + sum(y)`` where c is known to be the sum of x."""
+    """Replace ``sum(x + y)`` by ``c + sum(y)``, where c is known to be the sum of x."""
     whole = node.args[0]
     if axes_of(node) is None:
         return None
@@ -128,24 +132,27 @@ def sum_with_known(node: Node, new: New) -> Node | None:
 
 
 def factor_out(node: Node, new: New) -> Node | None:
-    """``sum(x * (y * c))`` is ``sum(x * y) * c``, where c has one positive number for each row."""
-    axes, product = axes_of(node), node.args[0]
-    if axes is None or not node.keywords.get("keepdims"):
+    """Replace ``sum(x * (y * c))`` by ``sum(x * y) * c``, if c has one positive number per row."""
+    product = node.args[0]
+    if axes_of(node) is None or not node.keywords.get("keepdims"):
         return None
-    for x, scaled in pairs(product, "multiply"):
-        for y, c in pairs(scaled, "multiply"):
-            rows = type(c) is Node and c.shape == node.shape and same_layout(scaled, product)
-            if rows and same_layout(x, product) and y.shape == product.shape:
-                least, most, _ = bounds(c)
-                if least > 0.0 and most <= WIDE:
-                    inner = new(again(node, new(again(product, x, y))))
-                    return like(node, "multiply", np.multiply, inner, c)
+    for found in SCALED_SUM.matches(node):
+        x, y, c = found["x"], found["y"], found["c"]
+        rows = type(c) is Node and c.shape == node.shape and same_layout(found["scaled"], product)
+        if rows and same_layout(x, product) and y.shape == product.shape:
+            least, most, _ = bounds(c)
+            if least > 0.0 and most <= WIDE:
+                inner = new(again(node, new(again(product, x, y))))
+                return like(node, "multiply", np.multiply, inner, c)
     return None
 
 
 # --- zeros --------------------------------------------------------------------------------------------
 def none_of_ties(extremes: set[Node], node: Node, new: New) -> Node | None:
-    """0 divided by a count of ties is 0; each row has one, since extremes are guarded against NaN."""
+    """Replace 0 divided by a count of ties by 0.
+
+    The count is at least 1, because guards make sure that the array has no NaN.
+    """
     x, count = node.args
     if not is_zero(x) or type(count) is not Node or count.op != "sum" or x.shape != node.shape:
         return None
@@ -153,7 +160,7 @@ def none_of_ties(extremes: set[Node], node: Node, new: New) -> Node | None:
 
 
 def choice_of_zeros(node: Node, new: New) -> Node | None:
-    """A choice between zeros is zeros."""
+    """Replace a choice between zeros by zeros."""
     values = node.args[1:] if node.op == "where" else (node.args[0], node.args[2])
     none = [type(x) is bool or is_zero(x) or (type(x) in (int, float) and x == 0) for x in values]
     return zeros(node) if all(none) and node.dtype.kind == "f" else None
@@ -161,7 +168,7 @@ def choice_of_zeros(node: Node, new: New) -> Node | None:
 
 # --- factors ------------------------------------------------------------------------------------------
 def by_reciprocal(node: Node, new: New) -> Node | None:
-    """``x / c`` is ``x * (1 / c)`` where c is much smaller data, and neither tiny nor huge.
+    """Replace ``x / c`` by ``x * (1 / c)``, where c is much smaller data, and not tiny or huge.
 
     A number c must be a power of two: ``49.0 / 49.0`` stays 1.
     """
@@ -187,7 +194,7 @@ def by_reciprocal(node: Node, new: New) -> Node | None:
 
 
 def numbers_joined(node: Node, new: New) -> Node | None:
-    """``c * (d * x)`` is ``(c * d) * x``."""
+    """Replace ``c * (d * x)`` by ``(c * d) * x``."""
     outside = factors(node)
     inside = factors(outside[1]) if outside is not None else None
     if outside is None or inside is None:
@@ -199,20 +206,18 @@ def numbers_joined(node: Node, new: New) -> Node | None:
 
 
 def added_twice(node: Node, new: New) -> Node | None:
-    """``x + b * z + b * z`` is ``x + 2 * b * z`` where b is much smaller data."""
-    for whole, product in pairs(node, "add"):
-        for x, y in pairs(whole, "add"):
-            if y is not product or not same_layout(whole, node):
-                continue
-            for b, z in pairs(product, "multiply"):
-                if type(b) is Node and b.size * LEAST <= node.size:
-                    twice = new(like(b, "multiply", np.multiply, 2.0, b))
-                    return again(node, x, new(again(product, twice, z)))
+    """Replace ``x + b * z + b * z`` by ``x + 2 * b * z``, where b is much smaller data."""
+    for found in ADDED_TWICE.matches(node):
+        b, product = found["b"], found["product"]
+        few = type(b) is Node and b.size * LEAST <= node.size
+        if few and same_layout(found["whole"], node):
+            twice = new(like(b, "multiply", np.multiply, 2.0, b))
+            return again(node, found["x"], new(again(product, twice, found["z"])))
     return None
 
 
-def bounds(x: Any, depth: int = DEPTH) -> Interval:
-    """Return between which numbers all elements are, but for NaN and for rounding."""
+def bounds(x: Operand, depth: int = DEPTH) -> Interval:
+    """Return an interval that holds all elements, apart from NaN and rounding."""
     number = float(x) if isinstance(x, np.floating) else number_of(x)
     if number is not None:
         return Interval(number, number)
@@ -234,14 +239,13 @@ def bounds(x: Any, depth: int = DEPTH) -> Interval:
     return found
 
 
-def is_from_maximum(x: Any) -> bool:
-    """Return True for ``z - max(z)``, of which in each row the largest is 0."""
-    largest = x.args[1] if type(x) is Node and x.op == "subtract" else None
-    return type(largest) is Node and largest.op == "max" and largest.args[0] is x.args[0]
+def is_from_maximum(x: Operand) -> bool:
+    """Return True for ``z - max(z)``, which is 0 at the largest element of each row."""
+    return any(FROM_MAXIMUM.matches(x))
 
 
 def outer(node: Node, new: New) -> Node | None:
-    """Return a product of a column and a row of matrices is elementwise."""
+    """Replace the matrix product of a column and a row by an elementwise product."""
     x, y = node.args
     if type(x) is not Node or type(y) is not Node or not (len(x.shape) == len(y.shape) == 2):
         return None
@@ -249,8 +253,8 @@ def outer(node: Node, new: New) -> Node | None:
     return like(node, "multiply", np.multiply, x, y) if plain else None
 
 
-def power_of_two(x: RawArray) -> tuple[float, Node] | None:
-    """The number, 1 or more but for its sign, and the node of floats that it is multiplied with."""
+def power_of_two(x: Operand) -> tuple[float, Node] | None:
+    """Return p and x for a product ``p * x`` whose p, 1 or more, is a power of two up to sign."""
     found = factors(x)
     if found is None or not 1.0 <= abs(found[0]) < 1e6 or abs(math.frexp(found[0])[0]) != 0.5:
         return None
@@ -258,7 +262,7 @@ def power_of_two(x: RawArray) -> tuple[float, Node] | None:
 
 
 def common_factor(node: Node, new: New) -> Node | None:
-    """``2 * x - y * (2 * z)`` is ``2 * (x - y * z)``."""
+    """Replace ``2 * x - y * (2 * z)`` by ``2 * (x - y * z)``."""
     one, other = [power_of_two(x) or power_in_product(x, new) for x in node.args]
     if one is None or other is None or node.keywords:
         return None
@@ -270,8 +274,10 @@ def common_factor(node: Node, new: New) -> Node | None:
     return like(node, "multiply", np.multiply, p, new(both))
 
 
-def power_in_product(x: Any, new: New) -> tuple[float, Node] | None:
-    """Return the same of a product, one of whose factors has such a number."""
+def power_in_product(x: Operand, new: New) -> tuple[float, Node] | None:
+    """Return p and ``y * z`` for a product ``y * (p * z)`` with such a power p, or None."""
+    if type(x) is not Node:
+        return None
     for y, z in pairs(x, "multiply"):
         found = power_of_two(z)
         if found is not None and same_layout(y, x) and same_layout(found[1], x):
@@ -281,7 +287,7 @@ def power_in_product(x: Any, new: New) -> tuple[float, Node] | None:
 
 # --- writes -------------------------------------------------------------------------------------------
 def added(node: Node) -> tuple[Node, Node] | None:
-    """Return the sum or difference that a write to a part makes of it, and what it adds or subtracts."""
+    """Return the sum or difference that ``x[key] += more`` writes, and `more`; or None."""
     x, key, total = node.args
     if type(total) is not Node or total.op not in ("add", "subtract") or not is_basic(key):
         return None
@@ -311,7 +317,6 @@ def added_before(node: Node, new: New) -> Node | None:
 
 
 def joined(*parts: Rules) -> Rules:
-    """Return all rules of each op, in their order."""
     ops = dict.fromkeys(op for rules in parts for op in rules)
     rules = {op: [rule for part in parts for rule in part.get(op, ())] for op in ops}
     return {op: (*rules[op], *(() if op in RULES else rules_by_facts(op))) for op in ops}
@@ -328,5 +333,3 @@ LOOSER: Rules = {
     "where": (choice_of_zeros,),
 }
 LOOSE = joined(SOFTMAX, LOOSER, RULES)
-
-__all__ = ["rounded"]

@@ -1,12 +1,12 @@
-"""Passes that make a program shorter: equal calls once, exact algebra, reads of what was written."""
+"""Passes that shorten a program, with the same bits: equal calls once, algebra, reads of writes."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from ..._record.op_facts import facts_of, state_facts
 from ..._storage import numpy_namespace
 from ..._util.array_types import Index
 from ..._util.blocks import Quiet
-from ..program import CONSTANT, INPUT, Guard, Node, Program, key_of, operands, put, replaced
-from .nodes import SMALL, New, like, number_of, packed, same_layout
+from ..program import CONSTANT, INPUT, Node, Operand, Program, key_of, operands, put, replaced
+from .nodes import SMALL, New, again, like, number_of, packed, same_layout, with_operand
 
 Rules = Mapping[str, tuple[Callable[[Node, New], Node | None], ...]]
 NONE: Mapping[Node, Node] = MappingProxyType({})
@@ -24,47 +24,41 @@ INTEGERS: dict[Any, np.dtype[Any]] = {
     np.dtype(np.float32): np.dtype(np.int32),
     np.dtype(np.float64): np.dtype(np.int64),
 }
-WORTH_BITS = 256  # elements of a choice between floats and 0
-WORTH_TWO = 4096  # elements of a choice between floats
-MOST = 8  # rules that are tried on one node, one after the other
+WORTH_BITS = 256  # elements from which a choice between floats and 0 is faster by bits
+WORTH_TWO = 4096  # elements from which a choice between two floats is faster by bits
+MOST = 8  # rules that may apply to one node, one after the other
 
 
 def simplified(program: Program) -> Program:
     """Return the program after all passes of this module, in one sweep."""
     known: dict[Any, Node] = {}
 
-    def new_of(node: Node) -> Node:
-        return shared(rewritten(folded(node), new_of), known)
+    def simple(node: Node) -> Node:
+        return shared(rewritten(folded(node), simple), known)
 
-    return with_signs_joined(without_dead_code(mapped(program, new_of)))
+    return with_signs_joined(mapped(program, lambda node, _: simple(node)))
 
 
 def mapped(
-    program: Program, new_of: Callable[[Node], Node], instead: Mapping[Node, Node] = NONE
+    program: Program, new_of: Callable[[Node, Node], Node], instead: Mapping[Node, Node] = NONE
 ) -> Program:
-    """Return a program whose nodes are what ``new_of`` gives for those of another one, in their order.
+    """Return the program whose nodes are ``new_of(node, old)`` for those of another, if still needed.
 
-    new_of : takes a node whose operands are new already.  A new node may be one that is there.
-    instead : nodes that take the place of others, on operands of the given program.
+    new_of : is given a copy of ``old`` on operands that are new already; a result may be a node
+    that is there.  instead : nodes, on operands of the given program, that replace others.
     """
     of: dict[Node, Node] = {}
     nodes: dict[Node, None] = {}
     for node in program.nodes:
         call = instead.get(node, node)
         moved = any(of[x] is not x for x in operands(call))
-        new = of[node] = new_of(copied(call, of) if moved else call)
+        new = of[node] = new_of(copied(call, of) if moved else call, node)
         insert(new, nodes)
-    return Program(
-        [of[node] for node in program.inputs],
-        [*nodes],
-        [guard._replace(node=of[guard.node]) for guard in program.guards],
-        [of[node] for node in program.outputs],
-        [of[node] for node in program.writes],
-    )
+    return without_dead_code(program.renamed(of, nodes))
 
 
 def insert(node: Node, nodes: dict[Node, None]) -> None:
-    """Put a node behind its operands, some of which a rule may have made."""
+    """Append a node after its operands, some of which a rule may have made."""
     if node not in nodes:
         for operand in operands(node):
             insert(operand, nodes)
@@ -72,7 +66,7 @@ def insert(node: Node, nodes: dict[Node, None]) -> None:
 
 
 def copied(node: Node, of: dict[Node, Node]) -> Node:
-    """Return a node of the same call on what its operands have become."""
+    """Return the same call on new operands: ``of[x]`` for each operand x."""
     args, keywords = replaced((node.args, node.keywords), of.__getitem__)
     new = Node(node.op, node.call, args, keywords)
     new.shape, new.dtype, new.strides, new.view = node.shape, node.dtype, node.strides, node.view
@@ -81,26 +75,21 @@ def copied(node: Node, of: dict[Node, Node]) -> Node:
 
 # --- dead code ----------------------------------------------------------------------------------------
 def without_dead_code(program: Program) -> Program:
-    """Only what outputs, writes and guards need; each guard once."""
+    """Return the program with only what outputs, writes and guards need, and each guard once."""
     guards = {
         (guard.kind, guard.node, guard.expected): guard
         for guard in program.guards
         if guard.node.op != CONSTANT
     }
-    program = Program(
-        program.inputs, program.nodes, [*guards.values()], program.outputs, program.writes
-    )
-    live = set(program.roots())
-    for node in reversed(program.nodes):
-        if node in live:
-            live.update(operands(node))
+    program = replace(program, guards=[*guards.values()])
+    live = program.reached(program.roots())
     program.nodes = [node for node in program.nodes if node in live or node.op == INPUT]
     return program
 
 
 # --- equal calls --------------------------------------------------------------------------------------
 def shared(node: Node, known: dict[Any, Node]) -> Node:
-    """Return a node that is known already for an equal call on equal operands, or this one."""
+    """Return the known node of an equal call on equal operands, or this node."""
     if node.op == INPUT:
         return node
     if node.op == CONSTANT:
@@ -119,7 +108,7 @@ def shared(node: Node, known: dict[Any, Node]) -> Node:
 
 
 def opposite(node: Node, known: dict[Any, Node]) -> Node | None:
-    """``-2 * x`` as the negative of ``2 * x`` that is known."""
+    """Return ``-2 * x`` as the negative of ``2 * x``, if the latter is known."""
     found = factors(node)
     if found is None:
         return None
@@ -133,7 +122,7 @@ def opposite(node: Node, known: dict[Any, Node]) -> Node | None:
 
 # --- constants ----------------------------------------------------------------------------------------
 def folded(node: Node) -> Node:
-    """Return a call on constants alone as a constant, unless that is large."""
+    """Return a call on constants alone as a constant, unless the result is large."""
     if node.op in (INPUT, CONSTANT, "item", "empty") or node.shape is None or node.dtype is None:
         return node
     if any(operand.op != CONSTANT for operand in operands(node)):
@@ -149,7 +138,7 @@ def folded(node: Node) -> Node:
 
 # --- algebra ------------------------------------------------------------------------------------------
 def rewritten(node: Node, new_of: New, rules: Rules | None = None) -> Node:
-    """Return a node after the rules, until none of them applies."""
+    """Return a node after the rules of its op, applied until none matches."""
     if node.op in (INPUT, CONSTANT):
         return node
     rules = RULES if rules is None else rules
@@ -167,12 +156,12 @@ def rewritten(node: Node, new_of: New, rules: Rules | None = None) -> Node:
 
 
 def nothing_changed(node: Node, new: New) -> Node | None:
-    """Casts, reshapes, broadcasts_exactly and copies that change nothing are their operand."""
+    """Replace a cast, reshape, broadcast or copy that changes nothing by its operand."""
     x = node.args[0]
     return x if same_layout(x, node) else None
 
 
-def is_one(x: Any) -> bool:
+def is_one(x: Operand) -> bool:
     """Return True if an operand is 1 in each element."""
     if type(x) in (int, float):
         return bool(x == 1)
@@ -182,7 +171,7 @@ def is_one(x: Any) -> bool:
 
 
 def times_one(node: Node, new: New) -> Node | None:
-    """A product with 1 is the other factor."""
+    """Replace a product with 1 by the other factor."""
     if not node.keywords:
         for x, y in (node.args[:2], node.args[1::-1]):
             if is_one(y) and same_layout(x, node):
@@ -191,27 +180,27 @@ def times_one(node: Node, new: New) -> Node | None:
 
 
 def or_false(node: Node, new: New) -> Node | None:
-    """``x | False`` is x."""
+    """Replace ``x | False`` by x."""
     x, y = node.args
     return x if y is False and same_layout(x, node) else None
 
 
 def square(node: Node, new: New) -> Node | None:
-    """``x ** 2`` is a product in NumPy, too."""
+    """Replace ``x ** 2`` by a square, which NumPy computes for it, too."""
     x, exponent = node.args
     plain = type(x) is Node and type(exponent) in (int, float) and exponent == 2
     return like(node, "square", np.square, x) if plain and x.shape and x.dtype.kind == "f" else None
 
 
 def product_with_itself(node: Node, new: New) -> Node | None:
-    """``x * x`` is a square."""
+    """Replace ``x * x`` by a square."""
     x, y = node.args
     plain = type(x) is Node and x is y and x.shape and x.dtype.kind == "f" and not node.keywords
     return like(node, "square", np.square, x) if plain else None
 
 
 def mean(node: Node, new: New) -> Node | None:
-    """Return the mean of floats as NumPy computes it: a sum and a quotient."""
+    """Replace a mean of floats by a sum and a quotient, as NumPy computes it."""
     if node.dtype is None or node.dtype not in (np.float64, np.float32):
         return None
     if {*node.keywords} - {"axis", "keepdims"} or len(node.args) != 1:
@@ -226,21 +215,18 @@ def mean(node: Node, new: New) -> Node | None:
 
 
 def unspread(node: Node, new: New) -> Node | None:
-    """Return an operand that was broadcast is used as it was, beside one of the full shape."""
+    """Use an operand before it was broadcast, next to an operand of the full shape."""
     for i in (0, 1):
         x, y = node.args[i], node.args[1 - i]
         if type(y) is Node and y.shape == node.shape and y.strides == node.strides:
             inner = before_spread(x, new)
             if inner is not None:
-                pair = (inner, y) if i == 0 else (y, inner)
-                product = like(node, node.op, node.call, *pair)
-                product.keywords = node.keywords
-                return product
+                return again(node, *with_operand(node, i, inner))
     return None
 
 
-def before_spread(x: Any, new: New) -> Node | None:
-    """Return the operand before it was broadcast, also where a number was added or multiplied."""
+def before_spread(x: Operand, new: New) -> Node | None:
+    """Return x before it was broadcast, also where a number was added to it or multiplied."""
     if type(x) is not Node:
         return None
     if x.op in ("broadcast_to", "broadcast_view") or has_more_axes(x):
@@ -252,21 +238,20 @@ def before_spread(x: Any, new: New) -> Node | None:
         number = x.args[1 - i]
         inner = before_spread(x.args[i], new) if type(number) in (int, float) else None
         if inner is not None and inner.shape == ():
-            pair = (inner, number) if i == 0 else (number, inner)
-            product = Node(x.op, x.call, pair, like=inner)
+            product = Node(x.op, x.call, with_operand(x, i, inner), like=inner)
             product.dtype = x.dtype
             return new(product)
     return None
 
 
 def broadcasts_exactly(op: str) -> bool:
-    """Return True for exact functions of two operands, whose bits no spread of an operand changes."""
+    """Return True for binary functions whose bits do not depend on how operands broadcast."""
     facts = facts_of(op)
     return facts.per_element and facts.correctly_rounded and len(facts.cores[0]) == 2
 
 
 def has_more_axes(x: Node) -> bool:
-    """Return True if an operand has but axes of length 1 before those of something else."""
+    """Return True if an operand is another one with axes of length 1 before its own."""
     if x.op not in ("expand_dims", "reshape", "reshaped") or type(x.args[0]) is not Node:
         return False
     shape = x.args[0].shape
@@ -275,13 +260,13 @@ def has_more_axes(x: Node) -> bool:
 
 # --- writes -------------------------------------------------------------------------------------------
 def is_basic(key: Index) -> bool:
-    """Return True if a key has integers, slices, None and ... alone."""
+    """Return True if a key has only integers, slices, None and ...."""
     parts = key if type(key) is tuple else (key,)
     return all(part is None or part is Ellipsis or type(part) in (int, slice) for part in parts)
 
 
-def apart(key: Index, other: Any, shape: Any) -> bool:
-    """Return True if two keys differ in an integer of one axis: they name different elements."""
+def apart(key: Index, other: Index, shape: tuple[int, ...]) -> bool:
+    """Return True if two keys differ in an integer for one axis, so that they do not overlap."""
     pair = [x if type(x) is tuple else (x,) for x in (key, other)]
     for first, second, count in zip(*pair, shape, strict=False):
         if not {type(first), type(second)} <= {int, slice}:
@@ -292,7 +277,10 @@ def apart(key: Index, other: Any, shape: Any) -> bool:
 
 
 def read_of_write(node: Node, new: New) -> Node | None:
-    """Replace a read at the key of a write by the written value, past other writes by the older one."""
+    """Replace a read by the value that was written at the same key.
+
+    Writes to other elements in between are skipped.
+    """
     if not is_basic(node.args[1]):
         return None
     x, key = node.args
@@ -313,7 +301,7 @@ def read_of_write(node: Node, new: New) -> Node | None:
 
 
 def added_to_zeros(node: Node, new: New) -> Node | None:
-    """Replace an addition to parts of zeros, which needs no copy of these."""
+    """Replace ``add_at`` on zeros by ``scatter_add``, which needs no copy of the zeros."""
     x, key, value = node.args
     if not is_positive_zero(x) or type(value) is not Node or value.dtype != node.dtype:
         return None
@@ -323,7 +311,10 @@ def added_to_zeros(node: Node, new: New) -> Node | None:
 
 
 def write_over_write(node: Node, new: New) -> Node | None:
-    """A write takes the place of one at the same key; writing back what is there is nothing."""
+    """Leave out a write that another one at the same key follows.
+
+    A write of what is there already is left out, too.
+    """
     if not is_basic(node.args[1]):
         return None
     x, key, value = node.args
@@ -337,7 +328,7 @@ def write_over_write(node: Node, new: New) -> Node | None:
     return None
 
 
-def is_zero(x: Any) -> bool:
+def is_zero(x: Operand) -> TypeGuard[Node]:
     """Return True if an operand is 0 in each element."""
     if type(x) is not Node:
         return False
@@ -345,7 +336,10 @@ def is_zero(x: Any) -> bool:
 
 
 def plus_zero(node: Node, new: New) -> Node | None:
-    """A sum with 0 is the other operand: of -0.0 it would be 0.0, which is equal."""
+    """Replace ``x + 0`` by x.
+
+    Where x is -0.0 the sum would be 0.0, which compares equal.
+    """
     for x, y in (node.args, node.args[::-1]):
         if is_zero(y) and same_layout(x, node):
             return x  # type: ignore[no-any-return]
@@ -353,7 +347,7 @@ def plus_zero(node: Node, new: New) -> Node | None:
 
 
 def part_of_zeros(node: Node, new: New) -> Node | None:
-    """A part of new zeros is new zeros."""
+    """Replace a part of new zeros by new zeros."""
     x, key = node.args
     if x.op != "zeros" or not is_basic(key):
         return None
@@ -361,7 +355,7 @@ def part_of_zeros(node: Node, new: New) -> Node | None:
 
 
 def accumulated(node: Node, new: New) -> Node | None:
-    """Adding zeros with a part written into them is adding to that part."""
+    """Replace ``x + scatter_add(value)`` by an addition to that part of x."""
     for i in (0, 1):
         spread, x = node.args[i], node.args[1 - i]
         if type(spread) is not Node or spread.op not in ("scatter_add", "scattered"):
@@ -379,15 +373,15 @@ def accumulated(node: Node, new: New) -> Node | None:
 
 # --- masks ---------------------------------------------------------------------------------------------
 @state_facts(continuous=True, range=lambda n, x, mask, other: x.hull(other).with_zero())
-def masked(x: Any, mask: Any, chosen: bool) -> Any:
-    """Floats where a mask is ``chosen``, elsewhere 0.0, by their bits."""
+def masked(x: np.ndarray[Any, Any], mask: np.ndarray[Any, Any], chosen: bool) -> Any:
+    """Return x where the mask equals ``chosen``, elsewhere 0.0, by operations on the bits of x."""
     integer = INTEGERS[x.dtype]
     bits = -mask.astype(integer) if chosen else mask.astype(integer) - 1
     return np.bitwise_and(x.view(integer), bits).view(x.dtype)
 
 
 def is_choice(node: Node, least: int) -> bool:
-    """Return True if a ``where`` has so many floats, and a mask of their shape."""
+    """Return True if a ``where`` has at least so many floats, and a mask of their shape."""
     mask = node.args[0]
     if node.dtype not in INTEGERS or node.size < least or type(mask) is not Node:
         return False
@@ -395,7 +389,10 @@ def is_choice(node: Node, least: int) -> bool:
 
 
 def where_zero(node: Node, new: New) -> Node | None:
-    """A choice between floats and 0 is made by bits: branches would cost ten times as much."""
+    """Replace a choice between floats and 0 by operations on bits.
+
+    ``where`` branches at each element, which takes ten times as long for a random mask.
+    """
     mask, x, y = node.args
     if not is_choice(node, WORTH_BITS):
         return None
@@ -407,15 +404,18 @@ def where_zero(node: Node, new: New) -> Node | None:
     return None
 
 
-def merged(x: Any, mask: Any, other: Any) -> Any:
-    """``where`` of floats: the other, but for the bits in which x differs where the mask is true."""
+def merged(x: np.ndarray[Any, Any], mask: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> Any:
+    """Return ``where(mask, x, other)`` for floats, by operations on their bits.
+
+    The bits in which x and other differ are flipped in other where the mask is true.
+    """
     integer = INTEGERS[x.dtype]
     differ = np.bitwise_xor(x.view(integer), other.view(integer)) & -mask.astype(integer)
     return np.bitwise_xor(other.view(integer), differ).view(x.dtype)
 
 
 def where_of_two(node: Node, new: New) -> Node | None:
-    """A choice between many floats is made by bits, too."""
+    """Replace a choice between many floats by operations on bits."""
     mask, x, y = node.args
     if not is_choice(node, WORTH_TWO):
         return None
@@ -425,7 +425,7 @@ def where_of_two(node: Node, new: New) -> Node | None:
 
 
 def triangle(node: Node, new: New) -> Node | None:
-    """Floats of a triangle are chosen by bits, too."""
+    """Replace ``tril`` and ``triu`` of floats by a choice by bits with a constant mask."""
     x = node.args[0]
     if node.dtype not in INTEGERS or len(node.shape) != 2 or not same_layout(x, node):
         return None
@@ -437,19 +437,21 @@ def triangle(node: Node, new: New) -> Node | None:
     return like(node, MASKED, masked, x, new(Node(CONSTANT, like=mask, value=mask)), True)
 
 
-def is_positive_zero(x: Any) -> bool:
+def is_positive_zero(x: Operand) -> bool:
     """Return True if an operand is 0 in each element, but not -0.0."""
-    if type(x) in (int, float):
+    if type(x) is int or type(x) is float:
         return x == 0 and math.copysign(1.0, x) > 0
-    if not is_zero(x) or x.op == "zeros":
-        return is_zero(x)
+    if not is_zero(x):
+        return False
+    if x.op == "zeros":
+        return True
     parts = (x.value.real, x.value.imag) if x.dtype.kind == "c" else (x.value,)
     return x.dtype.kind in "biu" or not any(np.signbit(part).any() for part in parts)
 
 
 # --- signs and factors, with the same bits ------------------------------------------------------------
-def factors(x: Any) -> tuple[float, Node] | None:
-    """Return a number and the node of floats that it is multiplied with."""
+def factors(x: Operand) -> tuple[float, Node] | None:
+    """Return c and x for a product ``c * x`` of a number and floats, or None."""
     if type(x) is not Node or x.op != "multiply" or x.keywords or x.dtype.kind != "f":
         return None
     for number, rest in (x.args, x.args[::-1]):
@@ -460,9 +462,8 @@ def factors(x: Any) -> tuple[float, Node] | None:
 
 
 def with_signs_joined(program: Program) -> Program:
-    """``-(2 * x)`` is ``-2 * x`` where nothing else uses ``2 * x``."""
-    uses = Counter(x for node in program.nodes for x in operands(node))
-    uses.update(program.roots())
+    """Return the program with ``-2 * x`` for ``-(2 * x)``, if nothing else uses ``2 * x``."""
+    uses = program.uses()
     joined = {}
     for node in program.nodes:
         if is_negative(node) and uses[node.args[0]] == 1:
@@ -471,11 +472,14 @@ def with_signs_joined(program: Program) -> Program:
                 joined[node] = like(node, "multiply", np.multiply, -found[0], found[1])
     if not joined:
         return program
-    return without_dead_code(mapped(program, lambda node: node, joined))
+    return mapped(program, lambda node, _: node, joined)
 
 
 def product_of_product(node: Node, new: New) -> Node | None:
-    """``c * (2 * x)`` is ``2c * x``: a power of two rounds nothing; c is 1 or more, for overflow."""
+    """Replace ``c * (2 * x)`` by ``(2 * c) * x``, where a power of two changes no bits.
+
+    c is at least 1: with a smaller one the inner product might overflow where the result does not.
+    """
     outer = factors(node)
     inner = factors(outer[1]) if outer is not None else None
     if outer is None or inner is None or not 1.0 <= abs(outer[0]) < 1e30:
@@ -486,14 +490,14 @@ def product_of_product(node: Node, new: New) -> Node | None:
 
 
 def doubled(node: Node, new: New) -> Node | None:
-    """``x + x`` is ``2 * x``, which other factors join."""
+    """Replace ``x + x`` by ``2 * x``, which can be joined with other factors."""
     x, y = node.args
     plain = type(x) is Node and x is y and x.shape and x.dtype.kind == "f" and not node.keywords
     return like(node, "multiply", np.multiply, 2.0, x) if plain else None
 
 
 def plus_negative(node: Node, new: New) -> Node | None:
-    """``x + -y`` is ``x - y``."""
+    """Replace ``x + -y`` by ``x - y``."""
     for x, y in (node.args, node.args[::-1]):
         if is_negative(y) and type(x) is Node and x.dtype == node.dtype:
             return like(node, "subtract", np.subtract, x, y.args[0])
@@ -501,7 +505,7 @@ def plus_negative(node: Node, new: New) -> Node | None:
 
 
 def minus_negative(node: Node, new: New) -> Node | None:
-    """``x - -y`` is ``x + y``."""
+    """Replace ``x - -y`` by ``x + y``."""
     x, y = node.args
     if is_negative(y) and type(x) is Node and x.dtype == node.dtype:
         return like(node, "add", np.add, x, y.args[0])
@@ -509,23 +513,24 @@ def minus_negative(node: Node, new: New) -> Node | None:
 
 
 def sign_out(node: Node, new: New) -> Node | None:
-    """``-x * y`` is ``-(x * y)``, of which a sum makes a difference."""
+    """Replace ``-x * y`` by ``-(x * y)``, whose sign a sum can absorb."""
     for i in (0, 1):
-        x, y = node.args[i], node.args[1 - i]
+        x = node.args[i]
         if is_negative(x) and same_layout(x, node) and not node.keywords:
-            pair = (x.args[0], y) if i == 0 else (y, x.args[0])
-            return like(node, "negative", np.negative, new(like(node, node.op, node.call, *pair)))
+            positive = again(node, *with_operand(node, i, x.args[0]))
+            return like(node, "negative", np.negative, new(positive))
     return None
 
 
-def is_negative(y: Any) -> bool:
+def is_negative(y: Operand) -> bool:
     """Return True if an operand is the negative of floats in the same layout."""
-    plain = type(y) is Node and y.op == "negative" and not y.keywords and y.dtype.kind == "f"
-    return plain and same_layout(y.args[0], y)
+    if type(y) is not Node or y.op != "negative" or y.keywords or y.dtype.kind != "f":
+        return False
+    return same_layout(y.args[0], y)
 
 
 def rules_by_facts(op: str) -> tuple[Callable[[Node, New], Node | None], ...]:
-    """Return the rules of functions that have none of their own."""
+    """Return the rules of an op that RULES does not name, according to its facts."""
     if facts_of(op).in_order:
         return (nothing_changed,)
     return (unspread,) if broadcasts_exactly(op) else ()
@@ -545,5 +550,3 @@ RULES: Rules = {
     "triu": (triangle,),
     "where": (where_zero, where_of_two),
 }
-
-__all__ = ["Guard", "simplified"]

@@ -1,25 +1,63 @@
-"""Rules for the softmax ``s = e / t``, where t is the sum of ``e = exp(...)``, and its derivatives."""
+"""Rules for derivatives of the softmax ``s = e / t``, where t is the sum of ``e = exp(...)``."""
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 
-from ..program import Node
+from ..program import Node, Operand
 from .nodes import New, again, again_in, axes_of, bare, kept, like, pairs, same_layout, zeros
+from .patterns import Pattern
 from .simplify import MASKED, Rules, is_positive_zero
 from .ties import extremes_of
 
 Axes = tuple[int, ...]
 Shape = tuple[int, ...]
-Factor = tuple[Any, Shape]  # a value, and the shape in which it takes part
+Factor = tuple[Any, Shape]  # a value, and the shape in which it broadcasts
 Product = tuple[int, list[Factor]]  # a sign, and factors
-DEPTH = 5  # calls within each other that are taken apart: chains may be long
+DEPTH = 5  # nested calls that are taken apart: chains of them may be long
 
 
-def total_axes(t: Any, e: Any) -> tuple[int, ...] | None:
-    """Return the axes over which t, in the shape of rows of e, is the sum of e; None where it is not."""
+# In patterns, a and c are any operands, e is exp(...), t its sum over rows, and s a softmax.
+SLOPE_OF_SHARE = Pattern(  # a / t - sum(a * (s / t))
+    "subtract",
+    Pattern("divide", "a", "t"),
+    Pattern(
+        "sum",
+        Pattern("multiply", "a", Pattern("divide", "s", "t"), name="product"),
+        name="total",
+    ),
+)
+SHARE_IN_PRODUCT = Pattern("multiply", Pattern("divide", "x", "t", name="quotient"), "e")
+SUM_OF_SLOPE = Pattern("sum", Pattern("multiply", Pattern("subtract", "a", "mean"), "s"))
+SUM_OF_SHARES = Pattern(
+    "sum",
+    Pattern("multiply", Pattern("divide", "c", "t", name="quotient", reshaped=True), "e"),
+)
+WEIGHTED_SUM = Pattern("sum", Pattern("multiply", "a", "s"))
+SHIFTED_BY_MEAN = [  # y - sum(where(taken, y, 0)) / count
+    Pattern(
+        "subtract",
+        "y",
+        Pattern(
+            "divide",
+            Pattern("sum", chosen, name="total", reshaped=True),
+            "count",
+            name="mean",
+            reshaped=True,
+        ),
+    )
+    for chosen in (Pattern(MASKED, "y", "taken", True), Pattern("where", "taken", "y", "zero"))
+]
+
+
+def total_axes(t: Node, e: Operand) -> Axes | None:
+    """Return the axes over which t is the sum of e = exp(...), or None.
+
+    t may have been reshaped, if it still broadcasts against e as with keepdims=True.
+    """
     whole = bare(t)
     if type(e) is not Node or e.op != "exp" or type(whole) is not Node or whole.op != "sum":
         return None
@@ -28,62 +66,58 @@ def total_axes(t: Any, e: Any) -> tuple[int, ...] | None:
     return axes if axes is not None and beside == kept(e.shape, axes) else None
 
 
-def share_axes(s: Any) -> tuple[int, ...] | None:
-    """Return the axes over which s is a softmax."""
-    divided = type(s) is Node and s.op == "divide" and type(s.args[1]) is Node
-    return total_axes(s.args[1], s.args[0]) if divided else None
+def share_axes(s: Operand) -> Axes | None:
+    """Return the axes over which s is a softmax, or None."""
+    if type(s) is not Node or s.op != "divide" or type(s.args[1]) is not Node:
+        return None
+    return total_axes(s.args[1], s.args[0])
 
 
 def slope_of_share(node: Node, new: New) -> Node | None:
-    """``a / t - sum(a * (s / t))`` is ``(a - sum(a * s)) / t``."""
-    first, total = node.args
-    if not (type(total) is type(first) is Node and first.op == "divide" and total.op == "sum"):
-        return None
-    a, t = first.args
-    for x, y in pairs(total.args[0], "multiply"):
-        if x is not a or type(y) is not Node or y.op != "divide" or y.args[1] is not t:
+    """Replace ``a / t - sum(a * (s / t))`` by ``(a - sum(a * s)) / t``."""
+    for found in SLOPE_OF_SHARE.matches(node):
+        a, t, s, total, product = (found[name] for name in ("a", "t", "s", "total", "product"))
+        axes = share_axes(s)
+        if axes is None or s.args[1] is not t or axes != axes_of(total):
             continue
-        axes = share_axes(y.args[0])
-        if axes is None or y.args[0].args[1] is not t or axes != axes_of(total):
-            continue
-        if total.shape == t.shape and a.shape == node.shape:
-            weighted = new(like(total.args[0], "multiply", np.multiply, a, y.args[0]))
+        if total.shape == t.shape and type(a) is Node and a.shape == node.shape:
+            weighted = new(like(product, "multiply", np.multiply, a, s))
             rest = new(like(node, "subtract", np.subtract, a, new(again(total, weighted))))
             return like(node, "divide", np.true_divide, rest, t)
     return None
 
 
 def share_in_product(node: Node, new: New) -> Node | None:
-    """``x / t * e`` is ``x * s``."""
-    for x, e in pairs(node, "multiply"):
-        quotient = type(x) is Node and x.op == "divide" and x.shape == node.shape
-        if quotient and total_axes(x.args[1], e) is not None and e.shape == node.shape:
-            share = new(like(e, "divide", np.true_divide, e, x.args[1]))
-            return like(node, "multiply", np.multiply, x.args[0], share)
+    """Replace ``x / t * e`` by ``x * s``."""
+    for found in SHARE_IN_PRODUCT.matches(node):
+        t, e = found["t"], found["e"]
+        whole = found["quotient"].shape == node.shape
+        if whole and total_axes(t, e) is not None and e.shape == node.shape:
+            share = new(like(e, "divide", np.true_divide, e, t))
+            return like(node, "multiply", np.multiply, found["x"], share)
     return None
 
 
 def sum_of_slope(node: Node, new: New) -> Node | None:
-    """``sum((a - sum(a * s)) * s)`` is 0: a softmax ignores what is added to all of a row.
+    """Replace ``sum((a - sum(a * s)) * s)`` by 0, because each row of s has the sum 1.
 
-    Also of what s is times one number for each row.  Where a has NaN so has what is multiplied with s,
-    in the whole row.
+    s may also be multiplied with one number for each row.  A NaN in a row of a needs no care: the
+    factor of s is then NaN in the whole row, so the gradient shows it without this sum.
     """
     axes = axes_of(node)
     if axes is None:
         return None
-    for rest, s in pairs(node.args[0], "multiply"):
-        e = exp_of(s, axes) if type(rest) is Node and rest.op == "subtract" else None
-        if e is None or rest.args[1].shape != kept(e.shape, axes):
-            continue
-        if (rest.args[0], e) in means_of(rest.args[1], axes):
+    for found in SUM_OF_SLOPE.matches(node):
+        e, mean = exp_of(found["s"], axes), found["mean"]
+        rows = type(mean) is Node and e is not None and mean.shape == kept(e.shape, axes)
+        if rows and (found["a"], e) in means_of(mean, axes):
             return zeros(node)
     return None
 
 
-def exp_of(s: Any, axes: Axes) -> Node | None:
-    """Return the e of a softmax over axes, also of one times a number for each row."""
-    if share_axes(s) == axes:
+def exp_of(s: Operand, axes: Axes) -> Node | None:
+    """Return e if s is a softmax of e over axes, or e times one number for each row."""
+    if type(s) is Node and share_axes(s) == axes:
         return s.args[0]  # type: ignore[no-any-return]
     for rows, e in pairs(s, "multiply"):
         if type(rows) is type(e) is Node and e.op == "exp" and rows.shape == kept(e.shape, axes):
@@ -91,50 +125,48 @@ def exp_of(s: Any, axes: Axes) -> Node | None:
     return None
 
 
-def means_of(x: Any, axes: Axes) -> list[tuple[Any, Node]]:
-    """Return each a and e of which x is the mean of a with the softmax of e for weights."""
+def means_of(x: Operand, axes: Axes) -> list[tuple[Any, Node]]:
+    """Return all (a, e) such that x is the mean of a, weighted by the softmax of e over axes."""
     if type(x) is not Node:
         return []
-    total = bare(x.args[0]) if x.op == "divide" else x
-    if type(total) is not Node or total.op != "sum" or axes_of(total) != axes:
+    divided = x.op == "divide"
+    total = bare(x.args[0]) if divided else x
+    sums = [*WEIGHTED_SUM.matches(total)]
+    if not sums or axes_of(total) != axes:
         return []
-    products = pairs(total.args[0], "multiply")
-    if x is total:
-        return [(a, s.args[0]) for a, s in products if share_axes(s) == axes]
-    return [(a, e) for a, e in products if total_axes(x.args[1], e) == axes]
+    if divided:
+        return [(y["a"], y["s"]) for y in sums if total_axes(x.args[1], y["s"]) == axes]
+    return [(y["a"], y["s"].args[0]) for y in sums if share_axes(y["s"]) == axes]
 
 
 def sum_of_shares(node: Node, new: New) -> Node | None:
-    """``sum(c / t * e)`` is c, where c has one number for each row."""
-    axes = axes_of(node)
-    for x, e in pairs(node.args[0], "multiply"):
-        quotient = bare(x)
-        if type(quotient) is not Node or quotient.op != "divide" or axes is None:
+    """Replace ``sum(c / t * e)`` by c, where c has one number for each row."""
+    axes, product = axes_of(node), node.args[0]
+    if axes is None:
+        return None
+    for found in SUM_OF_SHARES.matches(node):
+        c, t, e, quotient = (found[name] for name in ("c", "t", "e", "quotient"))
+        if not type(c) is type(t) is type(e) is Node or bare(t).op != "sum":
             continue
-        c, t = quotient.args
-        if (
-            type(c) is not Node
-            or type(t) is not Node
-            or c.size != node.size
-            or c.dtype != node.dtype
-        ):
+        if c.size != node.size or c.dtype != node.dtype or e.shape != product.shape:
             continue
-        rows = type(e) is Node and x.shape == kept(e.shape, axes) and bare(t).op == "sum"
-        if rows and total_axes(again_in(t, x.shape), e) == axes and e.shape == node.args[0].shape:
+        rows = quotient.shape == kept(e.shape, axes)
+        if rows and total_axes(again_in(t, quotient.shape), e) == axes:
             return again_in(c, node.shape, new)
     return None
 
 
 # --- the second derivative of log(sum(exp(z))) --------------------------------------------------------
 def slope_of_log_total(extremes: set[Node], node: Node, new: New) -> Node | None:
-    """``x * g * e - sum(x * e) * (g / t) * e`` is ``(x - sum(x * e) / t) * (g * e)``.
+    """Replace ``x * g * e - sum(x * e) * (g / t) * e`` by ``(x - sum(x * e) / t) * (g * e)``.
 
-    g has one number for each row: the cotangent of log(t), divided by t.  What is subtracted from a
-    whole row of x changes nothing: where it is a mean of elements of the row, it goes.
+    The first form is the second derivative of log(sum(exp(z))). g has one number for each row: the
+    cotangent of log(t), divided by t.  A number that is subtracted from a whole row of x changes
+    nothing, so it is left out where ``unshifted`` finds it.
     """
     if not node.shape:
         return None
-    for one, other in orders(terms_of(node)):
+    for one, other in permutations(terms_of(node), 2):
         found = mean_among(one, other)
         if found is None:
             continue
@@ -152,7 +184,7 @@ def slope_of_log_total(extremes: set[Node], node: Node, new: New) -> Node | None
 
 
 def mean_among(one: Product, other: Product) -> tuple[Node, Node, Node, Node, Node] | None:
-    """x, e, g, t and sum(x * e) of a product x * g * e and of -sum(x * e) * (g / t) * e, or None."""
+    """Return x, e, g, t and sum(x * e) if the terms are x * g * e and -sum(x * e) * (g / t) * e."""
     (sign, factors), (opposite, rest) = one, other
     by_op = {x.op: (x, shape) for x, shape in rest if type(x) is Node}
     if (sign, opposite, len(rest)) != (1, -1, 3) or {*by_op} != {"sum", "divide", "exp"}:
@@ -174,7 +206,7 @@ def mean_among(one: Product, other: Product) -> tuple[Node, Node, Node, Node, No
 
 
 def terms_of(node: Node) -> list[Product]:
-    """Return the two terms of a sum or difference, or of a product with one."""
+    """Return the two terms of a sum or difference, also of one that is multiplied with factors."""
     if node.op in ("add", "subtract") and not node.keywords:
         (sign, factors), (other, more) = [product_of(x, node.shape) for x in node.args]
         return [(sign, factors), (other if node.op == "add" else -other, more)]
@@ -185,11 +217,11 @@ def terms_of(node: Node) -> list[Product]:
     return []
 
 
-def product_of(x: Any, shape: Shape, whole: Shape | None = None, depth: int = DEPTH) -> Product:
-    """Return a value as a sign and factors, each with the shape in which it takes part in a product.
+def product_of(x: Operand, shape: Shape, whole: Shape | None = None, depth: int = DEPTH) -> Product:
+    """Return x as a sign and factors, each with the shape in which it broadcasts in the product.
 
-    shape : in which x takes part.  whole : of the product, if that is another one.  depth : of calls
-    within each other that are taken apart.
+    shape : in which x broadcasts.  whole : of the product; None if that is ``shape``.  depth : how
+    many nested calls are taken apart.
     """
     whole = shape if whole is None else whole
     if type(x) is not Node or x.shape == ():
@@ -209,37 +241,26 @@ def product_of(x: Any, shape: Shape, whole: Shape | None = None, depth: int = DE
 
 
 def same_factors(factors: list[Factor], others: list[Factor]) -> bool:
-    """Return True if two products have the same factors."""
     one, other = (sorted((id(x), shape) for x, shape in found) for found in (factors, others))
     return one == other
 
 
-def orders(terms: list[Product]) -> list[tuple[Product, Product]]:
-    """Return two terms in both orders."""
-    return [(terms[0], terms[1]), (terms[1], terms[0])] if len(terms) == 2 else []
-
-
 def unshifted(x: Node, extremes: set[Node]) -> Node:
-    """The y of ``y - c``, where c has for each row the mean of y where another value is extreme."""
-    if x.op != "subtract" or x.keywords or type(x.args[1]) is not Node:
-        return x
-    y, c = x.args
-    quotient = bare(c)
-    if quotient.op != "divide" or not same_layout(y, x):
-        return x
-    total, count = map(bare, quotient.args)
-    if type(total) is not Node or type(count) is not Node or total.op != "sum":
-        return x
-    chosen, taken = total.args[0], extremes_of(count, extremes)
-    axes = axes_of(total)
-    if axes is None or c.shape != kept(x.shape, axes) or axes_of(count) != axes:
-        return x
-    if chosen.op == MASKED:
-        own = chosen.args[0] is y and chosen.args[1] is taken and chosen.args[2] is True
-    else:
-        own = chosen.op == "where" and chosen.args[0] is taken and chosen.args[1] is y
-        own = own and is_positive_zero(chosen.args[2])
-    return y if own else x
+    """Return y if x is ``y - c``, where c has for each row the mean of y over some extremes; else x.
+
+    The extremes are the largest or smallest elements of a row of another array, in which no element
+    is NaN: ``extremes`` has such arrays.
+    """
+    for found in (found for pattern in SHIFTED_BY_MEAN for found in pattern.matches(x)):
+        y, mean, count = found["y"], found["mean"], bare(found["count"])
+        axes = axes_of(bare(found["total"]))
+        if axes is None or type(count) is not Node or axes_of(count) != axes:
+            continue
+        rows = mean.shape == kept(x.shape, axes) and same_layout(y, x)
+        zero = is_positive_zero(found.get("zero", 0.0))
+        if rows and zero and extremes_of(count, extremes) is found["taken"]:
+            return y  # type: ignore[no-any-return]
+    return x
 
 
 RULES: Rules = {
@@ -247,5 +268,3 @@ RULES: Rules = {
     "subtract": (slope_of_share,),
     "sum": (sum_of_slope, sum_of_shares),
 }
-
-__all__ = ["RULES", "slope_of_log_total", "sum_of_shares"]

@@ -1,8 +1,7 @@
-"""Passes over programs: sums are products by BLAS, whose last bits differ from those of sums."""
+"""Passes over programs that compute sums by BLAS, whose last bits differ from those of sums."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
@@ -10,18 +9,18 @@ import numpy as np
 
 from ..._record.op_facts import state_facts
 from ..._storage import numpy_namespace
-from ..program import CONSTANT, Node, Program, operands
+from ..program import CONSTANT, Node, Operand, Program
 from .nodes import again_in, axes_of, like, number_of, packed, same_layout
-from .simplify import mapped, without_dead_code
+from .simplify import mapped
 from .ufunc_calls import CASTS
 
 DOT = "dot"
-MOST = 1 << 16  # ones, which stay
+MOST = 1 << 16  # ones in a constant, which stays in memory
 FEW = 1 << 13  # elements whose sum takes NumPy longer than a product with ones
 
 
 def is_sum(node: Node) -> bool:
-    """Return True if a node is the sum of all elements of something of its dtype."""
+    """Return True if a node is the sum of all elements of a value of its dtype."""
     if node.op == DOT:
         return True
     if node.op != "sum" or node.call is not numpy_namespace.sum or node.shape != ():
@@ -36,27 +35,26 @@ def is_sum(node: Node) -> bool:
 
 
 @state_facts(continuous=True, propagates_nan=True, range=lambda n, x, y: x.times(y).sum_of(n))
-def dot(x: Any, y: Any) -> Any:
-    """Return the sum of a product."""
+def dot(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
+    """Return the sum of the products of elements, in the order of memory."""
     return np.asarray(np.dot(x.ravel(), y.ravel()))
 
 
 def with_dots(program: Program, exact: Collection[Node] = ()) -> Program:
-    """Return the program with dot products for sums of products, but for nodes whose bits must stay.
+    """Return the program with dot products for sums of products, except for nodes in ``exact``.
 
-    A sum of terms that are not negative is a sum of sums: nothing cancels.
+    exact : nodes that must keep their bits.  A sum of nonnegative terms is split into several sums,
+    because nothing cancels there.
     """
     sums = {node for node in program.nodes if node.op == "sum" and is_sum(node)}
     sums = {node for node in sums if node.dtype == np.float64 and node not in exact}
     if not sums:
         return program
-    readers = Counter(x for node in program.nodes for x in operands(node))
-    readers.update(program.roots())
-    before = iter(program.nodes)
+    uses = program.uses()
 
     def summed(node: Node, x: Node) -> Node:
         """Return the sum of x in the place of a node."""
-        alone = readers[x] <= 1 and not x.keywords
+        alone = uses[x] <= 1 and not x.keywords
         if alone and x.op == "add" and all(is_positive(y) and same_layout(y, x) for y in x.args):
             return like(node, "add", np.add, summed(node, x.args[0]), summed(node, x.args[1]))
         scaled = scale_of(x) if alone else None
@@ -69,14 +67,14 @@ def with_dots(program: Program, exact: Collection[Node] = ()) -> Program:
             return node
         return like(node, "sum", numpy_namespace.sum, x)
 
-    def new_of(node: Node) -> Node:
-        return summed(node, node.args[0]) if next(before) in sums else node
+    def new_of(node: Node, old: Node) -> Node:
+        return summed(node, node.args[0]) if old in sums else node
 
-    return without_dead_code(mapped(program, new_of))
+    return mapped(program, new_of)
 
 
 def factors_of(x: Node) -> tuple[Node, Node] | None:
-    """Return the two factors of a product, both of its layout."""
+    """Return the two factors of a product, or None if their layouts differ."""
     if x.keywords or x.op not in ("multiply", "square"):
         return None
     if len(x.shape) > 1 and x.strides != packed(x.shape, x.dtype.itemsize):
@@ -86,7 +84,10 @@ def factors_of(x: Node) -> tuple[Node, Node] | None:
 
 
 def scale_of(x: Node) -> tuple[float, Node] | None:
-    """Return a number of 1 or more, for overflow, and what is not negative and multiplied with it."""
+    """Return c and y for a product ``c * y`` of a number c >= 1 and a nonnegative y, or None.
+
+    Only c >= 1 can be moved out of a sum: with a smaller one the sum might overflow before.
+    """
     if x.op == "multiply" and not x.keywords:
         for given, y in (x.args, x.args[::-1]):
             number = number_of(given)
@@ -95,7 +96,7 @@ def scale_of(x: Node) -> tuple[float, Node] | None:
     return None
 
 
-def is_positive(x: Any) -> bool:
+def is_positive(x: Operand) -> bool:
     """Return True if an operand is known to have no negative element."""
     if type(x) is not Node or x.keywords or x.dtype.kind != "f":
         return False
@@ -108,25 +109,23 @@ def is_positive(x: Any) -> bool:
 
 # --- products with ones ------------------------------------------------------------------------------
 def with_products(program: Program, exact: Collection[Node] = ()) -> Program:
-    """The program with products with ones for sums of float64, but for nodes whose bits must stay.
+    """Return the program with products with ones for sums of float64, but for nodes in ``exact``.
 
-    BLAS takes a half to a twentieth of the time of NumPy's sums.
+    BLAS needs a half to a twentieth of the time of NumPy's sums.
     """
     sums = {node for node in program.nodes if node.op == "sum" and node.dtype == np.float64}
     if sums <= set(exact):
         return program
     ones = Ones()
-    before = iter(program.nodes)
 
-    def new_of(node: Node) -> Node:
-        old = next(before)
+    def new_of(node: Node, old: Node) -> Node:
         return product(node, ones) or node if old in sums and old not in exact else node
 
-    return without_dead_code(mapped(program, new_of))
+    return mapped(program, new_of)
 
 
 class Ones(dict[tuple[int, ...], Node]):
-    """Ones in each shape that is asked for."""
+    """A constant of ones for each shape that is asked for."""
 
     def __missing__(self, shape: tuple[int, ...]) -> Node:
         value = np.ones(shape)
@@ -135,10 +134,10 @@ class Ones(dict[tuple[int, ...], Node]):
 
 
 def product(node: Node, ones: Ones) -> Node | None:
-    """A sum of all elements, or over the first or last axes, as a product; None for another one."""
+    """Return a sum over all, the first or the last axes as a product with ones, or None."""
     x, axes = node.args[0], axes_of(node)
     if axes is None or node.call is not numpy_namespace.sum or x.op in CASTS:
-        return None  # sums of casts of masks count: see ``ties``
+        return None  # the sum of a mask: a count, which is exact in any order
     count, rank = x.size // node.size, len(x.shape)
     is_packed = x.strides == packed(x.shape, 8)
     if len(axes) == rank:
@@ -160,7 +159,3 @@ def product(node: Node, ones: Ones) -> Node | None:
     whole = like(node, "matmul", np.matmul, *pair)
     whole.shape, whole.strides = row, packed(row, 8)
     return again_in(whole, node.shape)
-
-
-# --- parts of sums ------------------------------------------------------------------------------------
-__all__ = ["DOT", "dot", "is_sum", "with_dots", "with_products"]

@@ -1,33 +1,38 @@
-"""Passes over programs with maxima and minima: ties are counted one by one only where there are some.
+"""Passes over programs with maxima and minima: ties are counted only where there are some.
 
-Of an extreme value that is subtracted before ``exp``, as in the logarithm of a sum, the derivative is 0
-but for unusual labels: then nothing is done about it at all.
+The derivative of max(x) shares the cotangent among equal elements, so it divides by their count.
+Usually each row has one largest element, and the count need not be computed.
+
+If an extreme value is subtracted before ``exp``, as in log(sum(exp(x - max(x)))), its derivative is
+0 apart from rounding.  Then nothing is added for it.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from ..._storage import numpy_namespace
-from ..program import CONSTANT, Node, Program, operands
+from ..program import CONSTANT, Node, Operand, Program
 from .nodes import like, packed, same_layout
-from .simplify import MASKED, is_positive_zero, mapped, without_dead_code
+from .patterns import Pattern
+from .simplify import MASKED, is_positive_zero, mapped
 from .ufunc_calls import CASTS
 
 SPREADS = ("broadcast_to", "broadcast_view", "expand_dims", "reshape")
 FALSE = np.False_.tobytes()
+HAS_NAN = Pattern("any", Pattern("not_equal", "x", "x"))
+SHIFTED_EXP = Pattern("exp", Pattern("subtract", "x", "y"))
 
 
 def with_rare_ties(program: Program) -> Program:
-    """Return the program with one look for ties in the place of a sum for each extreme value."""
+    """Return the program that counts ties of extreme values only where there are some."""
     extremes = without_nan(program)
     if not extremes:
         return program
 
-    def node_with_ties(node: Node) -> Node:
+    def node_with_ties(node: Node, _: Node) -> Node:
         taken = extremes_of(node, extremes)
         if taken is None:
             return node
@@ -37,18 +42,15 @@ def with_rare_ties(program: Program) -> Program:
         new.view = True  # it may be the constant
         return new
 
-    return with_rare_slopes(without_dead_code(mapped(program, node_with_ties)))
+    return with_rare_slopes(mapped(program, node_with_ties))
 
 
 def with_rare_slopes(program: Program) -> Program:
-    """Return the program without the derivative of a shift by extreme values where that is 0."""
-    uses = Counter(x for node in program.nodes for x in operands(node))
-    uses.update(program.roots())
-    shifts = {node.args[0].args[1] for node in program.nodes if is_shifted(node)}
-    before = iter(program.nodes)
+    """Return the program that adds the derivative of a subtracted maximum only if it is not 0."""
+    uses = program.uses()
+    shifts = {found["y"] for node in program.nodes for found in SHIFTED_EXP.matches(node)}
 
-    def node_with_slopes(node: Node) -> Node:
-        old = next(before)
+    def node_with_slopes(node: Node, old: Node) -> Node:
         for i in (0, 1) if node.op == "add" and not node.keywords else ():
             slope = slope_of(old.args[i]) if uses[old.args[i]] == 1 else None
             if slope is not None and slope[2] in shifts and same_layout(node.args[1 - i], node):
@@ -59,17 +61,14 @@ def with_rare_slopes(program: Program) -> Program:
                 return new
         return node
 
-    return without_dead_code(mapped(program, node_with_slopes)) if shifts else program
+    return mapped(program, node_with_slopes) if shifts else program
 
 
-def is_shifted(node: Node) -> bool:
-    """Return True if a node is ``exp(x - y)``."""
-    x = node.args[0] if node.op == "exp" else None
-    return type(x) is Node and x.op == "subtract" and not x.keywords
+def slope_of(node: Operand) -> tuple[Node, Node, Node, Node] | None:
+    """Return the cotangent, the operand of an extreme value, that value, and ones; or None.
 
-
-def slope_of(node: Any) -> tuple[Node, Node, Node, Node] | None:
-    """Return the shared cotangent, the operand, its extreme values and the count, or None."""
+    node : spreads the cotangent, divided by the count of ties, over the elements that are extreme.
+    """
     if type(node) is not Node or node.op not in (MASKED, "where"):
         return None
     if node.op == MASKED:
@@ -89,8 +88,17 @@ def slope_of(node: Any) -> tuple[Node, Node, Node, Node] | None:
     return (share, *taken.args, count.args[1]) if same else None
 
 
-def add_to_extremes(y: Any, share: Any, x: Any, extreme: Any, ones: Any) -> Any:
-    """y, with shares added where x is extreme; ones : as many as there are shares."""
+def add_to_extremes(
+    y: np.ndarray[Any, Any],
+    share: np.ndarray[Any, Any],
+    x: np.ndarray[Any, Any],
+    extreme: np.ndarray[Any, Any],
+    ones: np.ndarray[Any, Any],
+) -> Any:
+    """Return y, with the shares of a cotangent added where x is extreme; y itself if they are 0.
+
+    ones : in the shape of the cotangent.
+    """
     if not np.count_nonzero(share):
         return y
     taken = np.equal(x, extreme)
@@ -99,7 +107,7 @@ def add_to_extremes(y: Any, share: Any, x: Any, extreme: Any, ones: Any) -> Any:
 
 
 def without_nan(program: Program) -> set[Node]:
-    """Return the nodes that have no NaN, as guards say that look at all elements for it."""
+    """Return the nodes that have no NaN according to guards of NaN checks."""
     looked = {
         guard.node for guard in program.guards if (guard.kind, guard.expected) == ("value", FALSE)
     }
@@ -107,13 +115,15 @@ def without_nan(program: Program) -> set[Node]:
 
 
 def is_look_for_nan(node: Node) -> bool:
-    """Return True if a node says that a value has NaN."""
-    x = node.args[0] if node.op == "any" else None
-    return type(x) is Node and x.op == "not_equal" and x.args[0] is x.args[1]
+    """Return True if a node is ``any(x != x)``, which says whether x has NaN."""
+    return any(HAS_NAN.matches(node))
 
 
 def extremes_of(node: Node, without_nan: set[Node]) -> Node | None:
-    """Return the mask of extreme elements, if a node counts these in its sum."""
+    """Return the mask ``x == max(x)`` if a node is its sum along the same axes, or None.
+
+    without_nan : arrays without NaN; only in these has each row an element that equals its maximum.
+    """
     if node.op != "sum" or not node.shape or not node.keywords.get("keepdims"):
         return None
     cast = node.args[0]
@@ -132,11 +142,11 @@ def extremes_of(node: Node, without_nan: set[Node]) -> Node | None:
     return taken if same_axis and plain else None
 
 
-def count_ties(taken: Any, ones: Any, **options: Any) -> Any:
-    """Count the elements that are taken in each group, of which each has one at least."""
+def count_ties(taken: np.ndarray[Any, Any], ones: np.ndarray[Any, Any], **options: Any) -> Any:
+    """Return the number of true elements of a mask in each row, of which each has at least one.
+
+    If the whole mask has as many as there are rows, each row has exactly one.
+    """
     if np.count_nonzero(taken) == ones.size:
         return ones
     return numpy_namespace.sum(taken.astype(ones.dtype), **options)
-
-
-__all__ = ["with_rare_ties"]

@@ -1,4 +1,4 @@
-"""Which calls of a program are NumPy's ufuncs."""
+"""Questions about calls of a program that are calls of NumPy's ufuncs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..program import Node
 
 
 def ufunc_of(node: Node) -> np.ufunc | None:
-    """NumPy's ufunc for a node, where it is a plain call of one with one result."""
+    """Return NumPy's ufunc for a node that is a plain call of one with one result, or None."""
     if node.keywords or node.shape is None:
         return None
     found = node.call if isinstance(node.call, np.ufunc) else vars(np).get(node.op)
@@ -24,14 +24,17 @@ def ufunc_of(node: Node) -> np.ufunc | None:
 
 
 def call_into(ufunc: np.ufunc | None, function: str, args: str, into: str) -> str:
-    """Return a call that writes to memory; NumPy wants ``out`` named for maximum and minimum alone."""
+    """Return the text of a ufunc call with an output array.
+
+    maximum and minimum want ``out`` by keyword: NumPy deprecates a third positional argument there.
+    """
     named = "out=" if ufunc in (np.maximum, np.minimum) else ""
     return f"{function}({args}, {named}{into})"
 
 
 @functools.cache
 def same_beside_numbers() -> bool:
-    """Return True if NumPy's maxima have the same bits beside a number and beside an array of it."""
+    """Return True if NumPy's maximum has the same bits with a number as with an array of it."""
     special = [0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1.0, -1.0, 5e-324]
     for dtype in (np.float32, np.float64):
         x = np.resize(np.asarray(special, dtype), 101)
@@ -48,9 +51,9 @@ def same_beside_numbers() -> bool:
 
 CASTS = ("astype", "cast")
 
-# What takes twice as long beside a number as beside an array.
+# Ufuncs that take twice as long with a number as with an array of that number.
 SLOW_BESIDE_NUMBERS = frozenset(("maximum", "minimum"))
 
-# What NumPy computes several times as slowly in the memory of its operand as elsewhere.
+# Ufuncs that are several times slower if the output is the memory of their operand.
 SLOW_IN_PLACE = frozenset(("sign",))
-PYTHONS = operator.add.__module__  # operators, which NumPy's data computes by ufuncs
+PYTHONS = operator.add.__module__  # of Python's operators, which are ufuncs on NumPy's arrays

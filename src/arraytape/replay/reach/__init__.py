@@ -1,1 +1,1 @@
-"""The Python state that a call can reach, and what in it may give something else in each call."""
+"""The Python state that a call can read, and sources that may give a new value in each call."""

@@ -1,4 +1,4 @@
-"""State that is held in C: for the whole program, and in objects that have no attributes for it."""
+"""State that is held in C: of the interpreter, and in objects without attributes for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MISSING = object()
 
 
 def value_of(variable: ContextVar[Any]) -> Any:
-    """Return the value of a context variable, or its default; MISSING where it has none."""
+    """Return the value of a context variable, or its default; MISSING if there is neither."""
     try:
         return variable.get()
     except LookupError:
@@ -25,7 +25,7 @@ def value_of(variable: ContextVar[Any]) -> Any:
 
 
 def referents(value: Any) -> list[Any]:
-    """Return what an object written in C holds, but its class and its attributes."""
+    """Return the objects that an object written in C refers to, except for class and attributes."""
     known = type(value), getattr(value, "__dict__", None)
     return [
         part for part in gc.get_referents(value) if part is not known[0] and part is not known[1]
@@ -33,7 +33,7 @@ def referents(value: Any) -> list[Any]:
 
 
 def is_in_c(cls: type) -> bool:
-    """Return True if objects of a class hold what has no name: caches, iterators, contexts."""
+    """Return True if objects of a class may hold unnamed objects: caches, iterators, contexts."""
     module = cls.__module__.partition(".")[0]
     return (
         module in sys.stdlib_module_names
@@ -44,20 +44,18 @@ def is_in_c(cls: type) -> bool:
 
 
 def decimal_context() -> str:
-    """Return the thread's decimal context, as text; imported late, since few functions need it."""
-    import decimal
+    import decimal  # late, since few functions need it
 
     return repr(decimal.getcontext())
 
 
 def locale_set() -> str:
-    """Return the names of the locale in force."""
     import locale
 
     return locale.setlocale(locale.LC_ALL)
 
 
-AMBIENT_STATE: dict[str, Callable[[], Any]] = {  # by the names of what reads it, what is held in C
+AMBIENT_STATE: dict[str, Callable[[], Any]] = {  # by the names of the functions that read it
     **dict.fromkeys(("geterr", "errstate", "seterr"), np.geterr),
     **dict.fromkeys(("decimal", "Decimal", "getcontext"), decimal_context),
     **dict.fromkeys(("localeconv", "setlocale", "getlocale", "format_string"), locale_set),

@@ -1,4 +1,4 @@
-"""Objects that give something else each time that they are asked: random numbers, iterators."""
+"""Sources that give a new value each time they are asked: random generators, iterators."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ import numpy as np
 
 
 def look_of(value: Any) -> Callable[[], Any] | None:
-    """Return a value that tells whether an object was asked meanwhile; None for other objects.
+    """Return a function whose result changes when a source is asked; None for other objects.
 
-    Of iterators written in C nothing tells: they count as asked.  Those of classes in Python have
-    attributes, and a file is no source of numbers.
+    Iterators written in C show no such change: ``object`` is returned, whose results always differ.
+    Iterators of Python classes have attributes, which are compared.  Files are not sources.
     """
     if isinstance(value, random.Random):
         return object if isinstance(value, random.SystemRandom) else value.getstate
@@ -30,14 +30,13 @@ def look_of(value: Any) -> Callable[[], Any] | None:
             source = getattr(value, "bit_generator", value)
             return lambda: frozen_state(source.state)
     if type(value) in weakref.ProxyTypes:
-        return None  # what it stands for is looked at
+        return None  # its referent is watched
     if not isinstance(value, Iterator) or isinstance(value, itertools.repeat | IOBase):
         return None
     return None if isinstance(type(value).__next__, types.FunctionType) else object
 
 
 def generator_state(value: Any) -> Any:
-    """Return the state of a random generator."""
     found = look_of(value)
     return found and found()
 
@@ -50,22 +49,22 @@ def frozen_state(state: Any) -> Any:
 
 
 class Moving:
-    """The sources of such values that a call can reach, Python's and NumPy's own among them."""
+    """The sources that a call can reach, among them the global ones of Python and NumPy."""
 
     def __init__(self) -> None:
-        self.closed = False  # whether no more are watched
+        self.closed = False  # whether further sources are ignored
         self.looks: list[tuple[str, Callable[[], Any], Any]] = []
         self.watch_mutable("random", random._inst)
         if "numpy.random" in sys.modules:
             self.watch_mutable("np.random", sys.modules["numpy.random"].mtrand._rand)
 
     def watch_mutable(self, path: str, value: Any) -> bool:
-        """Watch an object, if it is one, and return True if it has a state that can be compared."""
+        """Watch an object if it is a source; return True if its state can be compared."""
         found = None if self.closed else look_of(value)
         if found is not None:
             self.looks.append((path, found, found()))
         return found is not None and found is not object
 
     def moved_path(self) -> str:
-        """Return the path of one that was asked, perhaps; "" for none."""
+        """Return the path of a source that may have been asked, or ""."""
         return next((path for path, look, before in self.looks if look() != before), "")

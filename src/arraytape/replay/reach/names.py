@@ -1,4 +1,4 @@
-"""The names that a function's code looks up."""
+"""The names that the code of a function looks up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from importlib.util import resolve_name
 from typing import Any
 
 GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
-LONG = 200  # characters of a string that is no name
+LONG = 200  # characters from which a string is not searched for names
 MODULES = re.compile(r"[^\W\d][\w.]*\w")
 WORDS = re.compile(r"[^\W\d]\w*")
 ALL_GLOBALS = frozenset(("globals", "eval", "exec", "locals", "vars", "__globals__", "f_globals"))
@@ -18,7 +18,7 @@ ANY_ATTRIBUTE = frozenset(
     ("getattr", "hasattr", "vars", "eval", "exec", "__dict__", "__getattribute__", "attrgetter",
      "methodcaller", "getmembers", "getattr_static", "dir", "resolve_name", "locate", "format")
 )  # fmt: skip
-UNSEEN = {  # names of what reads that no guard can compare: what to say
+UNSEEN = {  # names of functions that read state which no guard can compare, and that state
     "_getframe": "the frames of its callers", "currentframe": "the frames of its callers",
     "f_back": "the frames of its callers", "get_objects": "what the collector knows",
     "get_referrers": "what the collector knows", "open": "a file", "__import__": "sys.modules",
@@ -29,8 +29,9 @@ class Names:
     """The names that code looks up: globals, attributes, and modules, with a dot for each level.
 
     The words of constant strings count as attributes: ``getattr(x, "rate", 1.0)``, ``"{0.rate}"``.
-    all_globals, any_attribute : whether the code can read globals, or attributes, by names that it
-    computes.  unseen : "" or what the code reads that no guard can compare.
+
+    all_globals, any_attribute : whether the code may read globals, or attributes, by computed
+    names.  unseen : state that the code may read and that no guard can compare, or "".
     """
 
     def __init__(self, code: types.CodeType) -> None:
@@ -47,7 +48,7 @@ class Names:
                 self.attributes.add(one.argval)
             elif one.opname == "IMPORT_NAME":
                 self.imports.add("." * level + one.argval)
-            elif type(one.argval) is int:  # the second last constant before it is the level
+            elif type(one.argval) is int:  # IMPORT_NAME follows its level and its tuple of names
                 level = one.argval
         names = frozenset(code.co_names)
         self.unseen = next((what for name, what in UNSEEN.items() if name in names), "")
@@ -59,7 +60,7 @@ class Names:
             self.add_constant(constant)
 
     def add_constant(self, constant: Any) -> None:
-        """Add what a constant names: code that lies within, or a string."""
+        """Add the names in a constant: an inner function's code, or a string."""
         if type(constant) is str:
             self.strings.add(constant)
             self.attributes.update(words_in(constant))
@@ -89,7 +90,7 @@ def code_names(code: types.CodeType) -> Names:
 
 
 def resolved(name: str, names: dict[str, Any]) -> str:
-    """Return the name of a module that code with these globals imports, with a dot for each level."""
+    """Return the absolute name of a module that code with these globals imports, or ""."""
     try:
         return resolve_name(name, names.get("__package__"))
     except ImportError:

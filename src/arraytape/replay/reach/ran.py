@@ -1,4 +1,4 @@
-"""The functions that ran while a call was traced, whoever called them, and what they were given."""
+"""The functions that ran during a traced call, and the objects that they were given."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gc
 import sys
 import types
 import weakref
-from collections.abc import Collection, Iterator, MutableMapping
+from collections.abc import Collection, Iterator, Mapping, MutableMapping
 from contextvars import ContextVar
 from functools import lru_cache
 from threading import local
@@ -24,12 +24,12 @@ from .sameness import PLAIN
 NOT_HELD = (types.ModuleType, FunctionType, types.CodeType, types.FrameType, types.TracebackType)
 SETTINGS = (dict, list, tuple, set, MutableMapping, ContextVar, local)
 USERS, LIBRARY, OURS = 0, 1, 2
-MOST = 1000  # functions, or objects
+MOST = 1000  # functions, and as many objects, that are registered
 
 
 @lru_cache(maxsize=4096)
 def owner_of(file: str, module: str) -> int:
-    """Return whose the code of a file is that runs for a module: USERS, LIBRARY's or OURS."""
+    """Return the owner of code in a file that runs for a module: USERS, LIBRARY or OURS."""
     if file.startswith("<") and not file.startswith(("<frozen", "<arraytape")):
         found = getattr(sys.modules.get(module), "__file__", None)
         file = found or ("<frozen" if module.startswith("namedtuple_") else file)
@@ -39,7 +39,7 @@ def owner_of(file: str, module: str) -> int:
 
 
 def is_user_class(kind: type) -> bool:
-    """Return True if objects of a class may hold a user's state: the class is no library's."""
+    """Return True if objects of a class may hold a user's state: it is no library's class."""
     if kind in PLAIN or issubclass(kind, NOT_HELD):
         return False
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
@@ -49,9 +49,10 @@ def is_user_class(kind: type) -> bool:
 class Ran:
     """The functions that ran in one call.
 
-    functions : users' functions, by code and the ids of what they close over: their globals, and a weak
-    reference where the function was found.  libraries : the globals of libraries' code.  objects : weak
-    references to users' objects that any of these was given.  strings : that they were given.
+    functions : users' functions, by code and the ids of their closure's values: their globals, and
+    a weak reference to the function if it was found.  libraries : the globals of libraries' code.
+    objects : weak references to users' objects among the arguments of these functions.  strings :
+    strings among these.
     """
 
     def __init__(self, known: Collection[CodeType]) -> None:
@@ -61,16 +62,16 @@ class Ran:
         self.objects: dict[int, weakref.ref[Any]] = {}
         self.strings: set[str] = set()
         self.owners: dict[CodeType, int] = {}
-        self.kinds: dict[type, bool] = {}  # classes that were met: whether they are users'
+        self.kinds: dict[type, bool] = {}  # results of ``is_user_class``
         # A collection of garbage may run libraries' callbacks at any instruction of the call.
         codes = [getattr(callback, "__code__", None) for callback in gc.callbacks]
         self.collecting = {code for code in codes if code and is_installed(code.co_filename)}
-        self.owners |= dict.fromkeys(self.collecting, OURS)  # as what calls others
+        self.owners |= dict.fromkeys(self.collecting, OURS)  # so that callees "work for us"
 
     def note(self, frame: FrameType) -> bool:
-        """Note the function of a frame that begins, and its arguments.
+        """Register the function of a frame that starts, and its arguments.
 
-        Return True if a library's function gives its result to a user's: see ``returned``.
+        Return True if a library's function will return to a user's: see ``returned``.
         """
         code, above = frame.f_code, frame.f_back
         returns = False
@@ -97,7 +98,7 @@ class Ran:
         return returns
 
     def owner(self, frame: FrameType) -> int:
-        """Return whose the code of a frame is: USERS, LIBRARY's or OURS."""
+        """Return the owner of the code of a frame: USERS, LIBRARY or OURS."""
         found = self.owners.get(frame.f_code)
         if found is None:
             module = frame.f_globals.get("__name__") or ""
@@ -105,7 +106,7 @@ class Ran:
         return found
 
     def works_for_us(self, frame: FrameType) -> bool:
-        """Return True if a library's function was called, in the end, by our code, or by an import."""
+        """Return True if arraytape's code, or an import, called a library's function in the end."""
         above: FrameType | None = frame
         while above is not None:
             owner = self.owner(above)
@@ -115,20 +116,19 @@ class Ran:
         return False
 
     def is_kept(self, kind: type) -> bool:
-        """Return True if objects of a class are kept: see ``is_user_class``."""
         found = self.kinds.get(kind)
         if found is None:
             found = self.kinds[kind] = is_user_class(kind)
         return found
 
     def returned(self, value: Any) -> None:
-        """Note what a library's function gives to a user's: the library may keep it."""
-        kind = type(value)  # what an object says of its class may raise
+        """Register the result of a library's function: the library may keep a reference to it."""
+        kind = type(value)  # not isinstance, since a user's __class__ may raise
         if kind not in PLAIN and not issubclass(kind, (*NOT_HELD, type, Array, np.ndarray)):
             self.keep_weakly(value)
 
     def keep_weakly(self, value: Any) -> None:
-        """Keep a weak reference to an object, to see whether it outlives the call."""
+        """Keep a weak reference to an object, to find out whether it outlives the call."""
         if len(self.objects) < MOST:
             try:
                 self.objects.setdefault(id(value), weakref.ref(value))
@@ -136,12 +136,14 @@ class Ran:
                 return
 
 
-def running_function(code: CodeType, given: Any, known: Any) -> FunctionType | None:
-    """Return the function that runs, where its class or the globals have it by its name."""
+def running_function(
+    code: CodeType, given: Mapping[str, Any], known: Mapping[str, Any]
+) -> FunctionType | None:
+    """Return the function that runs, if its class or its globals have it by its name."""
     found = [known.get(code.co_name)]
     if given and code.co_argcount:
         first = given.get(code.co_varnames[0])
-        kinds = (first, type(first)) if issubclass(type(first), type) else (type(first),)
+        kinds: Any = (first, type(first)) if issubclass(type(first), type) else (type(first),)
         found += [
             base.__dict__.get(code.co_name) for kind in kinds for base in type.mro(kind)
             if isinstance(base, type)
@@ -150,7 +152,7 @@ def running_function(code: CodeType, given: Any, known: Any) -> FunctionType | N
 
 
 def functions_in(member: Any) -> Iterator[FunctionType]:
-    """Yield the Python functions that an attribute of a class or module stands for."""
+    """Yield the Python functions within an attribute of a class or module."""
     kind = type(member)
     if kind is FunctionType:
         yield member
@@ -162,12 +164,12 @@ def functions_in(member: Any) -> Iterator[FunctionType]:
 
 
 class Found:
-    """Objects and code that traced calls of one signature found, and that names do not lead to.
+    """Objects and code that traced calls of one signature used, and that names do not lead to.
 
     roots : weak references to functions and objects, by id.  codes : of users' functions that ran.
-    bare : code that has no function, with its globals.  settings : globals of libraries that their code
-    names, with their names.  strings : that were given to functions.  libraries : whether code of
-    libraries ran, which may compute the names by which it reads.
+    bare : code whose function was not found, with its globals.  settings : globals of libraries
+    that their code names, with the names.  strings : arguments of functions.  libraries : whether
+    code of libraries ran, which may compute the names that it reads.
     """
 
     def __init__(self) -> None:
@@ -181,9 +183,9 @@ class Found:
     def add_what_ran(self, ran: Ran, reached: Collection[int], given: Collection[int]) -> bool:
         """Add what ran in a call, and return True if some of it is new.
 
-        reached : the ids of objects that names led to.  given : the ids of what the call gave back.
+        reached : the ids of objects that names lead to.  given : the ids of objects in the result.
         """
-        ran.kinds.clear()  # which keep classes alive
+        ran.kinds.clear()  # it keeps classes alive
         before = len(self.roots), len(self.bare), len(self.settings)
         self.strings |= ran.strings
         self.libraries = self.libraries or bool(ran.libraries)
@@ -196,7 +198,7 @@ class Found:
         return before != (len(self.roots), len(self.bare), len(self.settings))
 
     def add_functions(self, ran: Ran, reached: Collection[int]) -> None:
-        """Add the functions that are not reached; those that a function made as it ran are its own."""
+        """Add functions that names do not lead to, except for those made during the call."""
         inner = {one for code, _ in ran.functions for one in code_names(code).inner}
         unknown = {}
         for (code, cells), (known, function) in ran.functions.items():
@@ -216,7 +218,7 @@ class Found:
         self.bare |= {code: known for (code, _), known in unknown.items() if code in missing}
 
     def add_objects(self, ran: Ran, known: Collection[int]) -> None:
-        """Add the objects that outlive the call, and that are neither reached nor given back."""
+        """Add objects that outlive the call, and that are neither reached nor in the result."""
         for generation in (0, 1, 2, 2):
             alive = [
                 one for number, one in ran.objects.items()
@@ -230,12 +232,12 @@ class Found:
 
 
 def cells_of(function: FunctionType) -> tuple[int, ...]:
-    """Return the ids of what a function closes over."""
+    """Return the ids of the values in a function's closure."""
     from .state import content_of
 
     return tuple([id(content_of(cell)) for cell in function.__closure__ or ()])
 
 
 def is_setting(name: str, value: Any) -> bool:
-    """Return True if a global of a library may hold what users set, in plain values."""
+    """Return True if a global of a library may hold settings of users, in plain values."""
     return not name.startswith("__") and (type(value) in PLAIN or issubclass(type(value), SETTINGS))

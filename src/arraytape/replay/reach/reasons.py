@@ -1,18 +1,18 @@
-"""Why a call is not replayed, or a program does not hold for it."""
+"""Reasons why a call is not replayed, or why a program does not hold for it."""
 
 from __future__ import annotations
 
 
 class Apart(Exception):
-    """Why one call runs as it is, whatever calls like it do."""
+    """The reason why one call runs the function itself, whatever similar calls do."""
 
 
 class Changed(Exception):
-    """Why a program does not hold for a call: the path of what is another value."""
+    """The reason why a program does not hold: the path of a value that has changed."""
 
 
 def unreadable(error: Exception) -> str:
-    """Why a call runs as it is whose arguments or state cannot be looked at."""
+    """Return the reason for a call whose arguments or state raise when they are read."""
     if isinstance(error, Apart):
         return str(error)
     return f"what it takes or reads cannot be looked at ({type(error).__name__}: {error})"

@@ -1,8 +1,9 @@
-"""Whether two values are the same to a program."""
+"""Comparison of values as a program needs it: NaN equals NaN, and 0.0 is not -0.0."""
 
 from __future__ import annotations
 
 import array
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,12 @@ PLAIN = frozenset(
     (bool, int, float, complex, str, bytes, type(None), slice, range, type(Ellipsis),
      type(NotImplemented))
 )  # fmt: skip
-EQUAL = frozenset((bool, int, str, bytes, type(None)))  # that are the same where they are equal
+EQUAL = frozenset((bool, int, str, bytes, type(None)))  # for which == decides
 BUFFERS = (bytearray, memoryview, array.array)
 
 
 def same_plain(a: Any, b: Any) -> bool:
-    """Return True if plain values are the same to a program: NaN is, and 0.0 is not -0.0."""
+    """Return True if plain values are equal to a program: NaN is, and 0.0 differs from -0.0."""
     kind = type(a)
     if kind is not type(b):
         return False
@@ -40,7 +41,7 @@ def same_data(a: Any, b: Any) -> bool:
 
 
 def same_value(a: RawArray, b: RawArray) -> bool:
-    """Return True if two values of any kind are one, or equal: ndarrays by their bits."""
+    """Return True if two values of any kind are identical or equal; ndarrays by their bits."""
     if a is b:
         return True
     if isinstance(a, np.ndarray):
@@ -49,12 +50,12 @@ def same_value(a: RawArray, b: RawArray) -> bool:
         return same_plain(a, b)
     try:
         return type(a) is type(b) and bool(a == b)
-    except Exception:  # what an object says of itself, or that it holds itself
+    except Exception:  # from __eq__ of a user's class, or a recursion
         return False
 
 
-def same_items(a: Any, b: Any) -> bool:
-    """Return True if long lists hold the same plain values."""
+def same_items(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    """Return True if two long lists hold the same plain values."""
     return all(x is y or same_plain(x, y) for x, y in zip(a, b, strict=True))
 
 

@@ -1,9 +1,10 @@
-"""The Python state that a call can read, beside the data of its Arrays: a traced program freezes it.
+"""The Python state that a call can read, apart from the data of its Arrays.
 
-That is what can be reached from the function and from its arguments: closure cells, defaults, the
-globals that code names, the functions among these, attributes, parts of containers.  What was found is
-compiled into one flat function that reads it all again.  It holds nothing of the user's but Arrays,
-plain values and code, so that a program keeps no object alive.
+A traced program is only right while this state is unchanged.  The state is all that can be reached
+from the function and its arguments: closure cells, defaults, the globals that code names, functions
+among these, attributes, parts of containers.  It is compiled into one flat function that reads it
+all again.  That function refers only to Arrays, plain values and code, so that a program keeps no
+other object of the user alive.
 """
 
 from __future__ import annotations
@@ -42,21 +43,26 @@ from .ran import Found, functions_in, is_user_class
 from .reasons import Apart, changed
 from .sameness import BUFFERS, PLAIN, buffer_of, same_data, same_items, same_plain
 
-OPS = ("<arraytape", f"{PACKAGE}_define")  # how the names of files of ops begin, compiled or not
-DEPTH = 16  # objects within each other, of libraries
-MANY = 64  # plain values in a container that are looked at one by one
-MOST = 2000  # values
-CALLBACKS: weakref.WeakSet[Any] = weakref.WeakSet()  # what they read and change is their own affair
-TABLES = re.compile(  # or a string, in which none is read
-    r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\b(?P<name>v\d+)\.__(?:closure|dict|globals)__\b"""
+OPS = ("<arraytape", f"{PACKAGE}_define")  # prefixes of the files of ops, compiled or not
+DEPTH = 16  # nested objects of libraries that are entered
+MANY = 64  # plain values in a container up to which they are compared one by one
+MOST = 2000  # values that are compared
+CALLBACKS: weakref.WeakSet[Any] = weakref.WeakSet()  # whose state is not compared
+TABLES = (
+    re.compile(  # a read of a table of parts; strings match first, so that none is found in them
+        r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\b(?P<name>v\d+)\.__(?:closure|dict|globals)__\b"""
+    )
 )
 ERRORS = "(LookupError, ValueError, AttributeError, TypeError, ReferenceError)"
 OWN = re.compile(
     r"__(dict|weakref|doc|module|annotat\w+|slots|qualname|dataclass_\w+|abstractmethods|"
     r"static_attributes|firstlineno)__"
 )
-ABOUT = ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__")  # a function
-MADE = (types.MemberDescriptorType, types.GetSetDescriptorType)  # by Python, for each class
+ABOUT = ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__")  # of a function
+MADE = (
+    types.MemberDescriptorType,
+    types.GetSetDescriptorType,
+)  # attributes that Python adds to classes
 WRITTEN_IN_C = (  # code and nothing else
     types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType, *MADE,
     np.ufunc, type(np.sum),
@@ -70,15 +76,15 @@ STATES = {"getstate", "get_state", "state", "bit_generator", "__getstate__"}  # 
 
 
 class State:
-    """The values that a call can read, as they were when this was made.
+    """The values that a call can read, as they were when this object was made.
 
-    read : takes the arguments and gives the Arrays that were reached, in an order that is always the
-    same; raises Changed where anything else is not what it was.  paths : of these Arrays.  known : the
-    ids of the objects.  full : "" or why that cannot be done.
+    read : maps the arguments to the Arrays that were reached, in an order that is always the same;
+    raises Changed if any other value has changed.  paths : of these Arrays.  known : the ids of the
+    objects.  full : why the state cannot be compared, or "".
     """
 
     def __init__(self, function: Any, values: dict[str, Any], found: Found | None = None) -> None:
-        self.lines: list[Any] = []  # "name = expression", or a condition and its path
+        self.lines: list[Any] = []  # "name = expression", or (condition, path)
         self.scope: dict[str, Any] = {
             "MISSING": MISSING, "same": same_plain, "changed": changed, "same_data": same_data,
             "f": function, "same_items": same_items, "ndarray": np.ndarray, "buffer_of": buffer_of,
@@ -88,20 +94,22 @@ class State:
         self.paths: list[str] = []
         self.arrays: list[str] = []  # names of locals
         self.seen: dict[Any, tuple[str, Any]] = {}
-        self.attributes: set[str] = set()  # names that code asks objects for
-        self.globals: set[str] = set()  # names that code asks for
-        self.abstract = False  # whether a class is one that others are registered with
-        self.any_attribute = False  # whether code may compute such names
+        self.attributes: set[str] = set()  # names of attributes that code reads
+        self.globals: set[str] = set()  # these, and names of globals
+        self.abstract = False  # whether a class is an ABC, with which classes can be registered
+        self.any_attribute = False  # whether code may read attributes by computed names
         self.codes: set[types.CodeType] = set()  # of users' functions
         self.found = Found() if found is None else found
-        self.classes: dict[int, tuple[str, Any]] = {}  # and modules, of users, by id
-        self.theirs: dict[int, tuple[str, Any]] = {}  # of libraries
+        self.classes: dict[int, tuple[str, Any]] = {}  # classes and modules of users, by id
+        self.theirs: dict[int, tuple[str, Any]] = {}  # the same of libraries
         self.functions: list[tuple[str, str, Any]] = []  # of users
         self.moving = Moving()
         self.sources: list[tuple[str, str, Any]] = []  # of random numbers
-        self.ops: list[tuple[str, str, Any, int]] = []  # to enter when all else was
-        self.libraries: set[str] = set()  # names of objects of theirs, and of what these have
-        self.absent: dict[str, set[str]] = {}  # by globals, the names that are not in them
+        self.ops: list[tuple[str, str, Any, int]] = []  # parts of ops, which are entered last
+        self.libraries: set[str] = set()  # names of objects of libraries, and of their parts
+        self.absent: dict[
+            str, set[str]
+        ] = {}  # by globals, names that code reads and that are missing
         self.queue: deque[tuple[str, str, Any, int]] = deque()
         self.full = ""
         self.count = 0
@@ -124,7 +132,7 @@ class State:
         self.classes.clear()
 
     def add_found(self) -> None:
-        """Add what earlier calls found beside what names lead to."""
+        """Add state that earlier calls read and that names do not lead to."""
         for one in [*self.found.roots.values()]:
             value = one()
             if value is not None:
@@ -139,7 +147,7 @@ class State:
             self.mentioned(text)
 
     def mentioned(self, text: str) -> None:
-        """Count the words of a string as names of attributes, and of modules."""
+        """Register the words of a string as possible names of attributes and of modules."""
         self.attributes.update(words_in(text))
         for name in MODULES.findall(text) if len(text) < MANY else ():
             module = sys.modules.get(name)
@@ -147,14 +155,14 @@ class State:
                 self.add(f"modules[{name!r}]", name, module, 0)
 
     def globals_of(self, known: Any) -> str:
-        """Return the expression of the globals of code that has no function at hand."""
+        """Return the expression for the globals of code whose function is not known."""
         module = known.get("__name__")
         if getattr(sys.modules.get(module), "__dict__", None) is known:
             return self.name_of_globals(f"modules[{module!r}].__dict__", known)
         return self.name_of_globals(self.named(known), known)
 
     def setting(self, expression: str, path: str, value: Any, depth: int) -> None:
-        """Add what users may have set in a library: plain values, in dicts, lists and objects."""
+        """Add settings of users in a library: plain values, in dicts, lists and objects."""
         if type(value) in PLAIN:
             self.add(expression, path, value, DEPTH)
         elif isinstance(value, ContextVar):
@@ -170,7 +178,7 @@ class State:
                     self.setting(f"{expression}.{name}", f"{path}.{name}", part, depth - 1)
 
     def walk(self) -> None:
-        """Enter what is reached, nearest first; then what code finds in classes."""
+        """Enter all reachable state, nearest first; then what the found code reads of classes."""
         known = -1
         while not self.full and known != self.count:
             known = self.count
@@ -209,7 +217,6 @@ class State:
         self.queue.append((expression, path, value, depth))
 
     def named(self, value: Any) -> str:
-        """Return a name for a value that is kept."""
         name = f"k{len(self.scope)}"
         self.scope[name] = value
         return name
@@ -218,72 +225,90 @@ class State:
         self.lines.append((condition, path))
 
     def held(self, name: str, value: Any, path: str) -> None:
-        """Demand that a value is this very object, which is held weakly where it can be."""
+        """Check that a value is this very object, which is referenced weakly if possible."""
         try:
             self.demand(f"{name} is {self.named(weakref.ref(value))}()", path)
         except TypeError:
             self.demand(f"{name} is {self.named(value)}", path)
 
+    def demand_type(self, name: str, value: Any, path: str) -> None:
+        self.demand(f"type({name}) is {self.named(type(value))}", path)
+
     # --- kinds of values --------------------------------------------------------------------------
     def enter(self, expression: str, path: str, value: Any, depth: int) -> None:
-        """Enter one value, and put what is in it at the end of the queue."""
+        """Write the comparison of one value, and append its parts to the queue."""
         self.count += 1
         if self.count > MOST:
             self.full = f"it can reach too much Python state ({path})"
             return
-        kind = type(value)
         name = f"v{self.count}"
         self.lines.append(f"{name} = {expression}")
-        if kind in PLAIN or isinstance(value, np.generic | np.dtype):
+        if type(value) in PLAIN or isinstance(value, np.generic | np.dtype):
             self.demand(f"{name} is (k := {self.named(value)}) or same({name}, k)", path)
-            if kind is str and not expression.endswith("__']"):  # Python's own, as __module__
+            if type(value) is str and not expression.endswith(
+                "__']"
+            ):  # not of __module__ and the like
                 self.mentioned(value)
-            return
-        if id(value) in self.seen:
+        elif id(value) in self.seen:
             self.demand(f"{name} is {self.seen[id(value)][0]}", path)
-            return
+        else:
+            owner = expression.partition(".")[0].partition("[")[0]
+            self.register(name, path, value, owner in self.libraries)
+            self.compare(name, path, value, depth)
+
+    def register(self, name: str, path: str, value: Any, in_library: bool) -> None:
+        """Record that an object has a name, and whether a replay would have to use it as the call does.
+
+        A tape, a lock or a random source cannot be replayed; locks within libraries' objects can.
+        """
         if isinstance(value, BaseRecorder):
-            raise Apart(f"it can use {path}, a {kind.__name__} that was made outside of it")
-        if expression.partition(".")[0].partition("[")[0] in self.libraries:
+            raise Apart(f"it can use {path}, a {type(value).__name__} that was made outside of it")
+        if in_library:
             self.libraries.add(name)
         elif isinstance(value, LOCK_TYPES):
             self.full = f"it can take the lock {path}, which a replay would not"
         if self.moving.watch_mutable(path, value):
             self.sources.append((name, path, value))
-        self.seen[id(value)] = name, value  # kept meanwhile, so that no other has its id
+        self.seen[id(value)] = name, value  # the reference keeps the id from being used again
+
+    def compare(self, name: str, path: str, value: Any, depth: int) -> None:
+        """Write the comparison of an object: of its type and parts, its data, or its identity."""
+        kind = type(value)
         if isinstance(value, Array):
-            self.demand(f"type({name}) is {self.named(kind)}", path)
+            self.demand_type(name, value, path)
             self.arrays.append(name)
             self.paths.append(path)
         elif kind is np.ndarray:
-            mutable = value.flags.writeable or value.base is not None
-            known = self.named(value.copy(order="K") if mutable else value)
-            self.demand(f"{name} is {known} or same_data({name}, {known})", path)
-            if value.dtype.hasobject:
-                objects = f"{name}.ravel().tolist()"
-                self.parts_in_order(objects, path, value.ravel().tolist(), depth + 1)
+            self.compare_data(name, path, value, depth)
         elif isinstance(value, np.ndarray):
-            self.demand(f"type({name}) is {self.named(kind)}", path)
+            self.demand_type(name, value, path)
             self.add(f"{name}.view(ndarray)", path, value.view(np.ndarray), depth)
             self.parts_of_object(name, path, value, depth + 1)
         elif isinstance(value, BUFFERS):
             self.demand(f"buffer_of({name}) == {self.named(buffer_of(value))}", path)
         elif kind in ENTRIES:
-            self.demand(f"type({name}) is {self.named(kind)}", path)
+            self.demand_type(name, value, path)
             ENTRIES[kind](self, name, path, value, depth + 1)
         elif KINDS[kind] is not None:  # dataclasses and named tuples are equal by their parts
-            self.demand(f"type({name}) is {self.named(kind)}", path)
+            self.demand_type(name, value, path)
             for base in (list, tuple, dict):
                 if issubclass(kind, base):
                     ENTRIES[base](self, name, path, value, depth + 1)
             self.parts_of_object(name, path, value, depth + 1)
         else:
             self.held(name, value, path)
-            self.enter_object(name, path, value, depth + 1)
+            if not isinstance(value, WRITTEN_IN_C):
+                self.enter_object(name, path, value, depth + 1)
+
+    def compare_data(self, name: str, path: str, value: np.ndarray[Any, Any], depth: int) -> None:
+        mutable = value.flags.writeable or value.base is not None
+        known = self.named(value.copy(order="K") if mutable else value)
+        self.demand(f"{name} is {known} or same_data({name}, {known})", path)
+        if value.dtype.hasobject:
+            objects = value.ravel().tolist()
+            self.parts_in_order(f"{name}.ravel().tolist()", path, objects, depth + 1)
 
     def enter_object(self, name: str, path: str, value: Any, depth: int) -> None:
-        if isinstance(value, WRITTEN_IN_C):
-            return
         if isinstance(value, type):
             self.add_class(name, value)
             if not installed(type(value)):
@@ -300,7 +325,7 @@ class State:
             if getattr(value, "__dict__", None) and not self.full:
                 self.full = f"it can reach Python state through too many objects ({path})"
             return
-        if type(value).__name__ == "Function":  # one of ours
+        if type(value).__name__ == "Function":  # of ``function``, which imports this module
             self.add(f"{name}.eager", path, value.eager, depth)
             return
         if isinstance(value, attrgetter | methodcaller):
@@ -310,14 +335,14 @@ class State:
         self.parts_of_object(name, path, value, depth)
 
     def add_class(self, name: str, cls: type) -> None:
-        """Have a class compared: all of a user's, of a library's what code names."""
+        """Let a class be compared: all of a user's class, of a library's only what code names."""
         if not installed(cls):
             self.classes.setdefault(id(cls), (name, cls))
         elif not cls.__flags__ & IMMUTABLE and not is_ours(cls.__module__):
             self.theirs.setdefault(id(cls), (name, cls))
 
     def parts_of_object(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Attributes, and what code finds in the class."""
+        """Add attributes, and register the class."""
         if installed(type(value)) and not isinstance(value, HAVE_LOCKS):
             self.libraries.add(name)
         if isinstance(value, BaseException):
@@ -333,7 +358,7 @@ class State:
                 self.demand(f"not hasattr({name}, {slot!r})", f"{path}.{slot}")
         for base in (set, frozenset, deque):  # KINDS has the subclasses of other containers
             if isinstance(value, base):
-                iterate: Any = base.__iter__  # not one of the user's
+                iterate: Any = base.__iter__  # a user's class may override it
                 place = f"{self.named(iterate)}({name})"
                 self.parts_in_order(place, path, iterate(value), depth)
         if isinstance(value, weakref.ref):
@@ -342,11 +367,11 @@ class State:
             self.parts_in_c(name, path, value, depth)
         self.memory_of(name, path, value)
         if not installed(type(value)):
-            self.held(f"type({name})", type(value), path)  # which can be assigned to
+            self.held(f"type({name})", type(value), path)  # __class__ can be assigned
         self.add_class(f"type({name})", type(value))
 
     def parts_in_c(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Return what an object written in C holds: what the collector sees of it, and its memory."""
+        """Add the objects to which an object written in C refers."""
         held = referents(value)
         if held:
             parts = f"p{len(self.lines)}"
@@ -354,16 +379,16 @@ class State:
             self.parts_of_list(parts, path, held, depth)
 
     def memory_of(self, name: str, path: str, value: Any) -> None:
-        """The memory that an object lends others, as a number of ctypes."""
+        """Compare the memory that an object exports, such as a number of ctypes."""
         try:
             self.demand(f"buffer_of({name}) == {self.named(buffer_of(value))}", path)
         except (TypeError, BufferError, ValueError):
             return
 
     def parts_of_dict(self, name: str, path: str, value: Any, depth: int, form: str) -> None:
-        """Keys in their order, and what they name."""
+        """Compare the keys in their order, and add the values."""
         if len(value) <= MANY and all(type(key) is str for key in value):
-            if form == ".{}" and len(value) < 2:  # a key that is missing is noticed when it is read
+            if form == ".{}" and len(value) < 2:  # a read of the value notices a renamed key
                 self.demand(f"len({name}) == 1" if value else f"not {name}", path)
             else:
                 self.demand(f"[*{name}] == {self.named([*value])}", path)
@@ -377,7 +402,7 @@ class State:
     def parts_in_order(
         self, name: str, path: str, value: Any, depth: int, keys: Sequence[Any] = ()
     ) -> None:
-        """The parts of what can only be gone through, as of a list."""
+        """Add the parts of an iterable, as those of a list."""
         parts = f"p{len(self.lines)}"
         self.lines.append(f"{parts} = [*{name}]")
         self.parts_of_list(parts, path, [*value], depth, keys)
@@ -397,7 +422,7 @@ class State:
         self.parts_of_dict(name, path, value, depth, "[{}]")
 
     def parts_of_builtin(self, name: str, path: str, value: Any, depth: int) -> None:
-        """A function written in C: itself, or a method's name and object."""
+        """Compare a function written in C, or the name and object of a method."""
         owner = value.__self__
         if owner is None or isinstance(owner, types.ModuleType):
             self.held(name, value, path)
@@ -405,11 +430,8 @@ class State:
         self.demand(f"{name}.__name__ == {value.__name__!r}", path)
         self.add(f"{name}.__self__", path, owner, depth)
 
-    def parts_of_proxy(self, name: str, path: str, value: Any, depth: int) -> None:
-        self.add(f"{name}.__init__.__self__", path, value.__init__.__self__, depth)
-
     def parts_of_file(self, name: str, path: str, value: Any, depth: int) -> None:
-        """A file in memory."""
+        """Compare the contents and position of a file in memory."""
         self.demand(f"{name}.getvalue() == {self.named(value.getvalue())}", path)
         self.demand(f"{name}.tell() == {value.tell()}", path)
 
@@ -417,39 +439,31 @@ class State:
         self.add(f"{name}()", path, value(), depth)
 
     def parts_of_context_variable(self, name: str, path: str, value: Any, depth: int) -> None:
-        """The value, or the default, or none."""
         self.add(f"value_of({name})", path, value_of(value), depth)
-
-    def parts_of_loggers(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Return the state that all loggers share; none asks another but for its parents."""
-        self.add(f"{name}.disable", f"{path}.disable", value.disable, depth)
 
     def parts_of_method(self, name: str, path: str, value: Any, depth: int) -> None:
         self.add(f"{name}.__self__", path.rpartition(".")[0] or path, value.__self__, depth)
         self.add(f"{name}.__func__", path, value.__func__, depth)
 
-    def parts_of_partial(self, name: str, path: str, value: Any, depth: int) -> None:
-        for part in ("func", "args", "keywords"):
-            self.add(f"{name}.{part}", f"{path}.{part}", getattr(value, part), depth)
-
-    def parts_of_wrapper(self, name: str, path: str, value: Any, depth: int) -> None:
-        self.add(f"{name}.__func__", path, value.__func__, depth)
-
-    def parts_of_property(self, name: str, path: str, value: Any, depth: int) -> None:
-        for part in ("fget", "fset"):
-            self.add(f"{name}.{part}", path, getattr(value, part), depth)
+    def parts_by_name(self, name: str, path: str, value: Any, depth: int) -> None:
+        """Add the attributes that hold all state of an object: see PARTS."""
+        for part in PARTS[type(value)]:
+            place = path if part in UNWRITTEN else f"{path}.{part}"
+            self.add(f"{name}.{part}", place, attrgetter(part)(value), depth)
 
     def parts_of_function(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Code, closure, defaults and the globals that the code names; libraries' globals are theirs."""
+        """Compare code, and add closure, defaults and the globals that a user's code names."""
         if value in CALLBACKS:
             self.held(name, value, path)
             return
         code = value.__code__
         self.demand(f"{name}.__code__ is {self.named(code)}", path)
         if code.co_filename.startswith(OPS):
-            self.parts_of_op(
-                f"{name}.__globals__['RAW']", path, value.__globals__.get("RAW"), depth
-            )
+            raw = value.__globals__.get("RAW")
+            # The function and rules of a user's op may draw numbers anew in each replay.
+            for part in ("forward", "op.rules", "op.joint") if isinstance(raw, Forward) else ():
+                place = f"{name}.__globals__['RAW'].{part}"
+                self.ops.append((place, path, attrgetter(part)(raw), depth))
             return
         library = is_installed(code.co_filename)
         if library and depth > DEPTH:
@@ -462,7 +476,7 @@ class State:
             self.functions.append((name, path, value))
 
     def held_by_function(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Compare a function's defaults and what its closure holds."""
+        """Add a function's defaults and the values in its closure."""
         for part in ("__defaults__", "__kwdefaults__"):
             if getattr(value, part):
                 self.add(f"{name}.{part}", f"{path}.{part}", getattr(value, part), depth)
@@ -470,20 +484,14 @@ class State:
         for i, (label, cell) in enumerate(zip(code.co_freevars, cells, strict=True)):
             place = f"{name}.__closure__[{i}]"
             if code.co_filename.startswith(PACKAGE) and type(content_of(cell)) is dict:
-                continue  # what a compiled function computes with
+                continue  # the names of a compiled function, which never change
             if content_of(cell) is not MISSING:
                 self.add(f"{place}.cell_contents", label, cell.cell_contents, depth)
             else:
                 self.demand(f"content_of({place}) is MISSING", label)
 
-    def parts_of_op(self, name: str, path: str, raw: Any, depth: int) -> None:
-        """Return the function and rules of a user's op, which may draw numbers anew in each replay."""
-        if isinstance(raw, Forward):
-            for part in ("forward", "op.rules", "op.joint"):
-                self.ops.append((f"{name}.{part}", path, attrgetter(part)(raw), depth))
-
     def names_in(self, place: str, code: types.CodeType, known: Any, depth: int) -> None:
-        """Compare what code of a user's names: globals, modules that it imports, attributes."""
+        """Add what a user's code names: globals, modules that it imports, attributes."""
         names = code_names(code)
         self.codes |= {code, *names.inner}
         if names.unseen and not self.full:
@@ -517,18 +525,16 @@ class State:
                 self.add(f"modules['builtins'].{label}", label, value, 0)
 
     def parts_unnamed(self, place: str, path: str, known: Any) -> None:
-        """Compare all globals of a module, which code reads by names that it computes."""
+        """Compare all globals of a module, which code reads by computed names."""
         self.demand(f"len({place}) == {len(known)}", path)
         for label, value in [*known.items()]:
             if not label.startswith("__"):
                 self.add_unnamed(f"{place}[{label!r}]", f"{path}{label}", value)
 
     def add_unnamed(self, expression: str, path: str, value: Any) -> bool:
-        """Compare what code may read by a name that it computes.
+        """Compare a value that code may read by a computed name; return True if all is compared.
 
-        Functions are compared by themselves, with their attributes: none ran.
-
-        Return True if all of it is compared.
+        Of functions only identity and attributes are compared: none of these ran.
         """
         own = isinstance(value, type) and not installed(value)
         look = None if own or type(value) in PLAIN else look_of(value)
@@ -544,11 +550,11 @@ class State:
         return True
 
     def name_of_globals(self, name: str, known: Any) -> str:
-        """Return the expression by which the globals of functions were reached first."""
+        """Return the expression by which these globals were reached first."""
         return self.seen.setdefault(("globals", id(known)), (name, known))[0]
 
     def parts_of_class(self, name: str, cls: Any) -> None:
-        """Compare what code may find in a class or a module, and that a class has these bases."""
+        """Compare what code may read in a class or a module, and the bases of a class."""
         if not isinstance(cls, type):
             self.parts_of_base(name, cls)
             return
@@ -557,13 +563,13 @@ class State:
                 within = f"{name}.__mro__[{i}]" if i else name
                 if (id(cls), i) not in self.seen:
                     self.seen[id(cls), i] = "", base
-                    if i or not name.startswith("type("):  # whose class has been compared
+                    if i or not name.startswith("type("):  # there enter_object has compared it
                         self.held(within, base, base.__name__)
                 self.parts_of_base(within, base)
                 self.about_class(within, base)
 
     def parts_of_base(self, name: str, base: Any) -> None:
-        """Compare what one class or module has: by the names that code asks for, and data."""
+        """Compare what code may read in one class, aside from its bases, or in one module."""
         is_class = isinstance(base, type)
         any_name = self.any_attribute or (is_class and self.found.libraries)
         if (id(base), "") not in self.seen:
@@ -588,14 +594,14 @@ class State:
                         self.seen[key] = "", base
 
     def is_named(self, label: str, value: Any, implicit: bool) -> bool:
-        """Return True if code may ask for an attribute by its name, or Python does, or it ran."""
+        """Return True if code or Python may read an attribute by its name, or the attribute ran."""
         if label in self.attributes or (implicit and label.startswith("__")):
             return True
         codes = self.found.codes
         return bool(codes) and any(one.__code__ in codes for one in functions_in(value))
 
     def about_class(self, name: str, cls: type) -> None:
-        """Compare what is no attribute of a class: its subclasses, fields, registered classes."""
+        """Compare state of a class that is no attribute: subclasses, fields, registered classes."""
         if "__subclasses__" in self.attributes and (id(cls), "__subclasses__") not in self.seen:
             self.seen[id(cls), "__subclasses__"] = "", cls
             self.add(f"{name}.__subclasses__()", cls.__name__, cls.__subclasses__(), DEPTH // 2)
@@ -608,14 +614,14 @@ class State:
         self.abstract = self.abstract or isinstance(cls, abc.ABCMeta)
 
     def parts_of_name(self, name: str, path: str, value: Any, labels: Sequence[str]) -> None:
-        """Compare what a class or function is called, where code asks for it."""
+        """Compare the names of a class or function, if code asks for them."""
         for label in labels:
             if label in self.attributes and (id(value), label) not in self.seen:
                 self.seen[id(value), label] = "", value
                 self.add(f"{name}.{label}", f"{path}.{label}", getattr(value, label), DEPTH // 2)
 
     def parts_of_theirs(self, name: str, cls: Any) -> None:
-        """Compare what code names of a library's class or module: users may replace it."""
+        """Compare what code names in a library's class or module: users may replace it."""
         bases = cls.__mro__ if isinstance(cls, type) else (cls,)
         for i, base in enumerate(bases):
             if isinstance(base, type) and base.__flags__ & IMMUTABLE:
@@ -636,6 +642,14 @@ class State:
                     self.add(place, path, value, DEPTH // 2)
 
 
+# The attributes that hold all state of objects of a type.  Loggers share no other state.
+PARTS: dict[type, tuple[str, ...]] = {
+    functools.partial: ("func", "args", "keywords"), logging.Manager: ("disable",),
+    property: ("fget", "fset"), staticmethod: ("__func__",), classmethod: ("__func__",),
+    **dict.fromkeys(weakref.ProxyTypes, ("__init__.__self__",)),  # the referent
+}  # fmt: skip
+UNWRITTEN = ("fget", "fset", "__func__", "__init__.__self__")  # which users do not write in code
+
 ENTRIES: dict[type, Callable[..., None]] = {
     list: State.parts_of_list, tuple: State.parts_of_list, deque: State.parts_of_list,
     dict: State.parts_of_mapping, types.MappingProxyType: State.parts_of_mapping,
@@ -643,13 +657,10 @@ ENTRIES: dict[type, Callable[..., None]] = {
     type({}.keys()): State.parts_in_order, type({}.values()): State.parts_in_order,
     type({}.items()): State.parts_in_order,
     io.StringIO: State.parts_of_file, io.BytesIO: State.parts_of_file,
-    **dict.fromkeys(weakref.ProxyTypes, State.parts_of_proxy),
+    **dict.fromkeys(PARTS, State.parts_by_name),
     weakref.ref: State.parts_of_reference, ContextVar: State.parts_of_context_variable,
     types.BuiltinFunctionType: State.parts_of_builtin, types.MethodWrapperType: State.parts_of_builtin,
     types.FunctionType: State.parts_of_function, types.MethodType: State.parts_of_method,
-    functools.partial: State.parts_of_partial, staticmethod: State.parts_of_wrapper,
-    classmethod: State.parts_of_wrapper, property: State.parts_of_property,
-    logging.Manager: State.parts_of_loggers,
 }  # fmt: skip
 
 
@@ -659,7 +670,7 @@ STATE_TEXT = "<arraytape replay state>"  # the file that tracebacks name
 # --- the text ---------------------------------------------------------------------------------------
 @functools.lru_cache(maxsize=64)
 def code_of(text: str) -> types.CodeType:
-    """Compiled text, of some 20 kB: that of two calls that follow each other is mostly the same."""
+    """Compile a text, usually of 20 kB: two consecutive calls mostly have the same one."""
     return compile(text, STATE_TEXT, "exec")
 
 
@@ -670,7 +681,7 @@ def function_of(text: str, scope: dict[str, Any]) -> Callable[..., Any]:
 
 
 def quick_text(lines: list[Any], arrays: list[str]) -> str:
-    """Return all conditions in one: half as long to compile as one after the other."""
+    """Return a function of one condition, which compiles twice as fast as a statement for each."""
     parts: list[str] = []
     name = assignment = ""  # of what the next condition may compute where it reads it first
     for line in [*lines, ""]:
@@ -694,7 +705,7 @@ def quick_text(lines: list[Any], arrays: list[str]) -> str:
 
 
 def read_once(parts: list[str]) -> list[str]:
-    """Conditions that read an object's table of parts once, where several of them are in it."""
+    """Return the conditions, with a name for each ``__dict__`` that several of them read."""
     tables = [found[0] for part in parts for found in TABLES.finditer(part) if found["name"]]
     names = {table: f"t{i}" for i, table in enumerate(tables) if tables.count(table) > 1}
     known: set[str] = set()
@@ -715,13 +726,13 @@ def read_once(parts: list[str]) -> list[str]:
 
 
 def assigned(name: str, assignment: str, condition: str) -> str:
-    """Return a condition that computes a name where it reads it first; "" where it does not read it."""
+    """Return a condition that computes a name at its first use; "" if it does not use the name."""
     text, count = re.subn(rf"\b{name}\b", lambda _: f"({assignment})", condition, count=1)
     return text if count else ""
 
 
 def read_slowly(lines: list[Any], arrays: list[str], values: Any, scope: dict[str, Any]) -> Any:
-    """Read line by line, to say what has changed."""
+    """Compare line by line, to report what has changed."""
     texts = [
         line if type(line) is str else f"if not ({line[0]}): changed({line[1]!r})"
         for line in lines or ["pass"]
@@ -736,12 +747,12 @@ def read_slowly(lines: list[Any], arrays: list[str], values: Any, scope: dict[st
 
 
 def told(key: Index) -> str:
-    """Return a key in a path."""
+    """Return a key as text for a path."""
     return repr(key) if type(key) in PLAIN else type(key).__name__
 
 
 def content_of(cell: types.CellType) -> Any:
-    """Return the value of a variable of a closure; MISSING where it has none."""
+    """Return the value of a closure cell; MISSING if it is empty."""
     try:
         return cell.cell_contents
     except ValueError:
@@ -753,7 +764,6 @@ def is_ours(module: str) -> bool:
 
 
 def installed_module(module: types.ModuleType) -> bool:
-    """Return True if a module is Python's or a library's."""
     return is_installed(getattr(module, "__file__", None) or "<frozen")
 
 
@@ -767,7 +777,7 @@ def installed(cls: type) -> bool:
 
 
 def is_routine(value: Any) -> bool:
-    """Return True for functions and methods, also Cython's, which hold no data of a user's."""
+    """Return True for functions and methods, also Cython's, which hold no data of users."""
     return inspect.isroutine(value) and not isinstance(value, functools.partial)
 
 

@@ -1,1 +1,1 @@
-"""The text of a program: a flat Python function on memory that stays from call to call."""
+"""The text of a program: a flat Python function on memory that is kept between calls."""

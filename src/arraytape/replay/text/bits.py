@@ -1,4 +1,4 @@
-"""Masks as integers, by whose bits floats are chosen."""
+"""Masks as integers, with whose bits floats are chosen without branches."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from ..program import CONSTANT, Node
 
 ONE = np.asarray(1, np.int8)
 ONES: dict[Any, Any] = {}  # by dtype
-MOST = 1 << 17  # elements of a constant mask whose integers are kept
+MOST = 1 << 17  # elements up to which the integers of a constant mask are kept
 
 
 class Bits:
-    """Integers that have all bits where a mask is true, or where it is false, and none elsewhere.
+    """Integers with all bits set where a mask is true (or false), and no bits set elsewhere.
 
-    What one choice read stays until the last choice by the same mask.  choices : those of the program.
-    take, give : memory for the integers of a choice.  named : a name for a value.  whole : whether
-    choices are made for all elements at once, rather than in blocks.
+    Integers that one choice has used are kept until the last choice by the same mask.
+
+    choices : those of the program.  take, give : take and return memory for the integers of a
+    choice.  named : gives a value a name in the text.  whole : whether choices are made for all
+    elements at once, rather than in blocks.
     """
 
     def __init__(
@@ -39,10 +41,10 @@ class Bits:
     def mask_bits(
         self, node: Node, mask: str, chosen: bool, small: str = ""
     ) -> tuple[str, list[str]]:
-        """Return a name for the integers that a choice reads, and the lines that make them.
+        """Return a name for the integers that a choice needs, and the lines that compute them.
 
-        They may be written over by what the next lines take.  small : the mask as integers of a byte,
-        where nothing reads it later: these are computed first, being fewer bytes.
+        The lines that follow may write over the integers.  small : the mask as int8, if nothing
+        reads the mask later: int8 is negated first, because it has fewer bytes.
         """
         key = node.args[1], node.dtype
         if self.whole and key[0].op == CONSTANT and node.size <= MOST:
@@ -64,7 +66,7 @@ class Bits:
         return name, lines
 
     def spread_bits(self, name: str, chosen: bool, dtype: np.dtype[Any]) -> str:
-        """Return the line that makes 0 and 1 no bits and all bits, or the other way round."""
+        """Return the line that turns 0 and 1 into no bits and all bits, or the reverse."""
         if chosen:
             return f"{self.named('negative', np.negative)}({name}, {name})"
         one = self.named(f"_1_{dtype}", ONES.setdefault(dtype, ONE.astype(dtype)))
@@ -78,6 +80,3 @@ class Bits:
             name = self.named(f"bits_{len(self.known)}", -ones if chosen else ones - 1)
             self.known[key] = name, chosen
         return self.known[key][0]
-
-
-__all__ = ["Bits"]

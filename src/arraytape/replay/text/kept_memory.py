@@ -1,4 +1,4 @@
-"""The memory of a program that stays from call to call, and views of it, made once."""
+"""The memory that a program keeps from call to call, and views of it, made once."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ..passes.nodes import same_layout
 from ..passes.ufunc_calls import ufunc_of
 from ..program import FOREIGN, Node, Program, operands
 
-MOST = 1 << 27  # bytes that stay
+MOST = 1 << 27  # bytes that a program keeps, at most
 
 
 class Memory:
-    """Parts of memory with names.  A part is used again for what lies in memory in the same way.
+    """Buffers with names, each used again for data of the same dtype and size.
 
-    lines : of the function that makes all of it.  names : what that function gives.
+    lines : of the function that allocates all of it.  names : what that function returns.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Memory:
         self.base: dict[str, tuple[str, tuple[str, int]]] = {}  # by name, whose memory it is
 
     def take_memory(self, shape: tuple[int, ...], dtype: str, size: int) -> str:
-        """Return a name for memory of a shape and dtype; size : in bytes."""
+        """Return a name for a buffer of a shape and dtype; size : in bytes."""
         key, made = (dtype, size), f"empty({shape!r}, {dtype})"
         if self.free.get(key):
             base = self.free[key].pop()
@@ -42,12 +42,12 @@ class Memory:
         return name
 
     def give_memory(self, name: str) -> None:
-        """Let go of memory."""
+        """Allow a buffer to be taken again."""
         base, key = self.base[name]
         self.free.setdefault(key, []).append(base)
 
     def view_memory(self, text: str) -> str:
-        """Return a name for a view of such memory."""
+        """Return a name for a view of a buffer, given as text."""
         if text not in self.views:
             self.views[text] = self.memory_name("w", text)
         return self.views[text]
@@ -60,14 +60,14 @@ class Memory:
         return name
 
     def memory_source(self) -> str:
-        """Return the function that makes the memory."""
+        """Return the text of the function that allocates the buffers."""
         if not self.names:
             return ""
         body = "\n    ".join([*self.lines, f"return {', '.join(self.names)},"])
         return f"\n\ndef memory():\n    {body}\n"
 
     def taken_memory(self) -> list[str]:
-        """Return the lines by which a call takes memory that no other call has."""
+        """Return the lines with which a call takes buffers that no concurrent call uses."""
         names = ", ".join(self.names)
         return [
             "try:",
@@ -79,7 +79,10 @@ class Memory:
 
 
 def memory_of(program: Program) -> dict[Node, frozenset[Node]]:
-    """The nodes in whose memory each node may lie: itself, or for views, those of its operands."""
+    """Return the nodes in whose memory each node may lie.
+
+    That is the node itself or, for a view, the nodes in whose memory its operands lie.
+    """
     memory: dict[Node, frozenset[Node]] = {}
     for node in program.nodes:
         if node.view:
@@ -90,7 +93,10 @@ def memory_of(program: Program) -> dict[Node, frozenset[Node]]:
 
 
 def last_reads(program: Program, memory: Mapping[Node, frozenset[Node]]) -> dict[Node, int]:
-    """The place of the last call that reads a node's memory; those that outlive the program, the end."""
+    """Return the place of the last call that reads the memory of each node.
+
+    For memory that outlives the program this is the number of its nodes.
+    """
     last: dict[Node, int] = {}
     for place, node in enumerate(program.nodes):
         for x in operands(node):
@@ -103,18 +109,18 @@ def last_reads(program: Program, memory: Mapping[Node, frozenset[Node]]) -> dict
 
 
 def kept_outside(program: Program) -> Iterator[Node]:
-    """Return the values that others may have after the program: outputs, writes, arguments."""
+    """Yield the values that may be referenced after the program has ended."""
     yield from program.outputs
     yield from program.writes
     for node in program.nodes:
-        if node.op.startswith(FOREIGN):
+        if node.op.startswith(FOREIGN):  # a user's function may keep its arguments
             yield from operands(node)
 
 
 def leaving(
     program: Program, memory: Mapping[Node, Iterable[Node]], last: Mapping[Node, int]
 ) -> set[Node]:
-    """The nodes in whose memory outputs and writes may lie: theirs, and what they are computed in."""
+    """Return the nodes in whose memory outputs and writes may lie, also by reuse of memory."""
     found = {root for node in kept_outside(program) for root in memory[node]}
     for place in reversed(range(len(program.nodes))):
         node = program.nodes[place]
@@ -124,6 +130,3 @@ def leaving(
             dying = (x for x in node.args if same_layout(x, node) and last.get(x, -1) == place)
             found.update(islice(dying, 1))
     return found
-
-
-__all__ = ["MOST", "Memory", "last_reads", "leaving", "memory_of"]

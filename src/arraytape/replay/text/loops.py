@@ -19,22 +19,25 @@ from ..passes.ufunc_calls import (
     same_beside_numbers,
     ufunc_of,
 )
-from ..program import Node, operands
+from ..program import Node, Operand, operands
 from .bits import Bits
 from .spellings import as_operand
 
 
 class Loop:
-    """Writes the lines of a loop to a program's text; ``names`` has what each value is in a block."""
+    """A writer of the loop of one group of calls into the text of a program.
+
+    source : the ``Source`` of the program.  names : the name of each value within a block.
+    """
 
     def __init__(self, source: Any, place: int, blocks: Blocks) -> None:
         self.source, self.place, self.blocks = source, place, blocks
         self.names: dict[Node, str] = {}
         self.lines: list[str] = []
-        self.scratch: dict[str, list[str]] = {}  # by dtype, parts of memory that are free
-        self.own: set[Node] = set()  # values that lie in such memory
-        self.taken: list[str] = []  # kept memory, for the time of the loop
-        self.spreads: set[str] = set()  # blocks that have one number everywhere
+        self.scratch: dict[str, list[str]] = {}  # by dtype, free memory of the size of a block
+        self.own: set[Node] = set()  # values in such memory
+        self.taken: list[str] = []  # kept memory that is used during the loop
+        self.spreads: set[str] = set()  # blocks filled with one number
         self.last = {x: i for i, node in enumerate(blocks.members) for x in operands(node)}
         self.items = dict(zip(blocks.results, blocks.items, strict=True))
         self.guarded = {guard.node for guard in source.program.guards if guard.kind == "no NaN"}
@@ -43,9 +46,8 @@ class Loop:
         source.scope |= {"copyto": np.copyto, "add_reduce": np.add.reduce}
         for x in blocks.inputs:
             self.loop_input(x)
-        self.later: list[
-            tuple[Node, str]
-        ] = []  # results, and lines that read them at the end of a block
+        # Results, and lines at the end of a block that read them.
+        self.later: list[tuple[Node, str]] = []
         for node in source.program.nodes:
             if node.op == ADDED and {*operands(node)} <= {*blocks.items}:
                 self.added_memory(node)
@@ -84,7 +86,7 @@ class Loop:
         self.lines.append(f"{name}_ = {name}[i:j]")
 
     def result_memory(self, i: int, node: Node) -> None:
-        """Memory for a result: that of an input that is not read any more, or new."""
+        """Give a result memory: that of an input that is not read any more, or new memory."""
         item = self.items[node]
         for x in self.blocks.inputs:
             if self.last[x] <= i and self.may_go(x, node, item):
@@ -94,16 +96,15 @@ class Loop:
         self.cut_block(node, self.new(item))
 
     def added_memory(self, node: Node) -> None:
-        """Memory for results that are added to parts of zeros, which may overlap.
+        """Give results that are added to parts of zeros, which may overlap, memory.
 
-        Blocks of the first part, which begins last, are written.  Those of the others are added at the
-        end of a block: what they are added to was written then.
+        Blocks of the first part, which begins last, are written.  Those of the other parts are
+        added at the end of a block: the elements to which they are added have been written by then.
         """
         shape, parts = node.args
         source, name = self.source, self.new(node)
         start, stop, _ = parts[0][1].indices(shape[0])
-        source.lines += [f"{name}[:{start}] = 0"] if start else []
-        source.lines += [f"{name}[{stop}:] = 0"] if stop < shape[0] else []
+        source.zero_rows_outside(name, start, stop, shape[0])
         member = dict(zip(self.blocks.items, self.blocks.results, strict=True))
         alone = [x for x, _, _ in parts].count(parts[0][0]) == 1
         for i, (x, key, plus) in enumerate(parts):
@@ -122,14 +123,14 @@ class Loop:
                 self.later.append((member[x], f"copyto({view}_, {{}})"))
 
     def new(self, node: Node) -> str:
-        """Memory for a result, kept or new."""
+        """Return a name for memory of a result, kept memory if possible."""
         if self.source.room(node) is None:
             self.source.scope["empty"] = np.empty
-            self.source.assign(node, f"empty({node.shape!r}, {self.loop_dtype(node)})")
+            self.source.assign(node, f"empty({node.shape!r}, {self.source.dtype(node.dtype)})")
         return str(self.source.names[node])
 
     def may_go(self, x: Node, node: Node, item: Node) -> bool:
-        """Return True if a result may take the memory of an input, which no other input shares."""
+        """Return True if a result may use the memory of an input, which no other input shares."""
         source = self.source
         if not same_layout(x, node) or not source.is_free(self.place, x, item):
             return False
@@ -143,40 +144,33 @@ class Loop:
             for y in self.blocks.inputs
         )
 
-    def loop_dtype(self, node: Node) -> str:
-        return str(self.source.named(str(node.dtype), node.dtype))
-
     def room(self, i: int, node: Node) -> str:
-        """Memory of a block for a value: that of an operand that is not read any more, or free one."""
-        kind = self.loop_dtype(node)
+        """Return memory for a block of a value: free memory, or that of a dead operand."""
         for x in () if node.op in SLOW_IN_PLACE else node.args[2 * (node.op == "where") :]:
             if x in self.own and self.last[x] <= i and x.dtype == node.dtype:
                 self.own.remove(x)
                 return self.names[x]
-        return self.scratch_of(kind, node.dtype.itemsize)
+        return self.scratch_of(node.dtype)
 
-    def scratch_of(self, kind: str, step: int) -> str:
-        """Memory of a block that is free, for elements of a dtype that have so many bytes."""
+    def scratch_of(self, dtype: np.dtype[Any]) -> str:
+        """Return free memory for a block of elements of a dtype."""
+        kind = self.source.dtype(dtype)
         if self.scratch.setdefault(kind, []):
             return self.scratch[kind].pop()
         shape = (self.blocks.rows, *self.blocks.shape[1:])
-        whole = str(self.source.kept.take_memory(shape, kind, math.prod(shape) * step))
+        whole = str(self.source.kept.take_memory(shape, kind, math.prod(shape) * dtype.itemsize))
         self.taken.append(whole)
         self.lines.append(f"{whole}_ = {whole}[:j - i]")
         return f"{whole}_"
 
     def room_for_bits(self, node: Node) -> str:
-        """Memory of a block for the integers of a mask."""
-        integer = INTEGERS[node.dtype]
-        return self.scratch_of(str(self.source.named(str(integer), integer)), integer.itemsize)
+        return self.scratch_of(INTEGERS[node.dtype])
 
     def give_bits(self, node: Node, name: str) -> None:
-        """Let go of that."""
-        integer = INTEGERS[node.dtype]
-        self.scratch[str(self.source.named(str(integer), integer))].append(name)
+        self.scratch[self.source.dtype(INTEGERS[node.dtype])].append(name)
 
     # --- calls ------------------------------------------------------------------------------------
-    def operand_text(self, x: Any, node: Node) -> str:
+    def operand_text(self, x: Operand, node: Node) -> str:
         if type(x) is Node:
             return self.names[x]
         number = as_operand(x, node)
@@ -189,7 +183,6 @@ class Loop:
         return f"{name}_"
 
     def member(self, i: int, node: Node) -> None:
-        """The lines of one call."""
         args = [self.operand_text(x, node) for x in node.args]
         if is_sum(node):
             self.names[node] = f"p{i}"
@@ -207,10 +200,13 @@ class Loop:
         for x in {*operands(node)}:
             if x in self.own and self.last[x] <= i:
                 self.own.remove(x)
-                self.scratch.setdefault(self.loop_dtype(x), []).append(self.names[x])
+                self.scratch.setdefault(self.source.dtype(x.dtype), []).append(self.names[x])
 
     def check_block(self, i: int, node: Node) -> None:
-        """Look for NaN in a block of a result, where a guard does, while the block is in the cache."""
+        """Write the NaN check of a block of a result, if a guard asks for one.
+
+        The block is in the cache then.  Its sum of squares is NaN if an element is.
+        """
         item = self.items.get(node)
         if item not in self.guarded or node.dtype.kind != "f":
             return
@@ -225,7 +221,7 @@ class Loop:
                 self.lines.append(f"copyto({into}, {args[2]})")
             self.lines.append(f"copyto({into}, {args[1]}, where={args[0]})")
         elif node.op == MASKED:
-            kind = str(self.source.named(str(INTEGERS[node.dtype]), INTEGERS[node.dtype]))
+            kind = self.source.dtype(INTEGERS[node.dtype])
             two = type(node.args[2]) is Node
             other: Any = f"{args[2]}.view({kind})" if two else node.args[2]
             x, into = f"{args[0]}.view({kind})", f"{into}.view({kind})"
@@ -237,6 +233,3 @@ class Loop:
             ufunc = ufunc_of(node)
             function = self.source.named(node.op.replace(".", "_"), ufunc)
             self.lines.append(call_into(ufunc, function, ", ".join(args), into))
-
-
-__all__ = ["Loop"]

@@ -1,7 +1,7 @@
 """The last pass: a program as the text of a Python function that calls NumPy.
 
-Results go into memory of values that are not read any more where NumPy can write there, so that a large
-program touches little memory.
+Results are written into the memory of values that are not read any more, where NumPy can do so.  A
+large program then touches little memory.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import linecache
 import math
 from collections.abc import Callable
 from itertools import count
-from typing import Any
+from typing import Any, TypeGuard
 from weakref import finalize
 
 import numpy as np
 
 from ..._record.op_facts import facts_of
-from ..._util.array_types import Index, RawArray
+from ..._util.array_types import Index
 from ..passes.block_by_block import BLOCK, BLOCKED
 from ..passes.looks import LOOKED_AT, Look
 from ..passes.nodes import packed, same_layout
@@ -37,6 +37,7 @@ from ..program import (
     Guard,
     GuardFailed,
     Node,
+    Operand,
     Program,
     defined_function,
     key_of,
@@ -46,19 +47,19 @@ from ..program import (
 from .bits import Bits
 from .kept_memory import MOST, Memory, last_reads, leaving, memory_of
 from .loops import Loop
-from .spellings import SPELLINGS, as_operand
+from .spellings import COUNT, SPELLINGS, Spelling, as_operand
 
-LARGE = 4096  # elements of data that is let go of as soon as it can be
-WORTH_SPREAD = 256  # elements beside which a number becomes an array
-SHARED = 1 << 16  # elements of masks whose integers wait for another choice
+LARGE = 4096  # elements from which data is released as soon as nothing reads it
+WORTH_SPREAD = 256  # elements from which a number next to an array becomes an array
+SHARED = 1 << 16  # elements up to which the integers of a mask are kept for another choice
 NUMBER = count(1).__next__
 
 
 class Source:
-    """A program's text, and the function that it is.
+    """The text of a program, and the function that it defines.
 
-    text : for people to read.  function : takes the inputs, gives outputs and writes; GuardFailed where
-    the program does not hold.
+    text : for people to read.  function : maps inputs to outputs and writes; raises GuardFailed
+    where a guard does not hold.
     """
 
     def __init__(self, program: Program, name: str) -> None:
@@ -70,13 +71,13 @@ class Source:
         self.scalars: set[Node] = set()  # what is one of NumPy's scalars, not an array
         self.arrays: dict[Node, str] = {}  # names of the arrays that scalars are taken of
         self.lines: list[str] = []
-        self.looks: dict[Node, str] = {}  # by result of a loop, what is NaN where a part of it is
+        self.looks: dict[Node, str] = {}  # by result of a loop, sums that are NaN if it has a NaN
         self.kept = Memory()
         self.new_number = count().__next__
         self.views: dict[str, str] = {}  # names of views of other memory, by their text
         self.values: dict[Node, Any] = {}  # of constants, and of views of them
-        self.spreads: dict[Any, str] = {}  # names of arrays that have one number everywhere
-        self.slots: dict[Node, str] = {}  # of kept memory, by the node that lies there
+        self.spreads: dict[Any, str] = {}  # names of arrays that are full of one number
+        self.slots: dict[Node, str] = {}  # the kept memory of each node that uses some
         self.memory = memory_of(program)
         self.last = last_reads(program, self.memory)
         self.leaving = leaving(program, self.memory, self.last)
@@ -84,11 +85,11 @@ class Source:
         self.bits = Bits(
             choices, self.room_for_bits, lambda node, name: self.kept.give_memory(name), self.named
         )
-        self.places: dict[Node, Node] = {}  # whose memory a node has taken over
+        self.places: dict[Node, Node] = {}  # the node whose memory another one has taken over
         self.taken_over: set[Node] = set()
-        self.written: set[Node] = set()  # what was computed straight into its place
-        self.within: dict[Node, list[Node]] = {}  # by root, what lies in its memory
-        self.dying: dict[int, list[Node]] = {}  # by place, the roots of which it is the last read
+        self.written: set[Node] = set()  # values computed where a write would put them
+        self.within: dict[Node, list[Node]] = {}  # by node, the nodes that lie in its memory
+        self.dying: dict[int, list[Node]] = {}  # by place, the nodes that are read last there
         for node, roots in self.memory.items():
             for root in roots:
                 self.within.setdefault(root, []).append(node)
@@ -152,7 +153,7 @@ class Source:
         self.names[node] = self.named(name, value)
 
     def is_constant(self, node: Node) -> bool:
-        """Return True if a node is a view of constants; then it has a name, too."""
+        """Return True if a view is one of constants; then compute it now, and give it a name."""
         inputs = operands(node)
         if node.shape is None or not inputs or not all(x in self.values for x in inputs):
             return False
@@ -167,8 +168,11 @@ class Source:
         self.scope[name] = value
         return name
 
+    def dtype(self, dtype: np.dtype[Any]) -> str:
+        return self.named(str(dtype), dtype)
+
     def text_of(self, value: Any, arrays: bool) -> str:
-        """Return an argument as text; arrays : whether NumPy's scalars will not do."""
+        """Return an argument as text; arrays : whether NumPy scalars must become arrays."""
         kind = type(value)
         if kind is Node:
             name = self.names[value]
@@ -183,16 +187,14 @@ class Source:
             return f"({inner},)" if len(parts) == 1 else f"({inner})"
         if kind in (int, bool, str, type(None)) or (kind is float and math.isfinite(value)):
             return repr(value)
-        if kind is slice and all(
-            type(x) in (int, type(None)) for x in (value.start, value.stop, value.step)
-        ):
+        if is_plain_slice(value):
             return repr(value)
         if value is Ellipsis:
             return "..."
         return self.named(f"k{len(self.scope)}", value)
 
     def given(self, node: Node, taken: set[Node]) -> str:
-        """Return an output, in memory of its own."""
+        """Return the text of an output, which must not share memory with another one."""
         name = self.names[node]
         if node in self.scalars:
             return f"array({name})"
@@ -202,79 +204,83 @@ class Source:
         return name if own else f"{name}.copy(order='K')"
 
     def to_write(self, node: Node) -> str:
-        """Return a value to be written, which no other write may change before."""
+        """Return the text of a value to be written.
+
+        A value that lies in an input is copied, because another write may change that input first.
+        """
         lies_in_inputs = any(root.op == INPUT for root in self.memory[node])
         copied = lies_in_inputs and len(self.program.writes) > 1
         return self.text_of(node, True) + (".copy(order='K')" if copied else "")
 
     def place_of(self, node: Node) -> Node:
-        """Return the node whose memory a node is in."""
         while node in self.places:
             node = self.places[node]
         return node
 
     # --- calls ------------------------------------------------------------------------------------
     def call(self, place: int, node: Node) -> None:
-        """The line, or lines, of a call."""
-        if node.op == BLOCKED:
-            Loop(self, place, node.call)  # type: ignore[arg-type]
-            return
-        if node in self.names:  # the item of a loop
-            return
-        if node.view and self.is_constant(node):
-            return
-        if node.op == "put":
-            self.put(place, node)
-            return
-        if node.op == MASKED:
-            self.mask(place, node)
-            return
-        if node.op == "where" and self.choose(place, node):
-            return
-        if node.op == "zeros" and self.all_but_a_part(node):
-            return
-        if node.op in CASTS and not node.view and self.room(node) is not None:
-            self.scope["copyto"] = np.copyto
-            self.lines.append(
-                f"copyto({self.names[node]}, {self.text_of(node.args[0], True)}, 'unsafe')"
-            )
-            return
-        if node.op == DOT:
-            self.dot(node)
+        """Write the statements of a call: those that its op has in STATEMENTS, or an assignment."""
+        if node in self.names or (node.view and self.is_constant(node)):
+            return  # an item of a loop, which has computed it, or known already
+        statement = STATEMENTS.get(node.op)
+        if statement is not None and statement(self, place, node):
             return
         ufunc = ufunc_of(node)
         if ufunc is not None:
             self.ufunc(place, node, ufunc)
-            return
-        spelled = SPELLINGS.get((node.op, node.call))
+        else:
+            self.assign_call(node)
+
+    def assign_call(self, node: Node) -> None:
+        """Write ``name = call``, where a result of shape () becomes an array, or stays a scalar."""
+        spelled = self.spelling(node)
         if node.op in ("getitem", "item"):
-            value, scalar = self.part(node), False
-        elif spelled is not None and spelled.fits(node):
+            value = self.part(node)
+        elif spelled is not None:
             args = [self.text_of(x, spelled.arrays) for x in spelled.arguments(node)]
             if spelled.text.count("{}") == 1:
                 args = [", ".join(args)]
-            value, scalar = spelled.text.format(*args), spelled.scalar
+            value = spelled.text.format(*args)
             self.scope.update(spelled.names)
-            if node.op == "any" and node not in self.last:  # guards alone look at it
-                self.names[node] = f"count_nonzero({args[0]})"
-                self.scalars.add(node)
-                return
         else:
             args = [self.text_of(x, True) for x in node.args]
             args += [f"{name}={self.text_of(x, True)}" for name, x in node.keywords.items()]
-            value, scalar = f"{self.function_of(node)}({', '.join(args)})", False
+            value = f"{self.named(node.op.replace('.', '_'), node.call)}({', '.join(args)})"
         if node.shape == () and not self.is_element(node):
-            if scalar:
+            if spelled is not None and spelled.scalar:
                 self.scalars.add(node)
             else:
                 value = f"asarray({value})"
-        if node.view and facts_of(node.op).rearranges and len(operands(node)) == 1:
+        if spelled is COUNT:  # no name: the guard that reads it contains the call
+            self.names[node] = value
+        elif node.view and facts_of(node.op).rearranges and len(operands(node)) == 1:
             self.names[node] = self.view(self.names[operands(node)[0]], value)
         else:
             self.assign(node, value)
 
-    def dot(self, node: Node) -> None:
-        """A sum of products, in the order of memory."""
+    def spelling(self, node: Node) -> Spelling | None:
+        found = SPELLINGS.get((node.op, node.call))
+        if found is None or not found.fits(node):
+            return None
+        return COUNT if node.op == "any" and node not in self.last else found
+
+    def loop(self, place: int, node: Node) -> bool:
+        Loop(self, place, node.call)  # type: ignore[arg-type]
+        return True
+
+    def cast(self, place: int, node: Node) -> bool:
+        """Write a cast into kept memory; return False if the result cannot have such memory."""
+        if node.view or self.room(node) is None:
+            return False
+        self.copy_into(node, node.args[0], ", 'unsafe'")
+        return True
+
+    def copy_into(self, node: Node, x: Node, casting: str = "") -> None:
+        self.scope["copyto"] = np.copyto
+        self.lines.append(f"copyto({self.names[node]}, {self.text_of(x, True)}{casting})")
+
+    def dot(self, place: int, node: Node) -> bool:
+        """Write a sum of products of elements, in the order of memory."""
         names = [self.text_of(x, True) for x in node.args]
         flat = [
             name if len(x.shape) == 1 else self.view(name, f"{name}.ravel()")
@@ -282,9 +288,10 @@ class Source:
         ]
         self.scalars.add(node)
         self.assign(node, f"{flat[0]}.dot({flat[1]})")
+        return True
 
     def view(self, name: str, text: str) -> str:
-        """A name for a view of what has a name; of kept memory it is made once."""
+        """Return a name for a view; a view of kept memory is made once for all calls."""
         if name in self.kept.made:
             return self.kept.view_memory(text)
         if text not in self.views:
@@ -293,12 +300,12 @@ class Source:
         return self.views[text]
 
     def room(self, node: Node) -> str | None:
-        """Kept memory for a result, which must not leave the program."""
+        """Return kept memory for a result, or None if the result leaves the program or is large."""
         if not node.shape or node in self.leaving or not node.size:
             return None
         if node.strides != packed(node.shape, node.dtype.itemsize):
             return None
-        dtype, size = self.named(str(node.dtype), node.dtype), node.size * node.dtype.itemsize
+        dtype, size = self.dtype(node.dtype), node.size * node.dtype.itemsize
         if self.kept.bytes + size > MOST:
             return None
         name = self.kept.take_memory(node.shape, dtype, size)
@@ -310,13 +317,13 @@ class Source:
         self.lines.append(f"{name} = {value}")
 
     def ufunc(self, place: int, node: Node, ufunc: np.ufunc) -> None:
-        """A ufunc, into memory of an operand that is not read any more where there is one."""
+        """Write a ufunc, with the memory of an operand as output if that is not read any more."""
         if node.shape == () and self.infix(node):
             return
         if node.op == "matmul" and all(map(for_blas, (*node.args, node))):
             self.product(node)
             return
-        args = self.operands(node)
+        args = ", ".join([self.operand(x, node) for x in node.args])
         function = self.named(node.op.replace(".", "_"), ufunc)
         if node.shape and self.straight(place, node, function, args):
             return
@@ -332,7 +339,7 @@ class Source:
         self.lines.append(call_into(ufunc, function, args, self.names[node]))
 
     def product(self, node: Node) -> None:
-        """A product of matrices by ``dot``: the same call of BLAS, half a microsecond earlier."""
+        """Write a product of matrices as ``x.dot(y)``: half a microsecond faster than matmul."""
         x, y = [self.text_of(x, True) for x in node.args]
         if node.shape == () or self.room(node) is None:
             self.assign(node, f"{x}.dot({y})")
@@ -341,11 +348,11 @@ class Source:
         else:
             self.lines.append(f"{x}.dot({y}, {self.names[node]})")
 
-    def operands(self, node: Node) -> str:
-        """The arguments of a ufunc as text.  Arrays of shape () cost it half of what numbers do."""
-        return ", ".join([self.operand(x, node) for x in node.args])
+    def operand(self, x: Operand, node: Node) -> str:
+        """Return the text of an operand of a ufunc.
 
-    def operand(self, x: RawArray, node: Node) -> str:
+        A number becomes an array of shape (), which costs a ufunc half as much.
+        """
         if node.shape == ():
             return self.text_of(x, False)
         array = as_operand(x, node)
@@ -360,12 +367,12 @@ class Source:
         return self.named(name, self.scope.get(name, array))
 
     def is_better_spread(self, node: Node) -> bool:
-        """Return True if a number beside an array is to be an array of that shape."""
+        """Return True if an array full of a number is faster for a ufunc than the number."""
         worth = node.op in SLOW_BESIDE_NUMBERS and WORTH_SPREAD <= node.size <= BLOCK
         return worth and any(same_layout(x, node) for x in node.args) and same_beside_numbers()
 
-    def spread(self, number: Any, shape: Any) -> str:
-        """Return a name for an array that has one number everywhere."""
+    def spread(self, number: np.ndarray[Any, Any], shape: tuple[int, ...]) -> str:
+        """Return a name for an array that is full of one number."""
         key = number.tobytes(), shape, number.dtype
         if key not in self.spreads:
             name = f"_{len(self.spreads)}s"
@@ -373,7 +380,7 @@ class Source:
         return self.spreads[key]
 
     def infix(self, node: Node) -> bool:
-        """Arithmetic of scalars as Python writes it, where NumPy's scalars have a ufunc's bits."""
+        """Write arithmetic of scalars with operators; return False if it is another call."""
         sign = facts_of(node.op).infix
         if not sign or not all(self.is_scalar(x) for x in node.args):
             return False
@@ -382,17 +389,17 @@ class Source:
         self.assign(node, f"{args[0]} {sign} {args[1]}" if len(args) == 2 else f"{sign}{args[0]}")
         return True
 
-    def is_scalar(self, x: Any) -> bool:
+    def is_scalar(self, x: Operand) -> bool:
         return x in self.scalars if type(x) is Node else isinstance(x, int | float | np.floating)
 
     def take_over(self, node: Node, x: Node) -> None:
-        """A node lies in the memory of another one from here on."""
+        """Let a node use the memory of another one from here on."""
         self.names[node] = self.names[x]
         self.places[node] = x
         self.taken_over.add(x)
 
     def part(self, node: Node) -> str:
-        """Return an element or view of data, or one of several results."""
+        """Return the text of a read at a key, or of one of several results."""
         whole = self.text_of(node.args[0], True)
         if node.op == "item":
             return f"{whole}[{node.args[1]}]"
@@ -400,15 +407,15 @@ class Source:
         return f"{whole}[{self.key(node.args[1])}{more}]"
 
     def is_element(self, node: Node) -> bool:
-        """Return True if a node is an element that may stay where it is: nothing writes there."""
+        """Return True if a node is an element of data that nothing writes to."""
         if node.op != "getitem" or node.args[0].op not in (INPUT, CONSTANT) or node in self.leaving:
             return False
         key = node.args[1]
         parts = key if type(key) is tuple else (key,)
         return len(parts) == len(node.args[0].shape) and {*map(type, parts)} == {int}
 
-    def mask(self, place: int, node: Node) -> None:
-        """A choice by bits, in the place of floats that are not read any more."""
+    def mask(self, place: int, node: Node) -> bool:
+        """Write a choice by bits, in the memory of an operand that is not read any more."""
         x, mask, other = node.args
         two = type(other) is Node
         free = self.free_operand(place, node)
@@ -416,11 +423,10 @@ class Source:
             self.take_over(node, free)
         elif self.room(node) is None:
             self.scope |= {"empty": np.empty, "empty_like": np.empty_like}
-            like, dtype = self.text_of(x, True), self.named(str(node.dtype), node.dtype)
+            like, dtype = self.text_of(x, True), self.dtype(node.dtype)
             packed = f"empty({node.shape!r}, {dtype})"
             self.assign(node, f"empty_like({like})" if same_layout(x, node) else packed)
-        integer = INTEGERS[node.dtype]
-        name = self.named(str(integer), integer)
+        name = self.dtype(INTEGERS[node.dtype])
         names = [self.names[y] for y in ((node, x, other) if two else (node, x))]
         mine, *theirs = [self.view(y, f"{y}.view({name})") for y in names]
         if not two:
@@ -432,18 +438,18 @@ class Source:
             small = self.view(byte, f"{byte}.view({self.named('int8', np.dtype(np.int8))})")
         bits, lines = self.bits.mask_bits(node, byte, chosen, small)
         self.lines += lines + self.by_bits(theirs[0], bits, theirs[1], mine)
+        return True
 
     def room_for_bits(self, node: Node) -> str:
-        """Kept memory for the integers of a mask."""
         integer = INTEGERS[node.dtype]
         size = node.size * integer.itemsize
-        return self.kept.take_memory(node.shape, self.named(str(integer), integer), size)
+        return self.kept.take_memory(node.shape, self.dtype(integer), size)
 
     def by_bits(self, x: str, bits: str, other: str | bool, into: str) -> list[str]:
-        """Return the lines that choose integers by bits.
+        """Return the lines that choose between integers by bits.
 
-        other : where what lies in ``into`` is one of them, bits are set for the other one; 0 stands
-        where they are not, if it is a bool.
+        other : the second choice; a bool stands for 0.  The bits choose x, unless ``into`` is the
+        memory of other: then they choose other.
         """
         self.scope |= {"bitwise_and": np.bitwise_and, "bitwise_xor": np.bitwise_xor}
         if isinstance(other, bool):
@@ -456,7 +462,7 @@ class Source:
         ]
 
     def choose(self, place: int, node: Node) -> bool:
-        """``where`` in place of its last operand, where that is not read any more."""
+        """Write ``where`` in the memory of its last operand; return False if that is still read."""
         condition, x, y = node.args
         other = getattr(x, "dtype", node.dtype)
         if getattr(condition, "dtype", None) != np.bool_:
@@ -471,44 +477,42 @@ class Source:
         self.lines.append(f"copyto({self.names[node]}, {new}, where={mask})")
         return True
 
-    def function_of(self, node: Node) -> str:
-        return self.named(node.op.replace(".", "_"), node.call)
-
     def key(self, key: Index) -> str:
-        """A key as code has it."""
+        """Return a key as the text between brackets."""
         parts = key if type(key) is tuple else (key,)
         return ", ".join(map(self.part_of_key, parts)) or "()"
 
-    def part_of_key(self, part: Any) -> str:
-        if type(part) is slice:
-            ends = [part.start, part.stop, part.step]
-            if all(type(x) in (int, type(None)) for x in ends):
-                words = ["" if x is None else repr(x) for x in ends]
-                return ":".join(words if words[2] else words[:2])
+    def part_of_key(self, part: Index) -> str:
+        if is_plain_slice(part):
+            words = ["" if x is None else repr(x) for x in (part.start, part.stop, part.step)]
+            return ":".join(words if words[2] else words[:2])
         return self.text_of(part, True)
 
-    def put(self, place: int, node: Node) -> None:
-        """Write in place where the data before the write is not read any more, or to a copy."""
+    def put(self, place: int, node: Node) -> bool:
+        """Write ``x[key] = value`` in place if x is not read any more, or to a copy of x."""
         _, key, value = node.args
         if node not in self.names:
             self.begin_put(place, node)
         if value not in self.written:
             name = self.names[node]
             self.lines.append(f"{name}[{self.key(key)}] = {self.text_of(value, False)}")
+        return True
 
     def begin_put(self, place: int, node: Node) -> None:
-        """Memory with what was there before a write."""
+        """Give a write memory that holds the data before the write."""
         x = node.args[0]
         if self.may_write(place, node):
             self.take_over(node, x)
         elif self.room(node) is None:
             self.assign(node, f"{self.text_of(x, True)}.copy('K')")
         else:
-            self.scope["copyto"] = np.copyto
-            self.lines.append(f"copyto({self.names[node]}, {self.text_of(x, True)})")
+            self.copy_into(node, x)
 
-    def all_but_a_part(self, node: Node) -> bool:
-        """Make new memory 0 only where the one call that reads it, a write, does not write."""
+    def all_but_a_part(self, place: int, node: Node) -> bool:
+        """Write zeros that only a following write reads: the rest need not be zeroed.
+
+        Return False for other zeros.
+        """
         users = [x for x in self.program.nodes if node in operands(x)]
         if node.size < LARGE or node in self.program.roots() or [x.op for x in users] != ["put"]:
             return False
@@ -522,15 +526,16 @@ class Source:
         if step != 1 or 2 * (stop - start) < count:
             return False
         self.scope["empty"] = np.empty
-        dtype = self.named(str(node.dtype), node.dtype)
-        self.assign(node, f"empty({node.shape!r}, {dtype})")
-        name = self.names[node]
-        self.lines += [f"{name}[:{start}] = 0"] if start else []
-        self.lines += [f"{name}[{stop}:] = 0"] if stop < count else []
+        self.assign(node, f"empty({node.shape!r}, {self.dtype(node.dtype)})")
+        self.zero_rows_outside(self.names[node], start, stop, count)
         return True
 
+    def zero_rows_outside(self, name: str, start: int, stop: int, count: int) -> None:
+        self.lines += [f"{name}[:{start}] = 0"] if start else []
+        self.lines += [f"{name}[{stop}:] = 0"] if stop < count else []
+
     def may_write(self, place: int, node: Node) -> bool:
-        """Return True if a write may change the memory that it is a write to."""
+        """Return True if a write may change the memory of its first operand."""
         x, key, value = node.args
         if not self.is_free(place, x, node) or x.strides != node.strides:
             return False
@@ -538,7 +543,7 @@ class Source:
         return not overlap or is_basic(key)
 
     def straight(self, place: int, node: Node, function: str, args: str) -> bool:
-        """Compute straight into a part of other data, where the next call puts this there."""
+        """Write a ufunc into the slice that the next write would fill; return False if none."""
         put = self.put_of(node)
         between = self.program.nodes[place + 1 : self.last[node]] if put is not None else []
         if put is None or any(x.op != CONSTANT for x in between):
@@ -557,7 +562,7 @@ class Source:
         return True
 
     def put_of(self, node: Node) -> Node | None:
-        """Return the write by which alone a result is read, where it can be computed in its place."""
+        """Return the only call that reads a result, if that is a write which it can replace."""
         nodes, last = self.program.nodes, self.last.get(node)
         put = nodes[last] if last is not None and last < len(nodes) else node
         alone = put.op == "put" and put.args[2] is node and put.args[0] is not node
@@ -566,7 +571,7 @@ class Source:
         return None
 
     def fits_in(self, node: Node, put: Node) -> bool:
-        """Return True if a result can be computed in the part that is written, with the same bits."""
+        """Return True if a result computed in the slice to be written has the same bits."""
         x, key, _ = put.args
         if (
             not is_basic(key)
@@ -580,14 +585,14 @@ class Source:
         return part.flags.c_contiguous or facts_of(node.op).correctly_rounded
 
     def free_operand(self, place: int, node: Node) -> Node | None:
-        """Return an operand of the result's layout whose memory is not read any more after this call."""
+        """Return an operand of the same layout whose memory no later call reads, or None."""
         for x in node.args:
             if same_layout(x, node) and self.is_free(place, x, node):
                 return x  # type: ignore[no-any-return]
         return None
 
     def is_free(self, place: int, x: Node, node: Node) -> bool:
-        """Return True if x has memory of its own that nothing reads after a place of the program."""
+        """Return True if x owns memory that no call after a place of the program reads."""
         if x.view or x.op in (INPUT, CONSTANT) or x in self.scalars or x.shape in (None, ()):
             return False
         if x.op.startswith(FOREIGN):  # a user's function may have what it gave
@@ -597,7 +602,7 @@ class Source:
         return self.last.get(x, -1) <= place
 
     def drop(self, place: int) -> None:
-        """Let go of memory after its last read."""
+        """Release memory after its last read."""
         gone = [node for node in self.dying.get(place, ()) if node not in self.taken_over]
         for node in gone:
             slot = self.slots.pop(self.place_of(node), None)
@@ -614,7 +619,7 @@ class Source:
             self.lines.append(f"del {', '.join(sorted(names))}")
 
     def look(self, node: Node, guards: list[int]) -> None:
-        """Look for NaN where sums of squares are not moderate."""
+        """Write a NaN check that is made only where sums of squares are not moderate."""
         look: Look = node.call  # type: ignore[assignment]
         number = len(look.given)
         given, sums = ([self.text_of(x, True) for x in node.args[:number]],
@@ -643,29 +648,42 @@ class Source:
         self.lines.append(f"if {look}: failed(guards[{i}])")
 
 
-def for_blas(x: Any) -> bool:
-    """Return True if data is a vector or matrix that BLAS takes as it lies in memory."""
+# The ops whose calls are statements.  A method returns False where the call is none, after all.
+STATEMENTS: dict[str, Callable[[Source, int, Node], bool]] = {
+    BLOCKED: Source.loop,
+    DOT: Source.dot,
+    MASKED: Source.mask,
+    "put": Source.put,
+    "where": Source.choose,
+    "zeros": Source.all_but_a_part,
+    **dict.fromkeys(CASTS, Source.cast),
+}
+
+
+def for_blas(x: Operand) -> bool:
+    """Return True if an operand is a vector or matrix in an order that BLAS can read."""
     if type(x) is not Node or x.dtype not in INTEGERS or len(x.shape) > 2 or not x.size:
         return False
     step = x.dtype.itemsize
     return x.strides in (packed(x.shape, step), packed(x.shape[::-1], step)[::-1])
 
 
+def is_plain_slice(x: Operand | Index) -> TypeGuard[slice]:
+    """Return True if x is a slice whose ends and step are integers or None."""
+    return type(x) is slice and {type(x.start), type(x.stop), type(x.step)} <= {int, type(None)}
+
+
 def is_part(y: Node, x: Node, key: Index) -> bool:
-    """Return True if a node is the view of x at a key."""
+    """Return True if y is the view of x at a key."""
     part = y.op == "getitem" and y.view and y.args[0] is x
     return part and key_of(y.args[1]) == key_of(key)
 
 
-def show(file: str, text: str, function: Any) -> None:
-    """Let tracebacks show the lines of a function's text for as long as there is the function."""
+def show(file: str, text: str, function: Callable[..., Any]) -> None:
+    """Let tracebacks show the lines of a generated text, as long as its function exists."""
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     finalize(function, linecache.cache.pop, file, None).atexit = False
 
 
 def failed(guard: Guard) -> None:
-    """Raise what says that the program does not hold."""
     raise GuardFailed(guard)
-
-
-__all__ = ["Source"]

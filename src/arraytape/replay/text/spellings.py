@@ -1,9 +1,10 @@
-"""How the text of a program has calls that a wrapper of NumPy's would make slower."""
+"""Texts for calls that avoid NumPy's Python wrappers."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -12,14 +13,15 @@ import numpy as np
 from ..._storage import numpy_namespace
 from ..._util.blocks import Quiet
 from ..passes.simplify import broadcasts_exactly
-from ..program import Node
+from ..program import Node, Operand
 
 
 class Spelling(NamedTuple):
-    """A cheaper text for a call that a wrapper of NumPy's would make slower.
+    """A cheaper text for a call that one of NumPy's wrappers would make slower.
 
-    text : with a place for each argument.  arguments : of a node, in their order; None where it does not
-    fit.  arrays : whether NumPy's scalars will not do.  scalar : whether 0-d results are such.
+    text : with a place for each argument.  arguments : gives those of a node, in their order.  fits
+    : whether the text can stand for a node.  arrays : whether arguments must be arrays, not NumPy
+    scalars.  scalar : whether a 0-d result is a NumPy scalar.  names : what the text uses.
     """
 
     text: str
@@ -31,7 +33,7 @@ class Spelling(NamedTuple):
 
 
 def reduction(name: str, ufunc: np.ufunc) -> Spelling:
-    """``sum`` and its kin as the method of the ufunc that they end in."""
+    """Return the spelling of a reduction as ``ufunc.reduce``, which its wrapper calls, too."""
 
     def arguments(node: Node) -> Sequence[Any]:
         x, options = node.args[0], node.keywords
@@ -46,8 +48,9 @@ def reduction(name: str, ufunc: np.ufunc) -> Spelling:
     return Spelling(f"{name}({{}})", arguments, scalar=True, names={name: ufunc.reduce})
 
 
-def plain(node: Node) -> bool:
-    return not node.keywords
+def direct(text: str) -> Spelling:
+    """Return the spelling of a call without keywords by its own arguments."""
+    return Spelling(text, attrgetter("args"), lambda node: not node.keywords)
 
 
 SPELLINGS: dict[tuple[str, Any], Spelling] = {
@@ -57,24 +60,30 @@ SPELLINGS: dict[tuple[str, Any], Spelling] = {
     ("min", numpy_namespace.min): reduction("minimum_reduce", np.minimum),
     ("any", numpy_namespace.any): Spelling(
         "bool_(count_nonzero({}))",
-        lambda node: node.args,
+        attrgetter("args"),
         lambda node: not node.keywords and node.args[0].dtype == np.bool_,
         scalar=True,
         names={"bool_": np.bool_, "count_nonzero": np.count_nonzero},
     ),
-    ("reshape", numpy_namespace.reshape): Spelling("{}.reshape({})", lambda node: node.args, plain),
-    ("astype", numpy_namespace.astype): Spelling("{}.astype({})", lambda node: node.args, plain),
-    ("cast", numpy_namespace.cast): Spelling("{}.astype({})", lambda node: node.args, plain),
-    ("permute_dims", np.permute_dims): Spelling("{}.transpose({})", lambda node: node.args, plain),
-    ("matrix_transpose", numpy_namespace.matrix_transpose): Spelling(
-        "{}.mT", lambda node: node.args, plain
-    ),
+    ("reshape", numpy_namespace.reshape): direct("{}.reshape({})"),
+    ("astype", numpy_namespace.astype): direct("{}.astype({})"),
+    ("cast", numpy_namespace.cast): direct("{}.astype({})"),
+    ("permute_dims", np.permute_dims): direct("{}.transpose({})"),
+    ("matrix_transpose", numpy_namespace.matrix_transpose): direct("{}.mT"),
 }
+# An ``any`` that only guards read: they take the count as it is.
+COUNT = SPELLINGS["any", numpy_namespace.any]._replace(text="count_nonzero({})")
 
 
-def as_operand(x: Any, node: Node) -> np.ndarray[Any, Any] | None:
-    """A number as the array that NumPy makes of it beside an operand of floats; None for an overflow."""
-    if type(x) not in (int, float) or not broadcasts_exactly(node.op) or len(node.args) != 2:
+def as_operand(x: Operand, node: Node) -> np.ndarray[Any, Any] | None:
+    """Return the array that NumPy makes of a number next to floats; None if it overflows.
+
+    None also means that x is no number, or that the function is not a binary one with exact
+    results.
+    """
+    if not (type(x) is int or type(x) is float):
+        return None
+    if not broadcasts_exactly(node.op) or len(node.args) != 2:
         return None
     other = node.args[1] if node.args[0] is x else node.args[0]
     if type(other) is not Node or other.dtype.kind != "f":
@@ -84,6 +93,3 @@ def as_operand(x: Any, node: Node) -> np.ndarray[Any, Any] | None:
     with Quiet():
         array = np.asarray(x, other.dtype)
     return array if np.isfinite(array) == math.isfinite(x) else None
-
-
-__all__ = ["SPELLINGS", "Spelling", "as_operand"]

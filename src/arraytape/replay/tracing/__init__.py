@@ -1,1 +1,1 @@
-"""Tracing: data that computes and notes each call, and the handles that have such data meanwhile."""
+"""Tracing: data that computes and records each call, and the Arrays that hold such data."""

@@ -1,8 +1,8 @@
-"""Each call of a Python function that is not ours, seen before its body runs.
+"""Notification of each call of a Python function outside arraytape, before its body runs.
 
-From Python 3.12 on ``sys.monitoring`` tells of them, which disturbs no debugger, coverage or profiler:
-these have tools of their own.  Before, or where no tool is free, a trace function does, which calls
-the one that was there.
+From Python 3.12 on ``sys.monitoring`` is used, which does not disturb debuggers, coverage tools or
+profilers: each tool has its own events.  Before, or if no tool id is free, a trace function is set,
+which also calls the trace function that was set before.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from ..._util.errors import PACKAGE, STANDARD_LIBRARY
 from ..._util.locks import reentrant_lock
 
-See = Callable[[FrameType], bool]  # whether what the call returns is to be seen
+See = Callable[[FrameType], bool]  # returns whether the result of the call is to be seen, too
 Returned = Callable[[Any], None]
 monitoring: Any = getattr(sys, "monitoring", None)
 OURS = ("<arraytape", PACKAGE)  # beginnings of the names of our files
@@ -30,39 +30,41 @@ THREADS = frozenset(
 
 @lru_cache(maxsize=4096)
 def is_seen(file: str) -> bool:
-    """Return True if the functions of a file are users' or a library's."""
     return not file.startswith(OURS)
 
 
 class TraceFunction:
-    """Calls ``see`` with the frame of each call.
+    """A trace function that calls ``see`` with the frame of each call.
 
-    only : the trace function, where no other one was there; None otherwise.
+    only : the function, if there was no other trace function before; else None.
     """
 
     def __init__(self, see: See, returned: Returned) -> None:
         self.see, self.returned = see, returned
         self.before, self.on = sys.gettrace(), False
-        self.function = self.called  # one object, to be known again
+        self.function = self.called  # one bound method, since each access makes a new one
 
     @property
     def only(self) -> Any:
         return self.function if self.before is None else None
 
+    def install(self, function: Any) -> None:
+        sys.settrace(function)
+
     def start(self) -> None:
         self.before, self.on = sys.gettrace(), True
-        sys.settrace(self.function)
+        self.install(self.function)
 
     def stop(self) -> bool:
-        """End it: whether it was still the trace function."""
+        """Restore the previous trace function; return True if nobody has replaced this one."""
         ours = not self.on or sys.gettrace() is self.function
         if self.on and ours:
-            sys.settrace(self.before)
+            self.install(self.before)
         self.on = False
         return ours
 
     def called(self, frame: FrameType, event: Any, argument: Any) -> Any:
-        """Note a call: Python calls this for each one."""
+        """Handle the event "call", with which Python calls a trace function."""
         seen = is_seen(frame.f_code.co_filename) and self.see(frame)
         returns = self.ends if seen else None
         if self.before is None:
@@ -71,23 +73,23 @@ class TraceFunction:
             return returns
         local = self.before(frame, event, argument)
         now = sys.gettrace()
-        if now is not self.function:  # one written in C takes our place, a debugger goes
+        if now is not self.function:  # ``before`` has replaced or removed it
             self.before = now
-            sys.settrace(self.function)
+            self.install(self.function)
         if local is None and returns is not None:
             frame.f_trace_lines = False
             return returns
         return local
 
     def ends(self, frame: FrameType, event: Any, argument: Any) -> Any:
-        """See what a call returns: Python calls it there."""
+        """Handle the events within a call: pass on its result."""
         if event == "return":
             self.returned(argument)
         return self.ends
 
 
 class Monitor:
-    """The tool of ``sys.monitoring`` that calls ``see`` of the threads that trace."""
+    """A tool of ``sys.monitoring`` that calls ``see`` in the threads that trace."""
 
     def __init__(self) -> None:
         self.tool = -1
@@ -96,7 +98,7 @@ class Monitor:
         self.lock = reentrant_lock()
 
     def start(self, see: See, returned: Returned) -> bool:
-        """Begin to see the calls of this thread: whether there is a tool for it."""
+        """Start to see the calls of this thread; return False if no tool id is free."""
         with self.lock:
             if self.tool < 0 and not self.take():
                 return False
@@ -114,7 +116,7 @@ class Monitor:
                 monitoring.set_events(self.tool, 0)
 
     def take(self) -> bool:
-        """Take a tool that is free, for good: what it is told not to see it never sees again."""
+        """Take a free tool id, for good: files that it was told to ignore stay ignored."""
         for tool in (3, 4):  # those that have no purpose by convention
             if monitoring.get_tool(tool) is None:
                 monitoring.use_tool_id(tool, "arraytape")
@@ -126,7 +128,6 @@ class Monitor:
         return False
 
     def started(self, code: CodeType, offset: int) -> Any:
-        """Note a call in any thread: Python calls this for each one."""
         if not is_seen(code.co_filename):
             return monitoring.DISABLE
         me = get_ident()
@@ -138,7 +139,6 @@ class Monitor:
         return None
 
     def ended(self, code: CodeType, offset: int, value: Any) -> Any:
-        """See what a call returns, in any thread: Python calls it there."""
         if not is_seen(code.co_filename):
             return monitoring.DISABLE
         me = get_ident()
@@ -153,7 +153,7 @@ MONITOR = Monitor() if monitoring is not None else None
 
 
 class Calls:
-    """Calls ``see`` with the frame of each call in this thread."""
+    """A notifier that calls ``see`` with the frame of each call in this thread."""
 
     def __init__(self, see: See, returned: Returned) -> None:
         self.see, self.returned = see, returned
@@ -162,7 +162,7 @@ class Calls:
 
     @property
     def only(self) -> Any:
-        """Return the trace function that sees them, where it does nothing else."""
+        """Return the trace function, if one is set and does nothing else."""
         return self.function.only if self.function.on else None
 
     def start(self) -> None:
@@ -171,7 +171,7 @@ class Calls:
             self.function.start()
 
     def stop(self) -> bool:
-        """End it: whether all calls were seen.  Twice is as good as once."""
+        """Stop, also for a second time; return True if all calls were seen."""
         if self.monitored and MONITOR is not None:
             MONITOR.stop()
         return self.function.stop()

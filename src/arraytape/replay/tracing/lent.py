@@ -1,8 +1,8 @@
-"""Memory that a traced function hands to NumPy code: ``np.asarray(x)``.
+"""Memory of an Array that a traced function exports to NumPy code: ``np.asarray(x)``.
 
-In eager code that is the memory of x: each side sees the other's writes.  Traced data has none, so NumPy
-is handed a copy.  As long as it lives, whatever reads or writes an Array looks for writes of NumPy code
-first, and each write to an Array is brought to the copy at once.
+In eager code this is the memory of x, so that each side sees the writes of the other.  Traced data
+has no such memory: NumPy gets a copy.  While the copy exists, each access to an Array first looks
+for writes to the copy.  Each write to an Array is applied to the copy at once.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ..._array.views import current
 from ..reach.sameness import same_data
 from .traced import Traced, untraced
 
-OWN = 2  # references to a copy without other holders: the loan's, and that of the count itself
+OWN = 2  # references to a copy that nobody else holds: the attribute, and getrefcount's argument
 
 
 class Loan:
-    """One copy that was handed out; known: the value of x that it has."""
+    """A copy that was exported; known : the value of x that it holds."""
 
     __slots__ = ("copy", "known", "x")
 
@@ -31,34 +31,34 @@ class Loan:
 
     @property
     def lives(self) -> bool:
-        """Return True if NumPy code has the copy, or a view of it."""
+        """Return True if NumPy code still refers to the copy, or to a view of it."""
         return getrefcount(self.copy) > OWN
 
 
 class Loans:
-    """All copies that a trace handed out; spoil: says why there is no program."""
+    """The copies that a trace has exported; spoil : reports why there is no program."""
 
     def __init__(self, spoil: Callable[[str], None]) -> None:
         self.spoil = spoil
         self.live: list[Loan] = []
 
-    def lend(self, x: Array, value: Any) -> None:
-        """Note what NumPy was handed, where eager code would share memory."""
+    def lend(self, x: Array, value: np.ndarray[Any, Any]) -> None:
+        """Register a value that was exported, if eager code would have shared memory."""
         if type(x._data) is Traced:
             self.live.append(Loan(x, value))
 
     def collect(self) -> None:
-        """Bring what NumPy code has written to the Arrays."""
+        """Apply writes of NumPy code to the Arrays."""
         for loan in [*self.live]:
             if not same_data(loan.copy, untraced(loan.known)):
                 self.spoil("NumPy code writes to memory of an Array that it uses")
                 loan.x[...] = wrap(loan.copy.copy(), 0, 0)
                 loan.known = current(loan.x)[1]
-            if not loan.lives and loan in self.live:  # the write above looks, too
+            if not loan.lives and loan in self.live:  # the write above collects, too
                 self.live.remove(loan)
 
     def give(self) -> None:
-        """Bring what was written to the Arrays to NumPy code."""
+        """Apply writes to Arrays to the copies."""
         for loan in self.live:
             now = current(loan.x)[1]
             if now is not loan.known:
@@ -68,7 +68,7 @@ class Loans:
                 loan.known = now
 
     def end(self) -> None:
-        """After the call: an Array whose memory NumPy code still has lies there from now on."""
+        """Let each Array whose copy still exists own that memory, as after an eager call."""
         for loan in self.live:
             if not loan.lives:
                 continue

@@ -1,8 +1,8 @@
-"""Arrays that a traced function is given, or finds: their data is traced while it runs.
+"""Lifting: while a traced function runs, the Arrays that it uses hold traced data.
 
-A handle keeps its identity: its data is put aside, traced data takes its place, and what the function
-has written is found when the data is put back.  Arrays that are no arguments are found by a mode, before
-an op or anything else reads or writes them.
+An Array keeps its identity: its data is put aside and traced data takes its place.  When the data
+is put back, a comparison shows what the function has written.  Arrays that are no arguments are
+found by a mode, before an op reads or writes them.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from .traced import ACTIVE, AS_IT_IS, Traced, untraced
 from .traced_storage import TRACED
 
 LISTS = (tuple, list)
-STARTERS = ("start", "submit")  # what has another thread work
+STARTERS = ("start", "submit")  # the methods of threads and executors that start work
 
 
 class Lifted(NamedTuple):
-    """A handle whose data is traced, and what it held before."""
+    """An Array whose data is traced, and what it held before."""
 
     handle: Array
     data: Any
@@ -45,14 +45,15 @@ class Lifted(NamedTuple):
 
 
 class Lifter:
-    """Lifts handles into a trace, and puts them back.
+    """The lifted Arrays of one trace.
 
-    ran : the functions of others that run.  recorded : whether a tape around the call records it: values
-    then keep their ids, and records may keep their data.
+    ran : the functions that run, for the comparison of their state.  recorded : whether a tape
+    around the call records it: values then keep their ids, and records may keep their data.
     """
 
     def __init__(self, trace: Trace, ran: Ran, recorded: bool = False) -> None:
         self.trace, self.ran, self.recorded = trace, ran, recorded
+        self.spoil = trace.spoil
         self.lifted: dict[int, Lifted] = {}  # by id of the handle
         self.views: dict[int, list[Array]] = {}  # that were given, by id of their roots
 
@@ -66,11 +67,11 @@ class Lifter:
 
     @property
     def handles(self) -> list[Array]:
-        """Return the lifted handles, in the order of the program's inputs."""
+        """Return the lifted Arrays, in the order of the inputs of the program."""
         return [one.handle for one in self.lifted.values()]
 
     def argument(self, x: Array) -> None:
-        """Lift an Array that the function is given; a view by itself, without its root."""
+        """Lift an argument; a view is lifted by itself, without its root."""
         if not isinstance(x, Variable):
             current(x)  # brings a view up to date
         if x._state & IS_VIEW:
@@ -78,7 +79,7 @@ class Lifter:
         self.put_in(x)
 
     def found(self, x: Array) -> None:
-        """Lift an Array that the function uses without having been given it."""
+        """Lift an Array that the function uses and that is no argument."""
         try:
             root = root_of(x)
             if type(root._data) is not np.ndarray:
@@ -97,7 +98,7 @@ class Lifter:
             self.rejoin(root, self.views.pop(id(root)))
 
     def rejoin(self, root: Array, views: list[Array]) -> None:
-        """Make arguments views again, of a root that the function uses, too."""
+        """Make arguments views again, because the function uses their root, too."""
         self.spoil("an argument is a view of an Array that it uses")
         for x in views:
             one = self.lifted[id(x)]
@@ -118,13 +119,10 @@ class Lifter:
             x._tid, x._state = tid, x._state & SCALAR
         x._data = traced
 
-    def spoil(self, why: str) -> None:
-        self.trace.spoil(why)
-
     def put_back(self) -> dict[int, tuple[Node, Any, int]]:
-        """Give each handle its data; what was written, by the handle's place: node, value and its id.
+        """Give each Array its data back; return what was written, by place: node, value and its id.
 
-        An interrupt may come at any moment: to call this again does what is left to do.
+        An interrupt may come at any moment: another call completes the work.
         """
         for place, (x, data, state, tid, traced, _) in enumerate(self.lifted.values()):
             if place in self.restored:
@@ -145,7 +143,7 @@ class Lifter:
 
     # --- while it runs ----------------------------------------------------------------------------
     def start(self) -> None:
-        """Begin to note what this thread computes."""
+        """Start to record what this thread computes."""
         self.before = ACTIVE.get(), MAKING.get()
         ACTIVE.set(self.trace)
         MAKING.set(TRACED)
@@ -154,7 +152,7 @@ class Lifter:
         self.trace.hook = self.calls.only
 
     def stop(self) -> None:
-        """End it: all is as it was before.  Twice is as good as once, where an interrupt came."""
+        """Restore the state before ``start``; further calls do nothing."""
         if not self.calls.stop():
             self.spoil("a debugger or another tracing tool was started while it ran")
         self.mode._end()
@@ -162,9 +160,9 @@ class Lifter:
         MAKING.set(self.before[1])
 
     def see(self, frame: FrameType) -> bool:
-        """Note a call of a function that is not ours.
+        """Register a call of a function outside arraytape.
 
-        Return True if what it returns is to be seen, too.
+        Return True if the result of the call is to be seen, too.
         """
         code, known, above = frame.f_code, self.ran.libraries, frame.f_back
         if code.co_filename in THREADS and code.co_name in STARTERS:
@@ -174,7 +172,7 @@ class Lifter:
         return self.ran.note(frame)
 
     def look(self, values: Iterable[Any]) -> None:
-        """Lift the Arrays among operands, and in lists of these."""
+        """Lift the Arrays among operands, and in lists and tuples of these."""
         if self.is_looking:
             return
         self.is_looking = True
@@ -186,7 +184,7 @@ class Lifter:
             self.is_looking = False
 
     def look_into(self, values: Iterable[Any], around: tuple[Any, ...]) -> None:
-        """Lift the Arrays among values; around : the lists around these, which may hold themselves."""
+        """Lift the Arrays among values; around : the lists that contain them, against cycles."""
         for value in values:
             if isinstance(value, Array):
                 self.found(value)
@@ -194,7 +192,7 @@ class Lifter:
                 self.look_into(value, (*around, value))
 
     def look_after_write(self) -> None:
-        """Bring what was written to an Array to the memory that NumPy code has of it."""
+        """Apply what was written to an Array to the exported copies of it."""
         if self.loans.live and not self.is_looking:
             self.loans.give()
             self.look(())
@@ -225,15 +223,15 @@ class LiftingMode(Mode):
     def wrote(self, x: RawArray) -> None:
         self.lifter.look_after_write()
 
-    def exported(self, x: Any, value: Any) -> None:
+    def exported(self, x: Array, value: np.ndarray[Any, Any]) -> None:
         self.lifter.loans.lend(x, value)
 
     def misses(self) -> None:
         self.lifter.spoil("it computes in another context, which is not followed")
 
 
-def commit(x: Array, value: Any, tid: int = 0) -> None:
-    """Write a value to a handle, as the function did; tid : its id, which tapes around know."""
+def commit(x: Array, value: RawArray, tid: int = 0) -> None:
+    """Write a value to an Array, as the function did; tid : its id for tapes around the call."""
     new = wrap(value, tid, KEPT)
     if isinstance(x, Variable):
         x.assign(new)

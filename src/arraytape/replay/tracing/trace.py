@@ -1,4 +1,4 @@
-"""Tracing: a program that grows by each call on traced data."""
+"""A trace: a program that grows by each call on traced data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 import operator
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 from types import FrameType
 from typing import Any
@@ -20,29 +20,29 @@ from ..._storage import numpy_namespace
 from ..._util.array_types import Index, RawArray
 from ..._util.blocks import error_state
 from ..._util.errors import outside, user_line
-from ..program import CONSTANT, FOREIGN, INPUT, Guard, Node, Program
+from ..program import CONSTANT, FOREIGN, INPUT, Guard, Node, Program, mapped_leaves
 from .traced import AS_IT_IS, Traced, integers, traced_value, traced_values
 
 # NumPy's functions whose results have a shape that depends on values.
 SHAPED = frozenset(("np.lstsq", "np.polyfit", "np.unique"))
 
-RAISES = "raises"  # what the names of calls begin with that raise
-LOUD = frozenset(("raise", "call", "log"))  # words of np.errstate that may change what runs
+RAISES = "raises"  # the prefix of the names of calls that raise
+LOUD = frozenset(("raise", "call", "log"))  # options of np.errstate that run other code
 
-# Functions of ours around an op: the second and third are there in the first call of the op alone, the
-# fourth is that of what interop put in the place of a library's ``float``.
+# Frames of arraytape around an op.  The second and third exist only in the first call of the op, the
+# fourth is that of the object with which interop replaces a library's ``float``.
 WRAPPERS = ("public", "first_call", "uncompiled", "__call__")
 EXITS = {"numpy": "np.asarray", "array": "np.asarray", "representation": "repr", "text": "str"}
 
-__warningregistry__ = ()  # NumPy raises in ``called`` where it would warn: see ``raw_calls``
+__warningregistry__ = ()  # NumPy raises TypeError in ``called`` instead of warnings: see ``raw_calls``
 
 
 class Trace:
-    """A program in the making.
+    """A program under construction.
 
-    spoiled : why it cannot be replayed, "" while it can.  foreign : memory that is not ours and became
-    constants, each beside the node that has a copy of it.  hook : a trace function that need not see
-    what raw functions do, or None.
+    spoiled : why it cannot be replayed, or "".  foreign : memory of others that became constants,
+    each with the node that has a copy.  hook : a trace function that is suspended during raw
+    functions, or None.
     """
 
     def __init__(self) -> None:
@@ -54,88 +54,92 @@ class Trace:
         self.constants: dict[int, tuple[Any, Node]] = {}  # by id, with what keeps the id taken
         self.effects: list[Any] = []  # calls of callbacks: see ``callback``
         self.made: list[ref[Traced]] = []
-        self.lines: dict[Node, str] = {}  # where constants were met
-        self.places: dict[str, str] = {}  # where functions were called that are not ours
+        self.lines: dict[Node, str] = {}  # the lines that first used constants
+        self.places: dict[str, str] = {}  # the lines that called functions outside arraytape
         self.errors, self.state = np.geterr(), error_state()
-        self.quiet = False  # whether something was computed under another np.errstate, or warnings'
+        self.quiet = False  # whether a part ran under another np.errstate or warnings filter
         self.filter = next(iter(warnings.filters), None)
         self.filters, self.shows = warnings.filters, getattr(warnings, "_showwarnmsg_impl", None)
 
     # --- data -------------------------------------------------------------------------------------
-    def traced(self, node: Node, value: Any) -> Traced:
+    def traced(self, node: Node, value: RawArray) -> Traced:
         found = Traced(self, node, value)
         self.made.append(ref(found))
         return found
 
     @property
     def live(self) -> list[Traced]:
-        """Return the traced data that still exists."""
         return [x for x in [one() for one in self.made] if x is not None]
 
     def input(self, data: RawArray) -> Traced:
-        """Data that each replay is given anew."""
+        """Return traced data that is an input of the program."""
         node = Node(INPUT, like=data)
         self.program.inputs.append(node)
         self.program.nodes.append(node)
         return self.traced(node, data)
 
     def constant(self, data: RawArray) -> Node:
-        """Data that is the same in each replay; it is not written to as long as the program lives."""
+        """Return a constant of the program.
+
+        Nothing may write to the data as long as the program exists.
+        """
         known = self.constants.get(id(data))
         return self.new_constant(data, data) if known is None else known[1]
 
-    def new_constant(self, data: RawArray, value: Any) -> Node:
-        """Return a constant with a value, known by the id of data."""
+    def new_constant(self, data: RawArray, value: RawArray) -> Node:
+        """Return a new constant with this value, known by the id of ``data``."""
         node = Node(CONSTANT, like=data, value=value)
         self.lines[node] = user_line()
         self.program.nodes.append(node)
         self.constants[id(data)] = data, node
         return node
 
-    def from_outside(self, data: Any) -> Traced:
-        """Return a copy of memory that others may write to; a guard compares it."""
+    def from_outside(self, data: np.ndarray[Any, Any]) -> Traced:
+        """Return a traced copy of memory that others may write to; a guard compares the two."""
         node = self.constant(data.copy(order="K"))
         self.foreign.append((data, node))
         return self.traced(node, node.value)
 
-    def memory(self, data: Any) -> Node:
-        """Return a constant of plain data, which others may write to unless NumPy forbids it."""
+    def memory(self, data: np.ndarray[Any, Any]) -> Node:
+        """Return a constant of an ndarray, with a guard if anybody may write to its memory."""
         if id(data) in self.constants or (not data.flags.writeable and data.base is None):
             return self.constant(data)
         copy = data.copy(order="K")
-        # a broadcast or a part with gaps: by reference
+        # A copy of a broadcast, or of a slice with gaps, has other strides: keep a reference.
         node = self.new_constant(data, copy if copy.strides == data.strides else data)
         self.foreign.append((data, node))
         return node
 
     def node_of(self, x: Any) -> Node:
-        """Return the node of data: of a trace that has ended, and of plain data, a constant."""
+        """Return the node of data; a constant for plain data, and for data of another trace."""
         if type(x) is Traced:
             return x.node if x.trace is self else self.constant(traced_value(x))
         return self.memory(x)
 
     # --- what is said of it -----------------------------------------------------------------------
     def spoil(self, why: str) -> None:
-        """Say why this is not to be replayed; the first reason counts."""
+        """Set the reason why there is no program, if there is none yet."""
         self.spoiled = self.spoiled or why
 
-    def guard(self, kind: str, node: Node, expected: Any) -> None:
+    def guard(self, kind: str, node: Node, expected: bytes | tuple[int, ...] | None) -> None:
         self.program.guards.append(Guard(kind, node, expected, exit_line()))
 
     def look(self, x: Traced) -> Any:
-        """The value on the host, by which the function may decide anything: a guard compares it."""
+        """Return the value on the host; a guard compares it, because decisions may depend on it."""
         self.guard("value", x.node, x.value.tobytes())
         return x.value.copy()
 
     # --- calls ------------------------------------------------------------------------------------
     def opaque(self, name: str) -> str:
-        """Return a name for one call of a function that is not ours: no other call is equal to it."""
+        """Return a unique name for a call of a function outside arraytape."""
         name = f"{FOREIGN}.{name}.{len(self.program.nodes)}"
         self.places[name] = user_line()
         return name
 
-    def emit(self, op: str, call: Callable[..., Any], args: Any, keywords: Any) -> Any:
-        """Call a raw function on values, and note it."""
+    def emit(
+        self, op: str, call: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]
+    ) -> Any:
+        """Call a raw function on values, and add the call to the program."""
         values, nodes, data = self.taken(args)
         options = named = keywords
         if keywords:
@@ -160,7 +164,7 @@ class Trace:
         return self.traced(node, value)
 
     def look_around(self) -> None:
-        """Note what the function says of floating-point errors and warnings."""
+        """Note whether the user's code has changed how errors or warnings are handled."""
         state = error_state()
         if state != self.state:
             self.state, errors = state, np.geterr()
@@ -174,20 +178,27 @@ class Trace:
             if recorded or any(one[0] == "error" for one in new):
                 self.spoil("it records warnings, or makes errors of them")
 
-    def raised(self, op: str, call: Raises, args: Any, keywords: Any) -> None:
-        """A call raised, for its values perhaps: a guard calls it again."""
+    def raised(
+        self, op: str, call: Raises, args: tuple[Any, ...], keywords: Mapping[str, Any]
+    ) -> None:
+        """Add a guard that the call raises the same error again."""
         node = Node(f"{RAISES}.{op}", call, args, keywords, like=call.ALWAYS)
         self.program.nodes.append(node)
         self.guard("value", node, call.ALWAYS.tobytes())
 
-    def several(self, op: str, call: Any, args: Any, keywords: Any, values: Any) -> Any:
-        """Return the results of a call that has several."""
+    def several(
+        self,
+        op: str,
+        call: Callable[..., Any],
+        args: tuple[Any, ...],
+        keywords: Mapping[str, Any],
+        values: tuple[Any, ...] | list[Any],
+    ) -> Any:
         whole = Node(op, call, args, keywords)
         parts = [self.item(whole, i, value) for i, value in enumerate(values)]
         return type(values)(*parts) if hasattr(values, "_fields") else type(values)(parts)
 
     def item(self, whole: Node, i: int, value: Any) -> Any:
-        """Return one of several results."""
         if not isinstance(value, np.ndarray | np.generic):
             return value
         nodes = self.program.nodes
@@ -202,8 +213,8 @@ class Trace:
         return self.traced(node, value)
 
     # --- arguments --------------------------------------------------------------------------------
-    def taken(self, args: Any) -> tuple[list[Any], tuple[Any, ...], list[Any]]:
-        """Arguments with values in the place of data, with nodes in that place, and the values."""
+    def taken(self, args: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...], list[Any]]:
+        """Return arguments with values for data, arguments with nodes for data, and the arrays."""
         values, nodes, data = [], [], []
         for x in args:
             kind = type(x)
@@ -223,21 +234,20 @@ class Trace:
         return values, tuple(nodes), data
 
     def arguments(self, value: Any) -> Any:
-        """Arguments of a raw function, with nodes in the place of data."""
-        kind = type(value)
+        """Return arguments of a raw function with nodes in the place of data."""
+        return mapped_leaves(value, self.leaf_of_argument)
+
+    def leaf_of_argument(self, x: Any) -> Any:
+        kind = type(x)
         if kind is Traced or kind is np.ndarray:
-            return self.node_of(value)
-        if kind is tuple or kind is list:
-            return kind([self.arguments(part) for part in value])
-        if kind is dict:
-            return {name: self.arguments(part) for name, part in value.items()}
-        if isinstance(value, np.generic):
-            return self.constant(np.asarray(value))
-        return integers(value) if kind is slice else value
+            return self.node_of(x)
+        if isinstance(x, np.generic):
+            return self.constant(np.asarray(x))
+        return integers(x) if kind is slice else x
 
 
 class Raises:
-    """A raw function that raises what it raised before, or not."""
+    """A function that returns whether a raw function raises the same error as before."""
 
     ALWAYS = np.asarray(True)
 
@@ -253,7 +263,10 @@ class Raises:
 
 
 def exit_line() -> str:
-    """Write the expression that reads a value, and its line, a library's too: ``float() at f.py:3``."""
+    """Return the expression that reads a value, and its line: ``float() at f.py:3``.
+
+    The line may be that of another library.
+    """
     frame: FrameType | None = sys._getframe(1)
     name = ""
     while frame is not None and not outside(frame.f_code.co_filename):
@@ -270,13 +283,12 @@ def is_shaped(op: str) -> bool:
 
 
 def has_mask(key: Index) -> bool:
-    """Return True if a key has a boolean array, so that the shape of what it names depends on values."""
     parts = key if type(key) is tuple else (key,)
     return any(getattr(getattr(part, "dtype", None), "kind", "") == "b" for part in parts)
 
 
-def called(function: Callable[..., Any], args: Any, keywords: Any) -> Any:
-    """Return the result of a raw function; NumPy's warnings name the user's line."""
+def called(function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+    """Return the result of a raw function, with NumPy's warnings at the user's line."""
     ours = getattr(function, "__globals__", None) is vars(numpy_namespace)
     raw = noticing(function) if ours else function
     try:
@@ -288,13 +300,12 @@ def called(function: Callable[..., Any], args: Any, keywords: Any) -> Any:
 
 
 @functools.cache
-def noticing(function: Any) -> Any:
-    """Return a raw function of ours that raises where NumPy warns in it; see ``raw_calls``."""
+def noticing(function: Callable[..., Any]) -> Any:
+    """Return a raw function of ours that raises where NumPy would warn; see ``raw_calls``."""
     return with_globals(function, NO_REGISTRY)
 
 
 def arrays_in(value: Any) -> list[Any]:
-    """Return the data among arguments that are values already."""
     kind = type(value)
     if kind is np.ndarray:
         return [value]
@@ -305,8 +316,11 @@ def arrays_in(value: Any) -> list[Any]:
     return [x for part in value if type(part) not in AS_IT_IS for x in arrays_in(part)]
 
 
-def shares_memory(value: Any, data: list[Any]) -> bool:
-    """Return True if a value shares memory with data; an owner of memory only with its views."""
+def shares_memory(value: np.ndarray[Any, Any], data: list[Any]) -> bool:
+    """Return True if a value may share memory with one of ``data``.
+
+    Two arrays that own their memory cannot share any, which is the quick check.
+    """
     owns = value.base is None
     for x in data:
         if value is x or (not (owns and x.base is None) and np.may_share_memory(value, x)):

@@ -1,10 +1,10 @@
-"""Data whose calls are noted: what a function computes with while it is traced."""
+"""Traced data: the data of Arrays while a function is traced, whose calls are recorded."""
 
 from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from contextvars import ContextVar
 from sys import gettrace, settrace
 from typing import TYPE_CHECKING, Any
@@ -15,32 +15,36 @@ from ..._define.define_op import read_only
 from ..._storage import numpy_namespace
 from ..._storage.batched.batched_data import Batched
 from ..._storage.storage import HOST, MAKING
-from ..._util.array_types import Index
+from ..._util.array_types import Index, RawArray
 from ..._util.blocks import Setting
+from ..program import mapped_leaves
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from ..program import Node
+    from .trace import Trace
+
 
 ACTIVE: ContextVar[Any] = ContextVar("arraytape trace", default=None)  # of this thread: a Trace
-HANDLE = "_tid"  # what Arrays have, whose own operators take traced data
+HANDLE = "_tid"  # an attribute of Arrays, whose own operators accept traced data
 # The types of arguments that are no data and have none in them.
 AS_IT_IS = frozenset((bool, complex, float, int, str, type(None), type(...), type))
 
 
 class Traced:
-    """Raw data whose calls are noted.
+    """Raw data whose calls are recorded.
 
-    Outside its trace, in another thread or once that has ended, it is its value and notes nothing.
+    Outside its trace, in another thread or after the end of the trace, it acts as its value.
     """
 
     __slots__ = ("__weakref__", "node", "trace", "value")
     __array_priority__ = 500
 
-    def __init__(self, trace: Any, node: Any, value: Any) -> None:
+    def __init__(self, trace: Trace, node: Node, value: Any) -> None:
         self.trace, self.node, self.value = trace, node, value
 
-    # Properties without a frame of Python's.
+    # Properties in C, which make no frame of Python.
     shape: Any = property(operator.attrgetter("value.shape"))
     ndim: Any = property(operator.attrgetter("value.ndim"))
     size: Any = property(operator.attrgetter("value.size"))
@@ -55,19 +59,25 @@ class Traced:
     def mT(self) -> Any:
         return call_noted("matrix_transpose", numpy_namespace.matrix_transpose, self)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if method == "at" or not all(map(is_plain_operand, inputs)):
             return NotImplemented
-        if "out" in options:  # memory outside arraytape is written to: a look at the values
+        if "out" in options:  # writes to memory outside arraytape, so a guard compares the values
             if any(type(x) is Traced for x in options["out"]):
                 return NotImplemented
             return getattr(ufunc, method)(*map(looked_at, inputs), **options)
-        pythons = ufunc.types[0].startswith("O")  # a function of Python's, which takes objects
+        pythons = ufunc.types[0].startswith("O")  # made by np.frompyfunc
         if method == "__call__" and not pythons:
             return call_noted(ufunc.__name__, ufunc, *inputs, **options)
         return foreign_call(f"{ufunc.__name__}.{method}", getattr(ufunc, method), inputs, options)
 
-    def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
+    def __array_function__(
+        self,
+        function: Callable[..., Any],
+        types: Iterable[type],
+        args: tuple[Any, ...],
+        keywords: dict[str, Any],
+    ) -> Any:
         if not all(kind is Traced or issubclass(kind, np.ndarray) for kind in types):
             return NotImplemented
         return foreign_call(function.__name__, function, args, keywords)
@@ -85,7 +95,7 @@ class Traced:
     def __len__(self) -> int:
         return len(self.value)
 
-    def __array__(self, dtype: npt.DTypeLike | None = None, copy: Any = None) -> Any:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Any:
         found = looked_at(self)
         return found if dtype is None else found.astype(dtype)
 
@@ -104,7 +114,7 @@ class Traced:
     def __complex__(self) -> complex:
         return complex(looked_at(self))
 
-    def __deepcopy__(self, memo: Any) -> Traced:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Traced:
         return self  # traced data is not written to
 
     def __reduce__(self) -> Any:
@@ -116,12 +126,15 @@ class Traced:
 
 # --- values -------------------------------------------------------------------------------------------
 def untraced(x: Any) -> Any:
-    """Return the value of traced data, or plain data itself, for the machinery of a trace."""
+    """Return the value of traced data, or plain data itself, for bookkeeping of a trace."""
     return x.value if type(x) is Traced else x
 
 
 def traced_value(x: Any) -> Any:
-    """The value of data, for a computation: it spoils a trace that is open and not active here."""
+    """Return the value of data, for a computation.
+
+    That spoils a trace which is open, but is not the active one of this thread.
+    """
     if type(x) is not Traced:
         return x
     trace = x.trace
@@ -131,34 +144,27 @@ def traced_value(x: Any) -> Any:
 
 
 def traced_values(value: Any) -> Any:
-    """Arguments with values in the place of traced data."""
-    kind = type(value)
-    if kind is Traced:
-        return traced_value(value)
-    if kind is tuple or kind is list:
-        return kind([traced_values(part) for part in value])
-    if kind is dict:
-        return {name: traced_values(part) for name, part in value.items()}
-    return integers(value) if kind is slice else value
+    """Return arguments with values in the place of traced data."""
+    return mapped_leaves(value, lambda x: integers(x) if type(x) is slice else traced_value(x))
 
 
 def integers(key: slice) -> slice:
-    """Return a slice whose ends are Python's integers: 0-d Arrays are looked at."""
+    """Return a slice whose ends are Python integers; a guard compares 0-d Arrays among them."""
     ends = key.start, key.stop, key.step
     if all(end is None or type(end) is int for end in ends):
         return key
     return slice(*[end if end is None else operator.index(end) for end in ends])
 
 
-def looked_at(x: Any) -> Any:
-    """Return the value of data on the host."""
+def looked_at(x: RawArray | Traced) -> Any:
+    """Return the value of data on the host, which a guard compares."""
     if type(x) is Traced and x.trace is ACTIVE.get():
         return x.trace.look(x)
     return traced_value(x)
 
 
 def is_plain_operand(x: Any) -> bool:
-    """Return True if an operand is data of NumPy's, traced or not, or a number."""
+    """Return True if an operand is traced, an ndarray or a number."""
     return type(x) is Traced or not (type(x) is Batched or hasattr(x, HANDLE))
 
 
@@ -171,14 +177,14 @@ def call_noted(
     device: Hashable | None = None,
     **keywords: Any,
 ) -> Any:
-    """Call a raw function of ours or NumPy's, wherever its data is; the active trace notes it."""
+    """Call a raw function of ours or NumPy's, and record the call in the active trace."""
     trace = ACTIVE.get()
     if trace is None:
         return function(*traced_values(args), **traced_values(keywords))
     hook = trace.hook
     if hook is None or gettrace() is not hook:
         return trace.emit(op, function, args, keywords)
-    settrace(None)  # no Array is met in there, and each frame that the hook sees costs
+    settrace(None)  # raw functions use no Array, and a trace function makes each frame slower
     try:
         return trace.emit(op, function, args, keywords)
     finally:
@@ -186,12 +192,10 @@ def call_noted(
 
 
 def noted_function(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a raw function, of which each call is noted."""
-
     return functools.partial(call_noted, name, function)
 
 
-# What is not ours: NumPy's functions and methods in rules of users.
+# Attributes and methods of ndarray, which users' rules may use.
 ATTRIBUTES = frozenset(("T", "flat", "imag", "real"))
 METHODS = frozenset(
     ("all", "any", "argmax", "argmin", "argsort", "astype", "clip", "compress", "conj", "conjugate",
@@ -201,8 +205,10 @@ METHODS = frozenset(
 )  # fmt: skip
 
 
-def foreign_call(name: str, function: Callable[..., Any], args: Any, keywords: Any) -> Any:
-    """Call what may write to its arguments, were they not read-only here."""
+def foreign_call(
+    name: str, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]
+) -> Any:
+    """Call a function that is not ours, with read-only arguments, and record the call."""
     trace = ACTIVE.get()
     if trace is None:
         return function(*traced_values(args), **traced_values(keywords))
@@ -210,14 +216,13 @@ def foreign_call(name: str, function: Callable[..., Any], args: Any, keywords: A
 
 
 def method_call(name: str, x: Traced, *args: Any, **keywords: Any) -> Any:
-    """Call a method of ndarray's."""
     if name in ("item", "tolist"):
         return getattr(looked_at(x), name)(*args, **keywords)
     return foreign_call(name, getattr(np.ndarray, name), (x, *args), keywords)
 
 
 def protected(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that is given arrays as read-only views, and is one call for a trace."""
+    """Return a function that gets read-only arrays, and whose inner calls are not recorded."""
 
     def call_protected(*args: Any, **keywords: Any) -> Any:
         given = [read_only(x) for x in args]

@@ -1,11 +1,11 @@
-"""The storage of traced data: NumPy's functions, each call noted."""
+"""The storage of traced data: NumPy's functions, each call recorded."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from operator import attrgetter
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ..._storage.decompositions import libraries
 from ..._storage.numpy_storage import NUMPY, arranged, order_in_memory
 from ..._storage.scattering import add_at
 from ..._storage.storage import HOST, Storage, admitted, enter, is_known, makes_a_view
-from ..._util.array_types import Index, RawArray
+from ..._util.array_types import Index, RawArray, RawOperand
 from ..program import put
 from .traced import (
     ACTIVE,
@@ -29,9 +29,12 @@ from .traced import (
     traced_values,
 )
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 
 class TracedNamespace:
-    """The raw functions of NumPy's namespace, or of a part of it, noted by name."""
+    """The raw functions of NumPy's namespace, or of a part of it, recorded by name."""
 
     def __init__(self, base: Any, prefix: str = "") -> None:
         self._base, self._prefix = base, prefix
@@ -46,27 +49,34 @@ class TracedNamespace:
         return found
 
     def asarray(
-        self, x: RawArray, /, *, dtype: Any = None, device: Any = None, copy: Any = None
+        self,
+        x: RawArray,
+        /,
+        *,
+        dtype: npt.DTypeLike | None = None,
+        device: Hashable = None,
+        copy: bool | None = None,
     ) -> Any:
         return TRACED.asarray(x, dtype, device, copy)
 
     def key(self, key: Index, x: RawArray) -> Any:
         return key
 
-    def conj(self, x: Any, /) -> Any:
+    def conj(self, x: RawArray, /) -> Any:
         return call_noted("conj", np.conj, x)
 
-    # Programs write to memory that stays, of which no factors may be known; a pass looks for them.
+    # Factors are not looked up by the id of data, as for NumPy: a program writes to memory that it
+    # keeps.  The pass ``factored_once`` finds matrices that are factored twice.
     def solve_again(self, x1: RawArray, x2: RawArray, /, *, adjoint: bool = False) -> Any:
         return standard.solve_again(x1, x2, adjoint, self)
 
     def matmul_adjoint(self, x1: RawArray, x2: RawArray, /, first: bool, second: bool) -> Any:
         return standard.matmul_adjoint(x1, x2, first, second, self)
 
-    def sum_adjoint(self, x: RawArray, /, into: Any, along: Any, keepdims: bool) -> Any:
+    def sum_adjoint(self, x: RawArray, /, into: tuple[int, ...], along: Any, keepdims: bool) -> Any:
         return standard.sum_adjoint(x, into, along, keepdims, self)
 
-    def inverse_again(self, x: RawArray, singular: Any, /) -> Any:
+    def inverse_again(self, x: RawArray, singular: RawArray, /) -> Any:
         return call_noted("inverse_again", inverse_again, x, singular)
 
     def cofactors(self, x: RawArray, /) -> Any:
@@ -74,7 +84,7 @@ class TracedNamespace:
 
 
 class TracedStorage(Storage):
-    """Traced data over NumPy's."""
+    """The storage of traced data, beneath which lies NumPy's."""
 
     name, kind, mixed = "traced", Traced, 1
     xp = TracedNamespace(numpy_namespace)
@@ -98,7 +108,9 @@ class TracedStorage(Storage):
     def noted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         return noted_function(name, function)
 
-    def numpys_value(self, function: Callable[..., Any], args: Any, keywords: Any) -> Any:
+    def numpys_value(
+        self, function: Callable[..., Any], args: tuple[Any, ...], keywords: Mapping[str, Any]
+    ) -> Any:
         return call_noted(f"np.{function.__name__}", protected(function), *args, **keywords)
 
     # --- devices ----------------------------------------------------------------------------------
@@ -121,7 +133,9 @@ class TracedStorage(Storage):
     def create(self, name: str, device: Hashable, *arguments: Any, **keywords: Any) -> Any:
         return call_noted(name, attrgetter(name)(np), *arguments, **keywords)
 
-    def asarray(self, value: Any, dtype: Any, device: Any, copy: bool | None) -> Any:
+    def asarray(
+        self, value: Any, dtype: npt.DTypeLike | None, device: Hashable, copy: bool | None
+    ) -> Any:
         if type(value) is Traced:
             if dtype is None or value.dtype == dtype:
                 return value
@@ -134,7 +148,7 @@ class TracedStorage(Storage):
         if trace is None:
             return made
         if type(value) is np.ndarray:
-            if not is_known(value.dtype):  # what a guard would compare is no data of ours
+            if not is_known(value.dtype):  # a guard cannot compare such data
                 trace.spoil(f"it reads an ndarray of dtype {value.dtype.str}. Convert it before")
                 return trace.traced(trace.constant(made), made)
             found = trace.from_outside(value)
@@ -149,7 +163,7 @@ class TracedStorage(Storage):
             return data  # traced data is not written to
         return call_noted("copied", copied, data)
 
-    def contiguous(self, data: Any) -> Any:
+    def contiguous(self, data: RawArray) -> Any:
         flags = traced_value(data).flags
         if flags.writeable and flags.c_contiguous:
             return data
@@ -169,7 +183,7 @@ class TracedStorage(Storage):
     def arranged(self, data: RawArray, like: Any, rank: int) -> Any:
         return call_noted("arranged", arranged, data, order_in_memory(traced_value(like), rank))
 
-    def host(self, data: Any) -> np.ndarray[Any, Any]:
+    def host(self, data: RawArray) -> np.ndarray[Any, Any]:
         found: np.ndarray[Any, Any] = looked_at(data)
         return found
 
@@ -180,18 +194,18 @@ class TracedStorage(Storage):
     def in_place(self, data: RawArray) -> bool:
         return False
 
-    def put(self, data: RawArray, key: Index, value: Any) -> Any:
+    def put(self, data: RawArray, key: Index, value: RawOperand) -> Any:
         return call_noted("put", put, data, key, value)
 
-    def add_at(self, data: RawArray, key: Index, value: Any) -> Any:
-        if makes_a_view(key):  # as users' code would be traced, for which there are passes
+    def add_at(self, data: RawArray, key: Index, value: RawOperand) -> Any:
+        if makes_a_view(key):  # in the form of users' code, for which there are passes
             total = call_noted(
                 "add", np.add, call_noted("getitem", numpy_namespace.getitem, data, key), value
             )
             return self.put(data, key, total)
         return call_noted("add_at", added_at, data, key, value)
 
-    def shares(self, part: Any, whole: RawArray) -> bool:
+    def shares(self, part: RawArray, whole: RawArray) -> bool:
         return np.may_share_memory(traced_value(part), traced_value(whole))
 
     def writeable(self, data: RawArray) -> bool:
@@ -202,45 +216,45 @@ class TracedStorage(Storage):
 
     def unless_none(self, mask: RawArray) -> Any:
         found = NUMPY.unless_none(traced_value(mask))
-        if found is None:  # what the mask is for is right for both, so only this is guarded
+        if found is None:  # with a mask the computation is right in both cases: no guard
             looked_at(call_noted("any", numpy_namespace.any, mask))
         return found if found is None else mask
 
-    def has_nan(self, data: Any) -> bool:
+    def has_nan(self, data: RawArray) -> bool:
         value = traced_value(data)
         found = NUMPY.has_nan(value)
         trace = ACTIVE.get()
-        if trace is not None and not found:  # the guarded pass is right for both
+        if trace is not None and not found:  # the guarded pass after a NaN is right in both cases
             trace.guard("no NaN", trace.node_of(data), None)
         return found
 
 
 @state_facts(continuous=True, propagates_nan=True, in_order=True, range=hull)
-def copied(x: Any) -> Any:
+def copied(x: np.ndarray[Any, Any]) -> Any:
     """Return a copy without gaps, with the axes in the same order in memory."""
     return x.copy(order="K")
 
 
 @state_facts("add_at", continuous=True)
-def added_at(x: Any, key: Index, value: Any) -> Any:
-    """New data after ``x[key] += value``, where elements named twice add up."""
+def added_at(x: np.ndarray[Any, Any], key: Index, value: RawArray) -> Any:
+    """Return new data after ``x[key] += value``, where elements that are named twice add up."""
     return add_at(x.copy(order="K"), key, value)
 
 
 @state_facts(continuous=True, propagates_nan=True, in_order=True, range=hull)
-def contiguous(x: Any) -> Any:
-    """Return a copy in the order of C."""
+def contiguous(x: np.ndarray[Any, Any]) -> Any:
+    """Return a C-contiguous copy."""
     return x.copy()
 
 
-def inverse_again(x: RawArray, singular: Any) -> Any:
-    """Inverses, unit matrices in the place of those of singular matrices."""
+def inverse_again(x: RawArray, singular: RawArray) -> Any:
+    """Return inverses, with unit matrices in the place of those of singular matrices."""
     return standard.inverse_again(x, singular, numpy_namespace)
 
 
 @state_facts(continuous=True)
-def through_cholesky(g: Any, y: Any) -> Any:
-    """Return the rule of a Cholesky factor as one call, where LAPACK is known to take it."""
+def through_cholesky(g: RawArray | Traced, y: RawArray) -> Any:
+    """Return the rule of a Cholesky factor as one call, or None if LAPACK may not suit it."""
     if y.shape[-1] < factors.LEAST_KNOWN or y.ndim > 2 or libraries() is None:
         return None
     if type(g) is not Traced or y.dtype.kind not in "fc":
@@ -258,5 +272,3 @@ def cofactors(x: RawArray) -> Any:
 
 TRACED = TracedStorage()
 enter(TRACED)
-
-__all__ = ["TRACED", "TracedStorage"]

@@ -1,0 +1,59 @@
+"""Patterns of calls, which rules look for in a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from ..program import Node, Operand
+from .nodes import bare, pairs
+
+COMMUTATIVE = ("add", "multiply")
+REDUCTIONS = ("any", "max", "sum")  # which may have keywords: a rule asks ``axes_of`` about them
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class Pattern:
+    """A call of ``op`` whose operands match: each a name, another pattern, or a value such as True.
+
+    A name stands for any operand, and for the same operand wherever the name occurs again.
+
+    name : of the call itself.  reshaped : whether reshapes of the call match, too.
+    """
+
+    def __init__(self, op: str, *operands: Any, name: str = "", reshaped: bool = False) -> None:
+        self.op, self.operands, self.name, self.reshaped = op, operands, name, reshaped
+
+    def matches(
+        self, x: Operand, known: Mapping[str, Any] = NOTHING
+    ) -> Iterator[Mapping[str, Any]]:
+        """Yield what the names stand for, in each order of factors or terms in which x matches."""
+        call = bare(x) if self.reshaped else x
+        if type(call) is not Node or call.op != self.op or len(call.args) != len(self.operands):
+            return
+        if self.op in COMMUTATIVE:
+            orders: Sequence[Any] = pairs(call, self.op)
+        else:
+            orders = [call.args] if self.op in REDUCTIONS or not call.keywords else []
+        named = {**known, self.name: x} if self.name else known
+        for operands in orders:
+            yield from matches_of_all(self.operands, operands, named)
+
+
+def matches_of_all(
+    patterns: Sequence[Any], operands: Sequence[Operand], known: Mapping[str, Any]
+) -> Iterator[Mapping[str, Any]]:
+    """Yield what the names stand for where all operands match their patterns."""
+    if not patterns:
+        yield known
+        return
+    pattern, x = patterns[0], operands[0]
+    if isinstance(pattern, Pattern):
+        found: Any = pattern.matches(x, known)
+    elif type(pattern) is str:
+        found = [{**known, pattern: x}] if known.get(pattern, x) is x else []
+    else:
+        found = [known] if x is pattern else []
+    for more in found:
+        yield from matches_of_all(patterns[1:], operands[1:], more)
