@@ -24,7 +24,7 @@ import math
 import operator
 from collections.abc import Callable
 from threading import get_ident
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -412,7 +412,7 @@ def overwritten(x: Array, key: Index, value: RawOperand) -> Any:
     shape = winners[key].shape
     order = xp.reshape(xp.arange(math.prod(shape), device=data.device), shape)
     if getattr(value, "shape", None) == shape:  # NumPy writes a value in the order of its memory
-        order = storage.laid_out(order, value)
+        order = storage.laid_out(order, cast("RawArray", value))
     winners = storage.put(winners, key, order)
     lasting = winners[key]
     if not storage.ordered_writes and hasattr(value, "shape"):

@@ -12,7 +12,7 @@ import numpy as np
 from .._array.paths import walk_path
 from .._array.views import current
 from .._record.op_facts import facts_of
-from .._storage.standard import Standard
+from .._storage.standard import Size, Standard
 from .._util import nest
 from .._util.array_types import Index, Namespace, RawArray, RawOperand
 from .._util.errors import user_line
@@ -94,7 +94,7 @@ class Over(Standard):
             raise AttributeError("sums over an index that may name an element twice")
         return self.put(x, key, x[key] + value)
 
-    def scatter_add(self, x: RawArray, /, shape: tuple[int, ...], key: Index) -> Any:
+    def scatter_add(self, x: RawArray, /, shape: Size, key: Index) -> Any:
         return self.add_at(self.base.zeros(shape, dtype=x.dtype), key, x)
 
     scattered = scatter_add
