@@ -1,6 +1,6 @@
 """What pytest loads at its start wherever arraytape is installed; it imports nothing else.
 
-It lies beside the package, so that neither arraytape nor NumPy is imported in the runs of those who do
+It lies next to the package, so that neither arraytape nor NumPy is imported in the runs of those who do
 not use it: only ``--xp-backends``, or the setting ``xp_backends``, brings ``arraytape.testing``.
 
 PYTEST_DONT_REWRITE

@@ -188,7 +188,7 @@ def push_recorder(recorder: Recorder) -> None:
 
 
 def reachable_recorders(stack: tuple[Recorder, ...]) -> list[Recorder]:
-    """Return the recorders to which something beside the stack refers.
+    """Return the recorders to which something other than the stack refers.
 
     Nothing can take any other recorder off the stack: a KeyboardInterrupt on entry to its ``__exit__``
     has ended the block.

@@ -2,7 +2,7 @@
 
 ``where(x > 0, sqrt(x), 0)`` at 0 multiplies a cotangent that the selection set to 0 by an infinite
 slope: NaN.  The plain backward pass does not look for such products.  If a requested gradient holds a
-NaN, the pass runs again beside a pass of masks (``activity``) and sets contributions to 0 where nothing
+NaN, the pass runs again with a pass of masks (``activity``) and sets contributions to 0 where nothing
 is active.  A 0 that is no selection's stays a factor: ``sqrt(x) ** 2`` at 0 is NaN.
 
 One of four strategies says how activity passes an op, and what is set to 0:

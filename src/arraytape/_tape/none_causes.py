@@ -39,7 +39,7 @@ def name_with_layout(x: Array) -> str:
 class Request(NamedTuple):
     """A source without a gradient, and the targets that were asked for.
 
-    value_id : of the source.  starts : value ids of the targets.  alone : True if no source has a gradient.
+    value_id : of the source.  starts : those of the targets.  alone : True if no source has a gradient.
     """
 
     recording: Recording

@@ -191,7 +191,7 @@ class Facts:
         found = [LeftRecord(*r) for r in self.recording.records if plan_of(r) is LEFT]
         return [*dict.fromkeys(exit_text(left) for left in found if left.value in self.reached_ids)]
 
-    # --- what was noted beside the tape -------------------------------------------------------------
+    # --- notes outside of the tape -------------------------------------------------------------
     @remembered
     def noted_ids(self) -> tuple[list[int], int]:
         """Return the value ids of source and target, whether a tape follows them or not."""

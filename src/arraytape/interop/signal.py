@@ -64,7 +64,7 @@ stands_in(DESIGN, "cmath", exp=arraytape.exp)
 
 @prepares(DESIGN, "iirfilter")
 def frequencies_as_array(given: dict[str, Any]) -> None:
-    """Convert the frequencies, of which SciPy takes the namespace, beside ripples that are Arrays."""
+    """Convert the frequencies, of which SciPy takes the namespace, if ripples are Arrays."""
     given["Wn"] = asarray(given["Wn"])
 
 
