@@ -47,9 +47,10 @@ RETIRED = {
     r"\bstrays?\b": "unfollowed writes",
     r"\battended\b": "captured state",
     r"\bby data and parameters\b": "with respect to data and parameters",
-    r"\b(?:derivatives?|gradients?|differentiated?|slopes?) by (?:its|the|their|all|both|each|x|y)\b(?! rule)": (
+    r"\b(?:derivatives?|gradients?|slopes?) by (?:its|the|their|all|both|each|x|y)\b(?! rule)": (
         "with respect to"
     ),
+    r"\bdifferentiated? by (?:its|the|their|all|both|each|x|y)\b": "with respect to",
     r"\bis told (?:of|that)\b": "is notified, or gets",
     r"\bhears of\b": "is notified of",
     r"\ba look for NaN\b|\blooks for NaN\b|\bNaN looks?\b": "a NaN check",
