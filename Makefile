@@ -38,11 +38,12 @@ test: lint  ## Run the linters and type checker, then the tests but for those ma
 nightly: .venv/.dev  ## Run all tests (TESTS="tests/tape ..."), those marked nightly included
 	$(PARALLEL) -m "" $(TESTS)
 
-lint: .venv/.dev  ## Run ruff, mypy, the import rules, the list of public names
+lint: .venv/.dev  ## Run ruff, mypy, the import rules, the rules of words, the list of public names
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python tools/words.py
 	$(BIN)/python tools/pages.py --check public_names
 
 newest lowest: BIN = build/$@/bin

@@ -52,7 +52,7 @@ class Taping:
         return call
 
     def namespace(self, module: ModuleType, name: str) -> dict[str, Any]:
-        """The public names of a namespace, its functions wrapped."""
+        """Return the public names of a namespace, with its functions wrapped."""
         names = {}
         for key, value in vars(module).items():
             if key in EXTENSIONS and isinstance(value, ModuleType):

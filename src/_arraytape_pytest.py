@@ -1,6 +1,6 @@
 """What pytest loads at its start wherever arraytape is installed; it imports nothing else.
 
-It lies beside the package, so that neither arraytape nor NumPy is imported in the runs of those who do
+It lies next to the package, so that neither arraytape nor NumPy is imported in the runs of those who do
 not use it: only ``--xp-backends``, or the setting ``xp_backends``, brings ``arraytape.testing``.
 
 PYTEST_DONT_REWRITE
@@ -26,7 +26,7 @@ MARKERS = (
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """The option and the setting that switch the fixture ``xp`` on."""
+    """Add the option and the setting that switch the fixture ``xp`` on."""
     # pytest rewrites the assertions of all modules of a distribution with a plugin when they are
     # imported: for ours that is a second without a cache, and for nothing.
     getattr(pluginmanager.rewrite_hook, "_must_rewrite", set()).discard("arraytape")
@@ -43,7 +43,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The markers; the rest for who asked for it."""
+    """Declare the markers, and load the fixtures where the setting or the option asks for them."""
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
     if config.getoption("xp_backends") is not None or config.getini("xp_backends"):

@@ -35,7 +35,8 @@ def path_of(node: ast.AST) -> str | None:
 
 def taken(source: str) -> Iterator[tuple[str, bool, list[str]]]:
     """Yield the longest paths in CuPy that a source names, whether each is called, and by which
-    keywords."""
+    keywords.
+    """
     tree = ast.parse(source)
     inner = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
     calls = {id(n.func): n for n in ast.walk(tree) if isinstance(n, ast.Call)}

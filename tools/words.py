@@ -47,9 +47,10 @@ RETIRED = {
     r"\bstrays?\b": "unfollowed writes",
     r"\battended\b": "captured state",
     r"\bby data and parameters\b": "with respect to data and parameters",
-    r"\b(?:derivatives?|gradients?|differentiated?|slopes?) by (?:its|the|their|all|both|each|x|y)\b": (
+    r"\b(?:derivatives?|gradients?|slopes?) by (?:its|the|their|all|both|each|x|y)\b(?! rule)": (
         "with respect to"
     ),
+    r"\bdifferentiated? by (?:its|the|their|all|both|each|x|y)\b": "with respect to",
     r"\bis told (?:of|that)\b": "is notified, or gets",
     r"\bhears of\b": "is notified of",
     r"\ba look for NaN\b|\blooks for NaN\b|\bNaN looks?\b": "a NaN check",
@@ -85,15 +86,16 @@ def texts_of(path: Path) -> Iterator[Text]:
 
 def comments(path: Path, source: str) -> Iterator[Text]:
     """Yield the comments of a file; neighbouring lines that hold comments alone are one text."""
-    last, lines = 0, []
+    last, own_line, lines = 0, False, []
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
-            own_line = token.line.lstrip().startswith("#")
-            if lines and not (own_line and token.start[0] == last + 1):
+            before, own_line = own_line, token.line.lstrip().startswith("#")
+            if lines and not (before and own_line and token.start[0] == last + 1):
                 yield Text(path, last - len(lines) + 1, "comment", " ".join(lines))
                 lines = []
             last = token.start[0]
-            lines.append(token.string.lstrip("#: "))
+            if not token.string.startswith("# ---"):  # a heading
+                lines.append(token.string.lstrip("#: "))
     if lines:
         yield Text(path, last - len(lines) + 1, "comment", " ".join(lines))
 
@@ -113,6 +115,11 @@ def paragraphs(path: Path, source: str) -> Iterator[Text]:
 
 
 # --- rules --------------------------------------------------------------------------------------------
+def is_table(sentence: str) -> bool:
+    """Return True for rows of words in columns."""
+    return len(re.findall(r"\S {3,}\S", sentence)) > 2
+
+
 def complaints(text: Text) -> Iterator[str]:
     """Yield what the rules refuse in a text."""
     words = without_code(text.text)
@@ -123,8 +130,8 @@ def complaints(text: Text) -> Iterator[str]:
         for found in re.finditer(pattern, words):
             yield f"{found[0]!r}: say {better}"
     for sentence in sentences(words):
-        length = len(sentence.split())
-        if length > LONGEST:
+        length = len(re.findall(r"[A-Za-z]{2,}", sentence))  # symbols of formulas are no words
+        if length > LONGEST and not is_table(sentence):
             yield f"{length} words: {' '.join(sentence.split()[:8])} ..."
 
 

@@ -12,7 +12,7 @@ from ._array.array import KEPT, Array, wrap
 from ._array.views import keep_data, peek, recorded_copy
 from ._define.docstrings import SYMBOLS
 from ._record.mode_stack import MODES, meet
-from ._record.stack import new_tid, recorders, tell_assigned
+from ._record.stack import new_value_id, recorders, tell_assigned
 from ._storage.storage import holds_kind, storage_of
 from ._util.errors import describe, layout_text, user_line
 from ._util.locks import reentrant_lock
@@ -71,7 +71,7 @@ class Variable(Array):
     ('v', True, '')
     """
 
-    # _tid is always -2, so that every read calls ``_sync``, which notifies the recorders.
+    # _value_id is always -2, so that every read calls ``_sync``, which notifies the recorders.
     __slots__ = ("_identity", "_name", "_path", "_trainable")
 
     def __init__(
@@ -92,8 +92,8 @@ class Variable(Array):
             )
         self._data = own_data(asarray(initial_value, dtype=dtype))
         self._state = KEPT
-        self._tid = -2
-        self._identity = new_tid()
+        self._value_id = -2
+        self._identity = new_value_id()
         self._trainable = bool(trainable)
         self._name = UNNAMED if name is None else name
         self._path = ""  # set by ``module.named``

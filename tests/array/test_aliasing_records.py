@@ -168,9 +168,14 @@ def test_a_view_is_recorded_as_view_record_makes_it():
         part * 2.0
         record = last(tape, VIEW)
         view = part._view
-        assert record == aliasing.view_record(view.vtid, x._tid, (4, 3), view.path)
+        assert record == aliasing.view_record(view.written_id, x._value_id, (4, 3), view.path)
     read = ViewRecord(*record)
-    assert (read.view, read.root, read.shape, read.path) == (view.vtid, x._tid, (4, 3), view.path)
+    assert (read.view, read.root, read.shape, read.path) == (
+        view.written_id,
+        x._value_id,
+        (4, 3),
+        view.path,
+    )
 
 
 @pytest.mark.parametrize("path", [(), (("getitem", slice(1, None)),)])
@@ -178,15 +183,15 @@ def test_writes_are_recorded_with_the_fields_of_put_record_and_add_record(path):
     x, y = xp.asarray(np.ones((4, 3))), xp.asarray(np.ones(3, np.float32))
     with GradientTape() as tape:
         tape.watch([x, y])
-        old = x._tid
+        old = x._value_id
         target = x[1:] if path else x
         target[1] = y
-        written = x._tid
+        written = x._value_id
         target -= y
-    same = {"value": y._tid, "path": path, "shape": (3,), "dtype": y.dtype}
+    same = {"value": y._value_id, "path": path, "shape": (3,), "dtype": y.dtype}
     same |= {"root_shape": (4, 3), "root_dtype": x.dtype}
     put = PutRecord(plan=PUT.number, new=written, old=old, key=1, lost=None, **same)
-    add = AddRecord(plan=ADD.number, new=x._tid, old=written, sign=-1, **same)
+    add = AddRecord(plan=ADD.number, new=x._value_id, old=written, sign=-1, **same)
     assert last(tape, PUT) == put
     assert last(tape, ADD) == add
     assert aliasing.write_of(last(tape, PUT)) == put
@@ -199,7 +204,7 @@ def test_an_exit_is_recorded_as_left_record_makes_it():
         tape.watch(x)
         float(x)
     left = exits.LeftRecord(*last(tape, exits.LEFT))
-    assert left.value == x._tid
+    assert left.value == x._value_id
     assert left.how == "float()"
     assert left.data() is x._data
     assert left.stack[0].code.co_name == "test_an_exit_is_recorded_as_left_record_makes_it"
@@ -246,7 +251,7 @@ def test_of_a_view_of_a_view_the_tape_has_the_one_that_is_read():
         wide = xp.broadcast_to(turned[..., None], (4, 3, 2))
         y = wide * wide
     views = [ViewRecord(*r) for r in tape._recording.records if r[0] == VIEW.number]
-    assert [view.root for view in views] == [x._tid]
+    assert [view.root for view in views] == [x._value_id]
     assert np.array_equal(np.asarray(tape.gradient(y, x)), 4.0 * np.asarray(x))
     with tape:
         z = xp.sum(turned)  # read later than the view of it

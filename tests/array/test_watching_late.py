@@ -124,7 +124,7 @@ def along(g: Any, x: Any) -> float:
 def is_intermediate(tape: Any, x: Any) -> bool:
     """Whether a tape has the whole value already: watching it changes nothing, as in TensorFlow."""
     known, implied = tape._recording.known, tape._recording.implied
-    return not x._state & IS_VIEW and x._tid in known - implied
+    return not x._state & IS_VIEW and x._value_id in known - implied
 
 
 def recorded(seed: int, tape: Any) -> tuple[Run, dict[int, Any], list[Step]]:

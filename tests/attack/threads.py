@@ -116,7 +116,7 @@ def kept_array(rng, length):
         y = x * x
         if rng.random() < 0.5:
             y = y * x
-    return x, tape, y, 2.0 if y._tid and len(tape._recording.records) == 1 else 3.0
+    return x, tape, y, 2.0 if y._value_id and len(tape._recording.records) == 1 else 3.0
 
 
 def fill(x, part, value, how):

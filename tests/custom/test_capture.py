@@ -73,6 +73,6 @@ def test_the_record_of_a_call_is_a_plain_tuple_that_reads_by_name(x):
         read = CallRecord(*record)
         assert read.plan == plan.number
         assert read.outs == results_of(record) == tuple(a._current_id() for a in arrays)
-        assert read.tids == inputs_of(record)
-        assert read.tids[0] == x._current_id()
+        assert read.value_ids == inputs_of(record)
+        assert read.value_ids[0] == x._current_id()
         assert read.call.name.startswith(plan.name)

@@ -26,7 +26,7 @@ def function(x, /):
         answer = ask_modes(OWN, (x,), {})
         if answer is not GO_ON: return answer
     if type(x) is Array:
-        t_x = x._tid
+        t_x = x._value_id
         if t_x < 0:
             t_x = x._sync()
         d_x = x._data
@@ -43,7 +43,7 @@ def function(x, /):
         result = asarray(result) if kind is ndarray else as_data(result, kind)
         answer._state = SCALAR
     answer._data = result
-    answer._tid = 0
+    answer._value_id = 0
     if t_x:
         thread, recorders = active()
         if thread == get_ident():
@@ -53,7 +53,7 @@ def function(x, /):
                 for recorder in recorders:
                     followed = recorder.followed
                     if t_x in followed:
-                        if not out: out = answer._tid = new_tid()
+                        if not out: out = answer._value_id = new_value_id()
                         answer._state |= 1
                         recorder.record((PLAN1, out, t_x, result))
                     else:
@@ -63,7 +63,7 @@ def function(x, /):
                 for recorder in recorders:
                     followed = recorder.followed
                     if t_x in followed:
-                        if not out: out = answer._tid = new_tid()
+                        if not out: out = answer._value_id = new_value_id()
                         answer._state |= 1
                         recorder.record((WIDE1, out, t_x, result, SHAPE_AND_DTYPE))
                     else:

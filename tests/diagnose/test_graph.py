@@ -301,9 +301,9 @@ def test_shapes_that_records_do_not_keep_follow_from_others():
         y = xp.sum(xp.matrix_transpose(x)[1:] + 1.0, axis=0)
         z = xp.sum(y * 2.0)
     records = tape._recording.records
-    found = layouts_of(records, {x._tid: (x.shape, x._data.dtype)})
-    assert found[y._tid] == ((3,), np.dtype("float64"))
-    assert found[z._tid] == ((), np.dtype("float64"))
+    found = layouts_of(records, {x._value_id: (x.shape, x._data.dtype)})
+    assert found[y._value_id] == ((3,), np.dtype("float64"))
+    assert found[z._value_id] == ((), np.dtype("float64"))
 
 
 def test_a_view_that_is_watched_late_comes_from_what_was_before():

@@ -57,7 +57,7 @@ def unknown(monkeypatch):
         try:
             return of_known(self, record)
         except index_sets.Unknown:
-            known = [self.held[tid] for tid in inputs_of(record) if tid in self.held]
+            known = [self.held[value_id] for value_id in inputs_of(record) if value_id in self.held]
             if not any(isinstance(sets, index_sets.Spread) for sets in known):
                 found.append(getattr(getattr(plan_of(record), "op", None), "name", record[0]))
             raise

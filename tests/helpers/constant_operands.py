@@ -6,7 +6,7 @@ import numpy as np
 
 import arraytape as xp
 from arraytape import GradientTape
-from arraytape._record.plan import Later
+from arraytape._record.plan import Lazy
 from arraytape._tape import data
 
 
@@ -17,7 +17,7 @@ def formed(monkeypatch):
 
     def of_followed(part, i, plan):
         followed = plan.followed[i]
-        if type(part) is Later:
+        if type(part) is Lazy:
             part = part.form() if followed else None
         if part is not None:
             found.append((plan.name, plan.op.inputs[i], followed))

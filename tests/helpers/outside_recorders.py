@@ -76,8 +76,8 @@ class Lineage:
             self.variables.append(variable)
             self.followed.add(variable._current_id())
 
-    def used_elsewhere(self, tids: Sequence[int], /) -> None:
-        self.lost.update(self.followed.intersection(tids))
+    def used_elsewhere(self, value_ids: Sequence[int], /) -> None:
+        self.lost.update(self.followed.intersection(value_ids))
 
     def ops_to(self, y: Array) -> list[str]:
         """Return the ops that made the value of y, in the order in which they ran."""

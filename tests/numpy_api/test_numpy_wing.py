@@ -154,7 +154,7 @@ def test_a_method_that_a_subclass_overrides_is_reached_by_super():
             def real(self):
                 return super().real + 1.0
         loud = Louder()
-        loud._data, loud._tid, loud._state = x._data, 0, 0
+        loud._data, loud._value_id, loud._state = x._data, 0, 0
         assert float(loud.real[0, 1]) == 2.0
         assert float(loud.sum()) == 20.0
     """)

@@ -18,7 +18,7 @@ _util.locks _version
 """
 # What a gradient of ops of the usual chapters does without.
 SELDOM = """
-_custom _define.define_op _exits.flow _exits.interpreter _exits.lacks _exits.messages _numpy_api
+_custom _define.define_op _exits.flow _exits.interpreter _exits.lost_parts _exits.messages _numpy_api
 _storage.cupy _storage.info _tape.accumulator _tape.forward checkpoint diagnose functional interop
 module nn ops.extras ops.fft ops.linalg ops.set_functions optimizers replay special testing variable
 """

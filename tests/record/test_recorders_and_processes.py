@@ -15,7 +15,7 @@ import pytest
 
 import arraytape as xp
 from arraytape import TapeWarning, nn, optimizers
-from arraytape._record.stack import BaseRecorder, Paused, new_tid
+from arraytape._record.stack import BaseRecorder, Paused, new_value_id
 from arraytape._tape.forward import ForwardPass
 from arraytape._tape.recording import Recording
 from helpers.processes import gradient_of_squares, gradients_of_a_model
@@ -107,7 +107,7 @@ def test_variables_are_unpickled_under_ids_of_their_own():
     assert first is second
     ids = [v._current_id() for v in (variable, first, *others)]
     assert len({*ids}) == 4
-    assert new_tid() > max(ids)
+    assert new_value_id() > max(ids)
     with xp.GradientTape() as tape:
         y = xp.sum(variable * first)
     assert [g.tolist() for g in tape.gradient(y, [variable, first])] == [[1.0, 2.0], [1.0, 2.0]]

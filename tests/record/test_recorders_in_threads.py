@@ -222,7 +222,7 @@ def test_threads_may_watch_the_same_array_at_the_same_time(monkeypatch, near):
     from arraytape._array import views
 
     x, arrived = xp.asarray(3.0), threading.Barrier(2)
-    name = views.new_tid
+    name = views.new_value_id
 
     def slow_name():
         # Both threads have found x without a name before either gives it one.
@@ -230,7 +230,7 @@ def test_threads_may_watch_the_same_array_at_the_same_time(monkeypatch, near):
             arrived.wait(timeout=0.5)
         return name()
 
-    monkeypatch.setattr(views, "new_tid", slow_name)
+    monkeypatch.setattr(views, "new_value_id", slow_name)
     watched, go_on = threading.Barrier(2), threading.Barrier(2)
 
     def work():

@@ -21,7 +21,7 @@ from arraytape._record import mode_stack
 from arraytape._record.mode_stack import MODES
 from arraytape._storage.storage import MAKING
 from arraytape.replay import call
-from arraytape.replay.tracing import frames, lent, lift
+from arraytape.replay.tracing import exported_buffers, frames, lift
 from arraytape.replay.tracing.traced import ACTIVE
 from attack import forks
 
@@ -574,7 +574,7 @@ def interrupted(make, files, at):
     return came, count
 
 
-FILES = {module.__file__ for module in (call, frames, lent, lift, mode_stack)}
+FILES = {module.__file__ for module in (call, frames, exported_buffers, lift, mode_stack)}
 FILES.add(xp.function.__code__.co_filename)
 
 
@@ -609,7 +609,7 @@ def check_interrupts(calls_before, step):
         for handle in (x, w, state):
             assert type(handle._data) is np.ndarray, at
         assert x.tolist() == X
-        assert x._tid == 0
+        assert x._value_id == 0
         assert (ACTIVE.get(), MAKING.get()) == (None, None), at
         assert not MODES, at
         assert not mode_stack.modes_here(), at

@@ -13,10 +13,10 @@ import pytest
 import arraytape as xp
 from arraytape import TapeWarning, diagnose, interop
 from arraytape.replay import bound_arguments, call, plan_text
-from arraytape.replay.reach import moving
+from arraytape.replay.reach import mutable_sources
 from arraytape.replay.reach import state as state_module
 from arraytape.replay.text import program_source
-from arraytape.replay.tracing import lent, lift, trace
+from arraytape.replay.tracing import exported_buffers, lift, trace
 from helpers.replaying import bits
 
 
@@ -519,14 +519,17 @@ GUARDS = {  # a function that needs it; what takes it out
         state_that_is_bound_inside, (call.Call, "spoil_call", not_for("")),
     ),
     "memory of NumPy's": (
-        memory_of_numpys, (PlanText, "foreign", nothing), (moving.Moving, "moved_path", lambda self: ""),
+        memory_of_numpys, (PlanText, "foreign", nothing),
+        (mutable_sources.Moving, "moved_path", lambda self: ""),
         (state_module.State, "parts_in_c", nothing),
     ),
-    "lent memory": (memory_that_is_lent, (lent.Loans, "lend", nothing)),
+    "lent memory": (memory_that_is_lent, (exported_buffers.Loans, "lend", nothing)),
     "two traces": (
         numbers_that_differ, (function, "difference", lambda first, second: ""),
     ),
-    "sources of numbers": (numbers_equal_by_chance, (moving.Moving, "moved_path", lambda self: "")),
+    "sources of numbers": (
+        numbers_equal_by_chance, (mutable_sources.Moving, "moved_path", lambda self: ""),
+    ),
     "kept Arrays": (
         arrays_that_are_kept, (call.Call, "spoil_call", not_for("kept beside")), STATE,
     ),

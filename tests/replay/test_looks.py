@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from arraytape.replay.passes.looks import LOOKED_AT, WORTH, with_bounds, without_implied_looks
+from arraytape.replay.passes.nan_checks import LOOKED_AT, WORTH, with_bounds, without_implied_looks
 from arraytape.replay.passes.rounding import rounded
 from arraytape.replay.passes.simplify import simplified
 from arraytape.replay.program import INPUT, GuardFailed

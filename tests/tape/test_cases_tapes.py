@@ -39,7 +39,7 @@ def test_case_22_a_gradient_inside_its_own_context(x, near):
         z = x * x
         with pytest.raises(RuntimeError, match="recording"):
             tape.watch(x)
-    assert z._tid not in tape._recording.known
+    assert z._value_id not in tape._recording.known
 
 
 def test_case_24_a_tape_is_entered_while_it_records(x):
@@ -92,7 +92,7 @@ def test_case_29_watching_late_and_twice(x, near):
         tape.watch(x)
         tape.watch(x)
         z = x * x
-    assert tape._recording.tid_of(y) not in tape._recording.known
+    assert tape._recording.value_id_of(y) not in tape._recording.known
     for g in tape.gradient([z, z], [x, x]):
         near(g, 12.0)
 

@@ -86,10 +86,10 @@ def test_the_reference_pass_gives_what_the_engine_gives(reference, seed):
     # Of plain ops, all of them; the engine's loop takes them in its own steps, or adds a part in place.
     plans = [PLANS[record[0]] for record in records]
     assert all(STEPS[plan.number] is not None or plan.reading is not None for plan in plans)
-    found = reference(records, {target._tid: np.ones(target.shape, target.dtype)})
+    found = reference(records, {target._value_id: np.ones(target.shape, target.dtype)})
     gradients = tape.gradient(target, inputs, nan="keep")
     for x, g in zip(inputs, gradients, strict=True):
-        expected = found.get(x._tid)
+        expected = found.get(x._value_id)
         assert (g is None) == (expected is None)
         if g is not None:
             assert g.dtype == expected.dtype

@@ -53,7 +53,7 @@ def test_a_suspended_generator_keeps_its_tape_stopped_until_it_is_closed(x, near
         made.close()
         after = x * x
     for y in (inside, between):
-        assert tape._recording.tid_of(y) not in tape._recording.known
+        assert tape._recording.value_id_of(y) not in tape._recording.known
     near(tape.gradient(after, x), 6.0)
 
 
@@ -125,7 +125,7 @@ def test_a_persistent_gradient_inside_stop_recording_does_not_warn(x, near):
         with tape.stop_recording():
             g = tape.gradient(y, x)
         near(g, 6.0)
-        assert tape._recording.tid_of(g) not in tape._recording.known
+        assert tape._recording.value_id_of(g) not in tape._recording.known
         z = y * x
     near(tape.gradient(z, x), 27.0)
 

@@ -93,10 +93,10 @@ def test_a_tape_watches_what_is_made_and_nothing_after_the_block():
     makers = {name: getattr(arraytape, name) for name in ("asarray", "zeros", "arange")}
     with xp_backends.on("taped") as xp:
         for x in (xp.asarray([1.0]), xp.zeros(2), xp.arange(2.0), xp.ones(1, dtype=xp.complex64)):
-            assert (x * x)._tid > 0
-        assert xp.asarray([1])._tid == 0
+            assert (x * x)._value_id > 0
+        assert xp.asarray([1])._value_id == 0
     assert makers == {name: getattr(arraytape, name) for name in makers}
-    assert (arraytape.asarray([1.0]) * 2.0)._tid == 0
+    assert (arraytape.asarray([1.0]) * 2.0)._value_id == 0
 
 
 def test_blocks_that_overlap_in_threads_leave_the_namespace_as_it_was():
@@ -108,13 +108,13 @@ def test_blocks_that_overlap_in_threads_leave_the_namespace_as_it_was():
         with xp_backends.on("taped") as xp:
             entered.set()
             left.wait(10)
-            found.append((xp.asarray([1.0]) * 2.0)._tid > 0)
+            found.append((xp.asarray([1.0]) * 2.0)._value_id > 0)
 
     thread = threading.Thread(target=other)
     with xp_backends.on("taped"):
         thread.start()
         entered.wait(10)
-    assert (arraytape.asarray([1.0]) * 2.0)._tid == 0  # replaced, but not watched here
+    assert (arraytape.asarray([1.0]) * 2.0)._value_id == 0  # replaced, but not watched here
     left.set()
     thread.join()
     assert found == [True]

@@ -12,7 +12,7 @@ import array_api_compat
 import numpy as np
 import pytest
 
-from arraytape._util.places import is_installed
+from arraytape._util.source_locations import is_installed
 
 
 @pytest.fixture

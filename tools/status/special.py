@@ -138,7 +138,8 @@ INSTEAD = {
 
 class Row(NamedTuple):
     """A function: the operands by which it differentiates, the counts, those that it refuses and why,
-    and what else there is to say."""
+    and what else there is to say.
+    """
 
     name: str
     by: tuple[str, ...]

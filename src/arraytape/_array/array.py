@@ -1,4 +1,4 @@
-"""The Array: a handle on data, with the id of the value that it holds now (``_tid``).
+"""The Array: a handle on data, with the id of the value that it holds now (``_value_id``).
 
 This module imports neither ops nor tapes: ``ops.operators`` attaches the operators.
 """
@@ -41,7 +41,7 @@ KEEP_IS_A_MARK = HOT  # state < KEEP_IS_A_MARK: to keep is to set KEPT; else cal
 
 # Held while a handle gets other memory, a value its id, or a tape the record of either, where threads
 # may share the handle or the tape.  The op path does not take the lock: the field whose value proves
-# that other fields are valid (such as ``View.seen`` for ``View.vtid``) is set last.
+# that other fields are valid (such as ``View.seen`` for ``View.written_id``) is set last.
 MOVING = reentrant_lock()
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
@@ -168,14 +168,14 @@ class Array(ForeignNames):
     ([3.0, 1.0, 2.0], 3.0, array([3., 1., 2.]), 'cpu')
     """
 
-    # _tid: the id of the value held now; 0: no tape follows the value; negative: call ``_sync``, because
-    # id and data of a view follow from its root's, and a Variable reports each read.  Read _tid before
-    # _data: the data of a view is up to date only after ``_sync``.
+    # _value_id: the id of the value held now; 0: no tape follows the value; negative: call ``_sync``,
+    # because id and data of a view follow from its root's, and a Variable reports each read.  Read
+    # _value_id before _data: the data of a view is up to date only after ``_sync``.
     # __weakref__ costs 2 ns per Array and no memory: allocations come in steps of 16 bytes.
-    __slots__ = ("__weakref__", "_cut", "_data", "_exports", "_state", "_tid", "_view")
+    __slots__ = ("__weakref__", "_cut", "_data", "_exports", "_state", "_value_id", "_view")
     _data: Any
     _state: int
-    _tid: int
+    _value_id: int
     _view: View  # set for views only
     _exports: Any  # set for roots in state EXPORTED
     _cut: Any  # set on operands or results of an op that no tape recorded; see ``cuts``
@@ -425,15 +425,15 @@ class View:
 
     root : the handle that owns the data.  path : steps from the root's data to the view's.
     src : the root's data when the view's data was last derived from it.
-    vtid : the id of the view's value, valid while the root's value has the id ``seen``.
+    written_id : the id of the view's value, valid while the root's value has the id ``seen``.
     """
 
-    __slots__ = ("path", "root", "seen", "src", "vtid")
+    __slots__ = ("path", "root", "seen", "src", "written_id")
     root: Array
     path: tuple[Any, ...]
     src: Any
     seen: int
-    vtid: int
+    written_id: int
 
 
 class Picked(View):
@@ -454,10 +454,10 @@ class Picked(View):
         pass
 
 
-def wrap(data: Any, tid: int = 0, state: int = 0) -> Array:
+def wrap(data: Any, value_id: int = 0, state: int = 0) -> Array:
     array = Array()
     array._data = data
-    array._tid = tid
+    array._value_id = value_id
     array._state = state
     return array
 

@@ -18,8 +18,8 @@ from time import monotonic
 from types import CodeType
 from typing import Any, NamedTuple
 
-from .._record.stack import AWAITED, UNSTARTED, new_tid
-from .._util.places import NO_NAMES, Place, frame_that_counts
+from .._record.stack import AWAITED, UNSTARTED, new_value_id
+from .._util.source_locations import NO_NAMES, Place, frame_that_counts
 from .array import IS_VIEW, Array
 
 MANY = 64  # the most ids in one cut
@@ -32,13 +32,13 @@ LEAST = 30  # the least budget with which a tape is awaited
 class Cut(NamedTuple):
     """An op that no tape recorded.
 
-    time : when it ran, on the scale of value ids.  name : the op's name.  tids : ids of its operands'
-    values; () for a Cut at an operand without an id.  code, instruction : the user's source location.
+    time : when it ran, on the scale of value ids.  name : the op's name.  value_ids : its
+    operands'; () for a Cut at an operand without an id.  code, instruction : the user's source location.
     """
 
     time: int
     name: str
-    tids: tuple[int, ...]
+    value_ids: tuple[int, ...]
     code: CodeType | None
     instruction: int
 
@@ -71,7 +71,7 @@ def forget_gone() -> None:
 
 
 def note_cut(
-    name: str, results: Sequence[Array], tids: Sequence[int], operands: Sequence[Any]
+    name: str, results: Sequence[Array], value_ids: Sequence[int], operands: Sequence[Any]
 ) -> None:
     """Note a Cut at the results of an op without a record and at its operands without ids."""
     left[0] -= 1
@@ -87,26 +87,26 @@ def note_cut(
         return
     frame = frame_that_counts()
     code, instruction = (None, 0) if frame is None else (frame.f_code, frame.f_lasti)
-    used = Cut(new_tid(), name, (), code, instruction)
-    cut, before, taken = used, list[int](), [tid for tid in tids if tid]
-    for x, tid in zip(operands, tids, strict=False):
+    used = Cut(new_value_id(), name, (), code, instruction)
+    cut, before, taken = used, list[int](), [value_id for value_id in value_ids if value_id]
+    for x, value_id in zip(operands, value_ids, strict=False):
         if not isinstance(x, Array):
             continue
         is_view = x._state & IS_VIEW
         root = x._view.root if is_view else x
-        if tid and is_view:
+        if value_id and is_view:
             taken.append(x._view.seen)  # tapes may know the root's id alone: a view's id may be new
         last = cut_of(root)
-        if last is not None and last.tids:
+        if last is not None and last.value_ids:
             cut = cut if last.code is None else last
-            before += last.tids
-        elif not tid:
+            before += last.value_ids
+        elif not value_id:
             root._cut = used
     every = tuple(dict.fromkeys(before + taken))[:MANY]  # ids from earlier cuts come first
     for y in results:
-        y._cut = cut._replace(tids=every) if every else None
-        if every and not y._tid and not y._state & IS_VIEW and y._data.dtype.kind in "fc":
-            y._tid = new_tid()
+        y._cut = cut._replace(value_ids=every) if every else None
+        if every and not y._value_id and not y._state & IS_VIEW and y._data.dtype.kind in "fc":
+            y._value_id = new_value_id()
 
 
 def cut_of(x: Array) -> Cut | None:

@@ -16,9 +16,9 @@ from weakref import WeakValueDictionary, ref
 import numpy as np
 
 from .._record.plan import Structural
-from .._record.stack import OPEN, Recorder, elsewhere, new_tid, recorders, tell
+from .._record.stack import OPEN, Recorder, elsewhere, new_value_id, recorders, tell
 from .._util.errors import numpys_function
-from .._util.places import Stack, cut_stack, stack_here
+from .._util.source_locations import Stack, cut_stack, stack_here
 from .array import Array
 from .views import current
 
@@ -34,39 +34,41 @@ ENTERED = Structural("entered", lambda at, record: None, lambda at, record: [Non
 
 
 def followers(x: Array) -> list[Recorder]:
-    tid = current(x)[0]
-    return [recorder for recorder in recorders() if tid in recorder.followed] if tid else []
+    value_id = current(x)[0]
+    return (
+        [recorder for recorder in recorders() if value_id in recorder.followed] if value_id else []
+    )
 
 
 def leave_tapes(x: Array, how: str) -> Any:
     """Return the data of ``x`` for foreign code; record the exit where a recorder follows ``x``."""
-    tid, data = current(x)
-    if tid:
+    value_id, data = current(x)
+    if value_id:
         stack = recorders()
         if OPEN and not stack:
-            elsewhere((tid,))
-        followers = [recorder for recorder in stack if tid in recorder.followed]
+            elsewhere((value_id,))
+        followers = [recorder for recorder in stack if value_id in recorder.followed]
         if followers:
             function = numpys_function()
             said = f"{how} in NumPy's {function}" if function else how
-            tell_exit(followers, tid, said, data)
+            tell_exit(followers, value_id, said, data)
     return data
 
 
 def tell_exit(
-    recorders: Sequence[Recorder], tid: int, how: str, data: RawArray | None = None
+    recorders: Sequence[Recorder], value_id: int, how: str, data: RawArray | None = None
 ) -> None:
     """Hand recorders the record of an exit at the user's current line."""
     frames = [recorder.frames for recorder in recorders]
-    pass_on_exit(recorders, tid, how, stack_here(*frames), weakly(data))
+    pass_on_exit(recorders, value_id, how, stack_here(*frames), weakly(data))
 
 
 def pass_on_exit(
-    recorders: Sequence[Recorder], tid: int, how: str, stack: Stack, data: Callable[[], Any]
+    recorders: Sequence[Recorder], value_id: int, how: str, stack: Stack, data: Callable[[], Any]
 ) -> None:
     """Hand recorders the record of an exit at ``stack``."""
     for recorder in recorders:
-        left = (LEFT.number, new_tid(), tid, how, cut_stack(stack, recorder.frames), data)
+        left = (LEFT.number, new_value_id(), value_id, how, cut_stack(stack, recorder.frames), data)
         tell(recorder, left)
         recorder.notice(LEFT, left)
 

@@ -2,8 +2,8 @@
 
 A view is brought up to date when it is read, by ``_sync``.  If the root has other memory than before,
 the view's data is derived again from it.  If a tape follows the root's value, the view's value gets an
-id of its own.  Each write gives the root a new id, so ``seen == root._tid`` proves that the view's id
-is valid.
+id of its own.  Each write gives the root a new id, so ``seen == root._value_id`` proves that the
+view's id is valid.
 
 Effect of an event by the state bits of an Array (for a view, those of its root):
 
@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._record.mode_stack import MODES, meet
-from .._record.stack import AWAITED, OPEN, active, elsewhere, new_tid, recorders, tell
+from .._record.stack import AWAITED, OPEN, active, elsewhere, new_value_id, recorders, tell
 from .._storage.batched.batched_data import Batched
 from .._storage.storage import storage_of
 from .._util.attach import attach_method
@@ -88,7 +88,7 @@ def alias(x: Array, kind: str, argument: Any) -> Array | None:
         meet(x)
     if type(x) is not Array:
         x = x._snapshot()
-    if x._tid < 0:
+    if x._value_id < 0:
         refresh(x)  # without an id: only a read of the view is recorded
     if x._state & SCALAR:  # as in NumPy, most views of an immutable scalar are the scalar itself
         if kind is PERMUTE or kind is READ_ONLY or argument == ():
@@ -121,15 +121,15 @@ def writable_copy(x: Array) -> Array:
 
 def recorded_copy(x: Array, data: RawArray) -> Array:
     """Return a handle on ``data``, a copy of x's; recorders that follow x follow the copy."""
-    tid, _ = current(x)
-    followers = [recorder for recorder in recorders() if tid in recorder.followed]
-    copy = wrap(data, new_tid() if followers else 0)
+    value_id, _ = current(x)
+    followers = [recorder for recorder in recorders() if value_id in recorder.followed]
+    copy = wrap(data, new_value_id() if followers else 0)
     for recorder in followers:
-        tell(recorder, view_record(copy._tid, tid, data.shape, ()))
-    if tid and OPEN and not recorders():
-        elsewhere((tid,))
+        tell(recorder, view_record(copy._value_id, value_id, data.shape, ()))
+    if value_id and OPEN and not recorders():
+        elsewhere((value_id,))
     if AWAITED and not followers:
-        note_cut("copy", (copy,), (tid,), (x,))
+        note_cut("copy", (copy,), (value_id,), (x,))
     return copy
 
 
@@ -138,8 +138,8 @@ def make_view(x: Array, part: RawArray, path: Path, data: RawArray) -> Array:
     view = Array()
     view._data = part
     view._state = IS_VIEW
-    view._tid = -1
-    if x._tid >= 0:
+    view._value_id = -1
+    if x._value_id >= 0:
         about = view._view = View()
         about.root, about.path, about.src = x, path, data
     else:
@@ -149,7 +149,7 @@ def make_view(x: Array, part: RawArray, path: Path, data: RawArray) -> Array:
         about.path = below(above.root, above.path, path)
         if x._data is not data:  # another thread has derived x's data anew meanwhile
             about.src = None
-    about.seen = about.vtid = 0
+    about.seen = about.written_id = 0
     return view
 
 
@@ -163,7 +163,7 @@ def make_picked_view(x: Array, part: RawArray, key: Index) -> Array:
     """Return a view around ``part``, which a key selects by another index in each example of a vmap."""
     view = make_view(x, part, ((PICK, key),), x._data)
     plain, about = view._view, Picked()
-    about.root, about.path, about.seen, about.vtid = plain.root, plain.path, 0, 0
+    about.root, about.path, about.seen, about.written_id = plain.root, plain.path, 0, 0
     view._view = about
     return view
 
@@ -200,17 +200,17 @@ def sync_view(x: Array) -> int:
     root = view.root
     if view.src is not root._data:
         refresh(x)
-    root_id = root._tid
+    root_id = root._value_id
     if not root_id:
         return 0
     if view.seen != root_id:  # the view's id denotes a part of an earlier value of the root
-        fresh_id = new_tid()
+        fresh_id = new_value_id()
         # Another thread may have set an id during the call above, hence the second test.  Threads do
         # not switch between that test and the last assignment, which makes the id valid.
         if view.seen != root_id:
-            view.vtid = fresh_id
+            view.written_id = fresh_id
             view.seen = root_id
-    view_id = view.vtid
+    view_id = view.written_id
     thread, stack = active()
     if thread == get_ident():
         for recorder in stack:
@@ -228,7 +228,7 @@ def sync_view(x: Array) -> int:
 @attach_method(Array, "_snapshot")
 def snapshot(x: Array) -> Array:
     """Return x, up to date; a Variable, whose value may be replaced, returns an Array of its value."""
-    if x._tid < 0:
+    if x._value_id < 0:
         x._sync()
     return x
 
@@ -244,23 +244,23 @@ def ensure_id(x: Array) -> int:
     """Return the id of the value that x, which is no view, holds; assign a new id if it has none."""
     if MODES:
         meet(x)
-    if not x._tid:
+    if not x._value_id:
         with MOVING:
-            if not x._tid:
+            if not x._value_id:
                 if x._state & EXPORTED:
                     revoke(x)
-                x._tid = new_tid()
-    return x._tid
+                x._value_id = new_value_id()
+    return x._value_id
 
 
 def current(x: Array) -> tuple[int, Any]:
     """Return the id of an Array's value, 0 if no tape follows it, and its up-to-date raw data."""
     if MODES:
         meet(x)
-    tid = x._tid
-    if tid < 0:
-        tid = x._sync()
-    return tid, x._data
+    value_id = x._value_id
+    if value_id < 0:
+        value_id = x._sync()
+    return value_id, x._data
 
 
 def peek(x: Array) -> Any:
@@ -312,15 +312,15 @@ def keep_private(x: Array, root: Array) -> Any:
 
 def private_handle(x: Array) -> Array:
     """Return another handle on x's value: a write to either does not change the other."""
-    tid, _ = current(x)
-    return wrap(keep_data(x), tid, KEPT | x._state & SCALAR)
+    value_id, _ = current(x)
+    return wrap(keep_data(x), value_id, KEPT | x._state & SCALAR)
 
 
 def stable_handle(x: Array) -> Array:
     """Return a handle on x's value whose data stays as it is: ``x`` itself, or one on a copy."""
-    tid, data = current(x)
+    value_id, data = current(x)
     kept = keep_data(x)
-    return x if kept is data else wrap(kept, tid, KEPT | x._state & SCALAR)
+    return x if kept is data else wrap(kept, value_id, KEPT | x._state & SCALAR)
 
 
 def lay_out_like(y: Array, x: Array) -> Array:

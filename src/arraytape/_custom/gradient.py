@@ -33,7 +33,7 @@ def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P,
         Returns ``(y, grad_fn)``, y an Array or a nesting of Arrays.  ``grad_fn(*dy)`` takes one
         Array for each Array of y and gives one gradient (None: no gradient) for each Array
         among f's positional arguments, in the Array's shape and dtype: flat, or in the
-        arguments' nesting.  It may also give one for each number beside them, which is
+        arguments' nesting.  It may also give one for each number among them, which is
         dropped, and None for each argument of another kind.  Keyword arguments get none; raw
         arrays become Arrays.  Variables that f reads need ``grad_fn(*dy, variables=[...])``,
         which returns ``(gradients of the arguments, gradients of the variables)``.

@@ -11,7 +11,7 @@ from .._array.array import IS_VIEW, KEPT, Array, wrap
 from .._array.cuts import Cut, cut_of, note_cut
 from .._array.exports import is_unwritten
 from .._array.views import private_handle
-from .._record.stack import AWAITED, new_tid
+from .._record.stack import AWAITED, new_value_id
 from .._storage.storage import STORAGES, admitted, storage_for, storage_of
 from .._util import nest
 from .._util.array_types import RawArray
@@ -35,11 +35,13 @@ class Original(NamedTuple):
 
     array: Array
     data: RawArray
-    tid: int
+    value_id: int
     owner: int | str
 
     def is_written(self) -> bool:
-        renamed = self.tid and self.array._tid != self.tid  # one without an id may get one inside
+        renamed = (
+            self.value_id and self.array._value_id != self.value_id
+        )  # one without an id may get one inside
         return bool(renamed) or not is_unwritten(self.array, self.data)
 
 
@@ -86,7 +88,7 @@ class Arguments:
             for leaf in nest.leaves(value)
             if type(leaf) is Array
         ]
-        self._originals = [Original(x, x._data, x._tid, owner) for x, owner in owned]
+        self._originals = [Original(x, x._data, x._value_id, owner) for x, owner in owned]
 
     def _filled(self, arrays: Sequence[Any]) -> list[Any]:
         return replaced(self._leaves, self._places, arrays)
@@ -94,7 +96,7 @@ class Arguments:
     def again(self) -> Inputs:
         """Return the same values under fresh handles, for a run of its own."""
         args, keywords, arrays = self.inputs
-        fresh = [wrap(x._data, x._tid, x._state) for x in arrays]
+        fresh = [wrap(x._data, x._value_id, x._state) for x in arrays]
         private = {name: private_copy(value) for name, value in keywords.items()}
         return Inputs(nest.pack_nesting(args, self._filled(fresh)), private, fresh)
 
@@ -135,11 +137,13 @@ def replaced(leaves: Sequence[Any], places: Sequence[int], values: Sequence[Any]
 def note_use(given: Sequence[Any], private: Sequence[Array]) -> None:
     """Set a Cut at Array arguments without ids, and the same at their private handles."""
     pairs = [(x, y) for x, y in zip(given, private, strict=True) if isinstance(x, Array)]
-    note_cut("a call", (), [handle._tid for _, handle in pairs], [x for x, _ in pairs])
+    note_cut("a call", (), [handle._value_id for _, handle in pairs], [x for x, _ in pairs])
     for x, handle in pairs:
         handle._cut = cut_of(x)
-        if handle._cut is None and handle._tid and x._state & IS_VIEW:  # whose own id may be new
-            handle._cut = Cut(new_tid(), "view", (x._view.seen,), None, 0)
+        if (
+            handle._cut is None and handle._value_id and x._state & IS_VIEW
+        ):  # whose own id may be new
+            handle._cut = Cut(new_value_id(), "view", (x._view.seen,), None, 0)
 
 
 def as_private_array(x: RawArray) -> Array:

@@ -161,9 +161,9 @@ class RecomputedCall(Call):
         self.samples = [some_elements(x) for x in trace.leaves]
 
     def recompute(
-        self, tids: Sequence[int], check: bool = True
+        self, value_ids: Sequence[int], check: bool = True
     ) -> tuple[FunctionRecorder, list[int]]:
-        """Run the function again, inside the recorders here, on inputs with the ids ``tids``.
+        """Run the function again, inside the recorders here, on inputs with the ids ``value_ids``.
 
         Return the recorder of this run, and the ids of its results there (0: constants).  Raise
         RuntimeError if this run differs from the first; with ``check``, LookupError if an op without a
@@ -172,7 +172,7 @@ class RecomputedCall(Call):
         inputs = self.arguments.again()
         giving = None if self.keeping is None else Giving(self.name, self.keeping)
         recorder = FunctionRecorder(
-            self.name, tids, first_values=self.variable_values,
+            self.name, value_ids, first_values=self.variable_values,
             program_modes=() if giving is None else (giving,),
         )  # fmt: skip
         replay = active(REPLAY)  # vmaps around the first run may have ended
@@ -181,28 +181,28 @@ class RecomputedCall(Call):
             y = self.run_inside(self.function, *inputs.args, **inputs.keywords)
             leaves = check_results(self.name, y)
             results = recorder.result_ids(leaves)
-        self._check_values(recorder, tids, results)
+        self._check_values(recorder, value_ids, results)
         self._check_layouts(leaves)
         if giving is not None:
             giving.check_complete()
         self._check_results(leaves)
         if check and recorder.has_missing_rules:
-            check_rules(recorder.records, results, tids)
+            check_rules(recorder.records, results, value_ids)
         outside = bool(self.captures or self.variable_values)
         recorder.careful = recorder.careful or outside or needs_care((*inputs.arrays, *leaves))
         return recorder, results
 
     def _check_values(
-        self, recorder: FunctionRecorder, tids: Sequence[int], results: Sequence[int]
+        self, recorder: FunctionRecorder, value_ids: Sequence[int], results: Sequence[int]
     ) -> None:
         """Raise RuntimeError if Variables that matter, or captured Arrays, hold other values now."""
         for variable in recorder.changed_variables:
-            if variable._current_id() in tids or matters(variable, recorder.records, results):
+            if variable._current_id() in value_ids or matters(variable, recorder.records, results):
                 raise RuntimeError(
                     f"{self.name}: the Variable {variable.name!r}, which the function reads, was "
                     f"assigned to since, so it cannot run again on the same values [at {user_line()}]"
                 )
-        if any(tid not in recorder.used for tid in self.captures):
+        if any(value_id not in recorder.used for value_id in self.captures):
             raise RuntimeError(
                 f"{self.name}: a watched Array that the function uses was written to since, so it "
                 f"cannot run again on the same values; pass it as an argument [at {user_line()}]"
@@ -283,18 +283,18 @@ def matters(variable: Variable, records: Sequence[Record], results: Sequence[int
 # --- backward and forward -----------------------------------------------------------------------------
 def pull_recomputed(pass_: BackwardPass, record: Record) -> None:
     """Run the function again, and pass cotangents back through its records in place of this one."""
-    _, outs, tids, call = CallRecord(*record)
+    _, outs, value_ids, call = CallRecord(*record)
     passes = pass_.passes()
     held = [[one.take_cotangent(out) for out in outs] for one in passes]
     if all(g is None for g in held[0]):
         return
-    recorder, inner = call.recompute(tids)
+    recorder, inner = call.recompute(value_ids)
     followed = pass_.followed
     for one, cotangents in zip(passes, held, strict=True):
         one.followed = Either(followed, recorder.followed)
-        for g, tid in zip(cotangents, inner, strict=True):
-            if g is not None and tid:
-                one.lend_contribution(tid, g)
+        for g, value_id in zip(cotangents, inner, strict=True):
+            if g is not None and value_id:
+                one.lend_contribution(value_id, g)
     try:
         backward(pass_, recorder.records, recorder.careful)
     finally:
@@ -303,8 +303,8 @@ def pull_recomputed(pass_: BackwardPass, record: Record) -> None:
 
 
 def push_recomputed(pass_: ForwardPass, record: Record) -> list[Array | None]:
-    _, outs, tids, call = CallRecord(*record)
-    recorder, inner = call.recompute(tids, check=False)
+    _, outs, value_ids, call = CallRecord(*record)
+    recorder, inner = call.recompute(value_ids, check=False)
     return pass_.rerun(outs, recorder.records, inner)
 
 

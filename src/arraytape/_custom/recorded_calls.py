@@ -19,7 +19,7 @@ from .._array.cuts import cut_of, note_cut
 from .._array.exits import ENTERED, pass_on_exit
 from .._array.views import keep_data
 from .._record.plan import Plan, Record, Structural, inputs_of, results_of
-from .._record.stack import AWAITED, OPEN, Recorder, elsewhere, new_tid, recorders
+from .._record.stack import AWAITED, OPEN, Recorder, elsewhere, new_value_id, recorders
 from .._storage.batched.batched_data import REPLAY, active
 from .._storage.storage import CARRIED, is_complex, storage_of
 from .._tape.missing_rules import missing_rule_error
@@ -37,12 +37,14 @@ class CallRecord(NamedTuple):
 
     plan: int
     outs: tuple[int, ...]  # value ids of the results
-    tids: tuple[int, ...]  # of the inputs, 0 for what no recorder follows
+    value_ids: tuple[int, ...]  # of the inputs, 0 for what no recorder follows
     call: Any  # a Call or one of its subclasses
 
 
-def call_record(plan: Structural, outs: Sequence[int], tids: Sequence[int], call: Call) -> Record:
-    return plan.number, tuple(outs), tuple(tids), call
+def call_record(
+    plan: Structural, outs: Sequence[int], value_ids: Sequence[int], call: Call
+) -> Record:
+    return plan.number, tuple(outs), tuple(value_ids), call
 
 
 class SameValue(NamedTuple):
@@ -110,7 +112,7 @@ class Call:
         self.results = [Layout(y) for y in trace.leaves]
         self.careful = needs_care((*trace.arrays, *trace.leaves))
         self.history: list[tuple[Record, Plan | Structural | None]] = []
-        self.told = new_tid()  # an id that the recorders follow which have the history
+        self.told = new_value_id()  # an id that the recorders follow which have the history
         self.surroundings = [note() for note in CARRIED]
 
     def remember_records(
@@ -137,14 +139,16 @@ class Call:
 
     def _tell(self, recorder: Recorder) -> None:
         for record, noticed in self.history:
-            told = all(tid in recorder.followed for tid in results_of(record))
-            if not told and any(tid in recorder.followed for tid in inputs_of(record)):
+            told = all(value_id in recorder.followed for value_id in results_of(record))
+            if not told and any(value_id in recorder.followed for value_id in inputs_of(record)):
                 recorder.record(record)
                 recorder.followed.update(results_of(record))
                 if noticed is not None:
                     recorder.notice(noticed, record)
         if any(
-            tid in recorder.followed for record, _ in self.history for tid in results_of(record)
+            value_id in recorder.followed
+            for record, _ in self.history
+            for value_id in results_of(record)
         ):
             recorder.followed.add(
                 self.told
@@ -186,27 +190,32 @@ def publish(
     """
     keeps_records = trace.recorder.keeps_records
     inner = trace.name_results() if keeps_records else []
-    tids = trace.input_ids()
-    followers = followers_of(tids)
-    outs = [new_tid() if followers else 0 for _ in trace.leaves]
+    value_ids = trace.input_ids()
+    followers = followers_of(value_ids)
+    outs = [new_value_id() if followers else 0 for _ in trace.leaves]
     results = [
         wrap(keep_data(y), out, KEPT | (y._state & SCALAR))
         for y, out in zip(trace.leaves, outs, strict=True)
     ]
     if AWAITED and not followers:
         cuts = [cut for x in trace.arrays if (cut := cut_of(x)) is not None]
-        of_views = [tid for cut in cuts for tid in cut.tids]
-        note_cut(trace.recorder.name, results, [*tids, *of_views], trace.arrays)
+        of_views = [value_id for cut in cuts for value_id in cut.value_ids]
+        note_cut(trace.recorder.name, results, [*value_ids, *of_views], trace.arrays)
     if followers:
         call = make_call()
         if keeps_records:
             call.remember_records(
-                trace.recorder, [0 if tid in tids else tid for tid in inner], outs
+                trace.recorder,
+                [0 if value_id in value_ids else value_id for value_id in inner],
+                outs,
             )
         if with_exits:
-            tell_exits(trace.recorder, tids, followers)
+            tell_exits(trace.recorder, value_ids, followers)
         # An input that is watched only later is a constant of this call, as of any op.
-        known = [tid if any(tid in r.followed for r in followers) else 0 for tid in tids]
+        known = [
+            value_id if any(value_id in r.followed for r in followers) else 0
+            for value_id in value_ids
+        ]
         hand_over(plan, call_record(plan, outs, known, call), followers)
         if with_exits and outs and trace.recorder.journal is not None:
             for recorder in followers:
@@ -214,15 +223,15 @@ def publish(
     return nest.pack_nesting(trace.y, results)
 
 
-def followers_of(tids: Sequence[int]) -> list[Recorder]:
+def followers_of(value_ids: Sequence[int]) -> list[Recorder]:
     """Return the recorders here that follow one of these values.
 
     Without a recorder here, those of other threads are notified that the values are used.
     """
     stack = recorders()
     if OPEN and not stack:
-        elsewhere(tids)
-    return [r for r in stack if any(tid in r.followed for tid in tids)]
+        elsewhere(value_ids)
+    return [r for r in stack if any(value_id in r.followed for value_id in value_ids)]
 
 
 def may_record_gradients(stack: Sequence[Recorder]) -> bool:
@@ -243,21 +252,21 @@ def hand_over(plan: Structural, record: Record, followers: Sequence[Recorder]) -
 
 
 def tell_exits(
-    inside: FunctionRecorder, tids: Sequence[int], followers: Sequence[Recorder]
+    inside: FunctionRecorder, value_ids: Sequence[int], followers: Sequence[Recorder]
 ) -> None:
     """Tell recorders of exits of values inside a function, as exits of each input."""
     if not inside.exits:
         return
-    inputs = {tid for tid in tids if inside.followed.made_of_inputs(tid)}
+    inputs = {value_id for value_id in value_ids if inside.followed.made_of_inputs(value_id)}
     for left in inside.exits:
-        for tid in inputs:
-            pass_on_exit(followers, tid, left.how, left.stack, left.data)
+        for value_id in inputs:
+            pass_on_exit(followers, value_id, left.how, left.stack, left.data)
 
 
 # --- backward -------------------------------------------------------------------------------------
 def pull_custom(pass_: BackwardPass, record: Record) -> None:
-    _, outs, tids, call = CallRecord(*record)
-    pass_.pull_users_rule(outs, tids, call.gradients)
+    _, outs, value_ids, call = CallRecord(*record)
+    pass_.pull_users_rule(outs, value_ids, call.gradients)
 
 
 def pull_same(pass_: BackwardPass, record: Record) -> None:
@@ -269,15 +278,15 @@ def pull_same(pass_: BackwardPass, record: Record) -> None:
 
 def push_custom(pass_: ForwardPass, record: Record) -> list[Array | None]:
     """Return tangents from the rule's own forward mode if it has one, else by transposing the rule."""
-    _, outs, tids, call = CallRecord(*record)
+    _, outs, value_ids, call = CallRecord(*record)
     if call.forward is not None:
         call.tell_history()
         tangents: list[Array | None] = call.run_inside(
-            call.forward, [pass_.tangent(tid) for tid in tids]
+            call.forward, [pass_.tangent(value_id) for value_id in value_ids]
         )
         return tangents
     g = [y.zeros() for y in call.results]
-    return pass_.push_users_rule(outs, g, lambda: zip(tids, call.gradients(g), strict=True))
+    return pass_.push_users_rule(outs, g, lambda: zip(value_ids, call.gradients(g), strict=True))
 
 
 def push_same(pass_: ForwardPass, record: Record) -> list[Array | None]:

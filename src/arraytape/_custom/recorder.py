@@ -15,9 +15,9 @@ import numpy as np
 
 from .._array.array import Array
 from .._array.exits import LEFT, LeftRecord
-from .._array.unfinished import UNFINISHED
+from .._array.unfinished_writes import UNFINISHED
 from .._array.views import current, root_of
-from .._exits.journal import Journal
+from .._exits.constant_entries import Journal
 from .._record.mode_stack import Mode
 from .._record.plan import PLANS, Plan, Record, Structural, inputs_of
 from .._record.stack import (
@@ -60,24 +60,24 @@ class FollowedIds(set[int]):
     values.
     """
 
-    def __init__(self, tids: Sequence[int], hidden: Sequence[Recorder]) -> None:
-        super().__init__(tids)
+    def __init__(self, value_ids: Sequence[int], hidden: Sequence[Recorder]) -> None:
+        super().__init__(value_ids)
         self.hidden = hidden
 
     made_of_inputs = set.__contains__
 
-    def followed_outside(self, tid: int) -> bool:
+    def followed_outside(self, value_id: int) -> bool:
         for recorder in self.hidden:  # noqa: SIM110  (asked for each input of each op)
-            if tid in recorder.followed:
+            if value_id in recorder.followed:
                 return True
         return False
 
-    def is_captured(self, tid: int) -> bool:
+    def is_captured(self, value_id: int) -> bool:
         """Return True if a hidden recorder follows a value that was not computed from the inputs."""
-        return not self.made_of_inputs(tid) and self.followed_outside(tid)
+        return not self.made_of_inputs(value_id) and self.followed_outside(value_id)
 
-    def __contains__(self, tid: Any) -> bool:
-        return self.made_of_inputs(tid) or self.followed_outside(tid)
+    def __contains__(self, value_id: Any) -> bool:
+        return self.made_of_inputs(value_id) or self.followed_outside(value_id)
 
     def __bool__(self) -> bool:
         return len(self) > 0 or any(recorder.followed for recorder in self.hidden)
@@ -90,7 +90,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
     ----------
     name
         The name of the function in messages.
-    tids
+    value_ids
         The ids of the inputs to follow; 0 for none.
     hidden
         The recorders that are suspended meanwhile.
@@ -128,7 +128,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
     def __init__(
         self,
         name: str,
-        tids: Sequence[int],
+        value_ids: Sequence[int],
         hidden: Sequence[Recorder] = (),
         on_capture: OnCapture = OnCapture.REFUSE,
         keeps_records: bool = True,
@@ -137,7 +137,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
     ) -> None:
         self.name, self.on_capture = name, on_capture
         self.keeps_records, self.first_values = keeps_records, first_values
-        self.followed = FollowedIds([tid for tid in tids if tid], hidden)
+        self.followed = FollowedIds([value_id for value_id in value_ids if value_id], hidden)
         self.records: list[Record] = []
         self.noticed: dict[int, Plan | Structural] = {}
         self.used: set[int] = set()
@@ -182,17 +182,17 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
 
     def record(self, record: Record) -> None:
         """Refuse or collect captured inputs, note exits and cusps, and keep the record if asked for."""
-        plan, tids = PLANS[record[0]], inputs_of(record)
-        if plan is LEFT and not self.followed.made_of_inputs(tids[0]):
+        plan, value_ids = PLANS[record[0]], inputs_of(record)
+        if plan is LEFT and not self.followed.made_of_inputs(value_ids[0]):
             self._pass_on(record)
             return
         if plan is UNFINISHED:
             self._pass_on(record)
         else:
-            for tid in tids:
-                if self.followed.is_captured(tid):
-                    self.captured(tid, plan.name)
-        self.used.update(tids)
+            for value_id in value_ids:
+                if self.followed.is_captured(value_id):
+                    self.captured(value_id, plan.name)
+        self.used.update(value_ids)
         if plan is LEFT:
             self.exits.append(LeftRecord(*record))
             if self.journal is None:
@@ -205,7 +205,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
         if self.keeps_records:
             self.records.append(record)
 
-    def captured(self, tid: int, where: str) -> None:
+    def captured(self, value_id: int, where: str) -> None:
         """Refuse, collect or ignore a value from outside that a hidden recorder follows."""
         if self.on_capture is OnCapture.REFUSE:
             raise ValueError(
@@ -214,8 +214,8 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
                 "a positional argument, or stop_gradient it to use it as a constant"
             )
         if self.on_capture is OnCapture.COLLECT:
-            self.captures.append(tid)
-            self.followed.add(tid)
+            self.captures.append(value_id)
+            self.followed.add(value_id)
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
         """Note that the last record is notable, and its plan."""
@@ -231,7 +231,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
     def _pass_on(self, record: Record) -> None:
         """Give a record to the hidden recorders that follow its inputs."""
         for recorder in self.followed.hidden:
-            if any(tid in recorder.followed for tid in inputs_of(record)):
+            if any(value_id in recorder.followed for value_id in inputs_of(record)):
                 tell(recorder, record)
                 recorder.notice(PLANS[record[0]], record)
 
@@ -240,12 +240,12 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
 
         To be called while this recorder is active, since a read of a view's value is recorded.
         """
-        tids = [current(leaf)[0] for leaf in leaves]
-        for tid in tids:
-            if tid and self.followed.is_captured(tid):
-                self.captured(tid, "its result")
-            self.used.add(tid)
-        return [tid if self.followed.made_of_inputs(tid) else 0 for tid in tids]
+        value_ids = [current(leaf)[0] for leaf in leaves]
+        for value_id in value_ids:
+            if value_id and self.followed.is_captured(value_id):
+                self.captured(value_id, "its result")
+            self.used.add(value_id)
+        return [value_id if self.followed.made_of_inputs(value_id) else 0 for value_id in value_ids]
 
 
 def same_values(data: Any, other: Any) -> bool:
@@ -264,7 +264,7 @@ def same_values(data: Any, other: Any) -> bool:
 class Trace:
     """A hidden run of a user's function: arguments, recorder and results.
 
-    arrays, tids
+    arrays, value_ids
         The Arrays in its positional arguments, and the ids of the values that they held before.
     y, rule
         The results: a nesting of Arrays, and the ``grad_fn`` or None.
@@ -276,11 +276,11 @@ class Trace:
         self,
         recorder: FunctionRecorder,
         arrays: list[Array],
-        tids: list[int],
+        value_ids: list[int],
         y: Nesting,
         rule: Any,
     ) -> None:
-        self.recorder, self.arrays, self.tids = recorder, arrays, tids
+        self.recorder, self.arrays, self.value_ids = recorder, arrays, value_ids
         self.y, self.rule, self.leaves = y, rule, nest.leaves(y)
 
     def input_ids(self) -> list[int]:
@@ -289,7 +289,7 @@ class Trace:
         This reads the Variables among the recorders of the caller, so that its tapes watch them.
         """
         variables = [current(variable)[0] for variable in self.recorder.variables]
-        return [*self.tids, *self.recorder.captures, *variables]
+        return [*self.value_ids, *self.recorder.captures, *variables]
 
     def name_results(self) -> list[int]:
         """Return the value ids of the results inside the function; give a result without one an id."""
@@ -307,15 +307,19 @@ def run_hidden(
 ) -> Trace:
     """Run a function that returns ``(y, rule)`` with a private recorder in place of all others."""
     hidden = recorders()
-    tids = [x._tid for x in inputs.arrays]
-    followed = [tid for tid in tids if any(tid in recorder.followed for recorder in hidden)]
+    value_ids = [x._value_id for x in inputs.arrays]
+    followed = [
+        value_id
+        for value_id in value_ids
+        if any(value_id in recorder.followed for recorder in hidden)
+    ]
     recorder = FunctionRecorder(
         name, followed, hidden, on_capture, keeps_records, program_modes=program_modes
     )
     with only_recorders(recorder):
         y, rule = f(*inputs.args, **inputs.keywords)
         recorder.result_ids(check_results(name, y))
-    return Trace(recorder, inputs.arrays, tids, y, rule)
+    return Trace(recorder, inputs.arrays, value_ids, y, rule)
 
 
 def ensured_id(leaf: Array) -> int:

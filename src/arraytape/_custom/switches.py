@@ -38,7 +38,7 @@ class Comparisons(BaseRecorder, SeesCalls, ProgramMode):
     def answer(self, call: OpCall) -> Any:
         ids = [x._current_id() for x in call.operands() if isinstance(x, Array)]
         if not self.followed.isdisjoint(ids) and any(
-            tid in other.followed for tid in ids if tid for other in self.others
+            value_id in other.followed for value_id in ids if value_id for other in self.others
         ):
             self.lines.setdefault(call.op.name, user_line())
         return call.run()

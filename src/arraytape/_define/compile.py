@@ -32,7 +32,7 @@ from .._array.views import keep_data
 from .._record.mode_stack import GO_ON, OP_BUILTINS, ask_modes
 from .._record.op import Op
 from .._record.plan import LAYOUT
-from .._record.stack import AWAITED, OPEN, UNSTARTED, active, elsewhere, new_tid
+from .._record.stack import AWAITED, OPEN, UNSTARTED, active, elsewhere, new_value_id
 from .._storage.dispatch import as_data
 from .._storage.numpy_storage import NUMPY
 from .._storage.storage import STORAGES, is_complex
@@ -129,7 +129,7 @@ COMMON: dict[str, Any] = {
     "STORAGES": STORAGES, "SCALAR": SCALAR, "as_data": as_data, "wrap_all": wrap_all,
     # recording
     "active": active, "get_ident": get_ident, "OPEN": OPEN, "elsewhere": elsewhere,
-    "AWAITED": AWAITED, "UNSTARTED": UNSTARTED, "note_cut": note_cut, "new_tid": new_tid,
+    "AWAITED": AWAITED, "UNSTARTED": UNSTARTED, "note_cut": note_cut, "new_value_id": new_value_id,
     "assign_ids": assign_ids, "keep": keep_data, "is_complex": is_complex, "saving": saving,
     "shape_of": shape_of, "dtype_of": dtype_of,
 }  # fmt: skip
@@ -270,7 +270,7 @@ def read_operands(s: Source, form: Form) -> None:
     left_out = [p.name for p in form.parameters if p.default is None]
     for x in form.order:
         with s.block(f"if type({x}) is Array:"):
-            s.line(f"t_{x} = {x}._tid")
+            s.line(f"t_{x} = {x}._value_id")
             with s.block(f"if t_{x} < 0:"):
                 s.line(f"t_{x} = {x}._sync()")
             s.line(f"d_{x} = {x}._data")
@@ -356,7 +356,7 @@ def wrap_results(s: Source, form: Form) -> None:
         s.line("result = asarray(result) if kind is ndarray else as_data(result, kind)")
         s.line("answer._state = SCALAR")
     s.line("answer._data = result")
-    s.line("answer._tid = 0")
+    s.line("answer._value_id = 0")
 
 
 # --- recording ----------------------------------------------------------------------------------------
@@ -365,9 +365,9 @@ def record(s: Source, form: Form) -> None:
     op = form.op
     ids = [f"t_{x}" for x in op.inputs]
     followed = f"any({ids[0]})" if op.variadic else " or ".join(ids)
-    tids = ids[0] if op.variadic else f"({', '.join(ids)},)"
+    value_ids = ids[0] if op.variadic else f"({', '.join(ids)},)"
     operands = op.inputs[0] if op.variadic else f"({', '.join(op.inputs)},)"
-    noted = f"note_cut(NAME, ({', '.join(form.handles)},), {tids}, {operands})"
+    noted = f"note_cut(NAME, ({', '.join(form.handles)},), {value_ids}, {operands})"
     with s.block(f"if {followed}:"):
         s.line("thread, recorders = active()")
         with s.block("if thread == get_ident():"):
@@ -382,7 +382,7 @@ def record(s: Source, form: Form) -> None:
                 s.line(noted)
         with s.block("else:"):
             with s.block("if OPEN:"):
-                s.line(f"elsewhere({tids})")
+                s.line(f"elsewhere({value_ids})")
             with s.block("if AWAITED:"):
                 s.line(noted)
     with s.block("elif UNSTARTED:"):
@@ -487,7 +487,7 @@ def choose_subset(
 def record_subset(s: Source, op: Op, subset: int, values: dict[str, str], wide: bool) -> None:
     """Write the lines that give the result an id, mark kept data as shared, and hand over a record."""
     plan = (op.wides if wide else op.plans)[subset]
-    s.line("if not out: out = answer._tid = new_tid()")
+    s.line("if not out: out = answer._value_id = new_value_id()")
     for x in op.inputs:
         if x in plan.positions:
             if FREE_THREADED:
@@ -513,7 +513,11 @@ def record_any_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
         s.line(f"subset = {one_bit if op.variadic else ' | '.join(bits)}")
         with s.block("if subset:"):
             with s.block("if not out:"):
-                s.line("out = assign_ids(ys)" if form.several else "out = answer._tid = new_tid()")
+                s.line(
+                    "out = assign_ids(ys)"
+                    if form.several
+                    else "out = answer._value_id = new_value_id()"
+                )
             s.line("plan = (WIDES if wide else PLANS)[subset]")
             s.line(f"values = ({all_values(form, saved)})")
             with s.block("for at, place in plan.hold:"):

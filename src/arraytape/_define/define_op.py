@@ -338,7 +338,7 @@ def check_number_of_inputs(name: str, word: str, inputs: Sequence[str]) -> None:
 def check_rules(
     name: str, word: str, inputs: Sequence[str], rules: Sequence[Any], joint: Rule | None
 ) -> None:
-    """Check that there are as many rules as the word takes, and none beside a joint rule."""
+    """Check that there are as many rules as the word takes, and none together with a joint rule."""
     for rule in (*rules, joint):
         if rule is not None and not callable(rule) and not isinstance(rule, Unknown):
             raise misstated(name, f"a rule must be a function or None, got {describe(rule)}")

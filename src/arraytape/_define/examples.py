@@ -1,6 +1,6 @@
 """The examples of ops, for the sections "Examples" of their docstrings.
 
-They stand in text files beside the chapters that state the ops, ``ops/examples/*.txt``: each name
+They stand in text files next to the chapters that state the ops, ``ops/examples/*.txt``: each name
 stands above a line of ``=``, and its example below.  Each example starts with an import of arraytape
 that is not in the file.  ``python tools/name_examples.py --write FILE`` writes the output of the
 examples, and a test compares it.

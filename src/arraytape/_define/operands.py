@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._array.array import KEPT, PINNED, SCALAR, Array, asarray_like, namespace, wrap
-from .._record.stack import new_tid
+from .._record.stack import new_value_id
 from .._storage.dispatch import NUMBERS, number
 from .._storage.storage import KNOWN, MAKING, STORAGES, Storage, admitted, storage_for
 from .._util.array_types import RawArray
@@ -62,7 +62,7 @@ def coerce(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
     if isinstance(value, bool | int | float | complex):
         return CONSTANT, 0, value
     if isinstance(value, Array):
-        return value, value._sync() if value._tid < 0 else value._tid, value._data
+        return value, value._sync() if value._value_id < 0 else value._value_id, value._data
     if storage_for(type(value)) is not None:
         value = taken_data(name, argument, value)
         return wrap(value, 0, PINNED), 0, value
@@ -213,20 +213,20 @@ def coerce_all(
             f"{name}: {argument} is empty: needs at least one array [at {user_line()}]"
         )
     parts = [
-        (value, value._sync() if value._tid < 0 else value._tid, value._data)
+        (value, value._sync() if value._value_id < 0 else value._value_id, value._data)
         if type(value) is Array else coerce_part(name, f"{argument}[{i}]", value)
         for i, value in enumerate(values)
     ]  # fmt: skip
-    handles, tids, data = zip(*parts, strict=True)
-    return list(handles), tids, list(data)
+    handles, value_ids, data = zip(*parts, strict=True)
+    return list(handles), value_ids, list(data)
 
 
 def coerce_part(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
     """Return what ``coerce`` returns, but a number as an array of shape (), as NumPy takes it."""
-    handle, tid, data = coerce(name, argument, value)
+    handle, value_id, data = coerce(name, argument, value)
     if type(data) in NUMBERS:
         return GENERIC, 0, number_data(name, argument, data)
-    return handle, tid, data
+    return handle, value_id, data
 
 
 def promote(
@@ -291,8 +291,8 @@ def dtype_of(data: list[RawArray]) -> Any:
 def assign_ids(arrays: list[Array]) -> tuple[int, ...]:
     """Give each result of an op a value id of its own; return the ids."""
     for array in arrays:
-        array._tid = new_tid()
-    return tuple([array._tid for array in arrays])
+        array._value_id = new_value_id()
+    return tuple([array._value_id for array in arrays])
 
 
 def wrap_all(results: tuple[Any, ...]) -> tuple[Any, list[Array]]:

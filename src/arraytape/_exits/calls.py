@@ -12,7 +12,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from .._util.container_kinds import is_dataclass
-from .._util.places import Stack, is_installed
+from .._util.source_locations import Stack, is_installed
 from .channels import globals_of, is_data, leads_outside, makes_path, names_of, texts_of
 from .databases import tables_of
 from .interpreter import (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from .._util.places import Stack, stack_key
+from .._util.source_locations import Stack, stack_key
 from .calls import Calls
+from .constant_entries import Entry
 from .interpreter import Path, Spot, TooLong, path_of, subexpressions
-from .journal import Entry
 from .objects import Value, taint_of
 from .scopes import Scope
 

@@ -19,7 +19,7 @@ from itertools import pairwise
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
-from .._util.places import NO_NAMES, Place, Stack, is_installed
+from .._util.source_locations import NO_NAMES, Place, Stack, is_installed
 from .channels import Channels, names_of, texts_of
 from .known_names import ADDS, ATTRIBUTES
 from .objects import ANY, CONSTANT, KEYS, KNOWN, NOTHING, VISITED, Channel, Thing, Value, taint_of

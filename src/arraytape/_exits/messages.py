@@ -13,9 +13,9 @@ from .._array.array import namespace
 from .._array.exits import LEFT, LeftRecord
 from .._record.plan import Record
 from .._util.errors import see
-from .._util.places import Place, Stack, own_place
+from .._util.source_locations import Place, Stack, own_place
 from .sources import node_at
-from .suspicions import Exit, frames_in_library
+from .suspected_exits import Exit, frames_in_library
 
 SHOWN = 4  # exits in one message
 CONSTANT = "or stop_gradient the value to say that this is meant"

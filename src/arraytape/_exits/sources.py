@@ -9,7 +9,7 @@ import linecache
 from types import CodeType
 from typing import Any
 
-from .._util.places import Place, is_installed
+from .._util.source_locations import Place, is_installed
 
 Function = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Folded = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp

@@ -403,7 +403,7 @@ def argsort(
     IndexError
         When there is no such axis.
     ValueError
-        When kind is given beside stable or descending.
+        When kind is given together with stable or descending.
     """
     reductions.check_order("argsort", kind, order, stable, descending)
     if not x.ndim and axis in (0, -1):
@@ -566,7 +566,7 @@ def sort(
     Raises
     ------
     ValueError
-        When the array is read-only, or kind is given beside stable or descending.
+        When the array is read-only, or kind is given together with stable or descending.
     IndexError
         When there is no such axis.
     """

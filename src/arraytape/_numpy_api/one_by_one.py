@@ -10,7 +10,7 @@ import numpy as np
 from .._array.array import Array
 from .._array.views import current, stable_handle
 from .._record.plan import Record, inputs_of
-from .._record.stack import BaseRecorder, Recorder, entered, new_tid
+from .._record.stack import BaseRecorder, Recorder, entered, new_value_id
 from .._storage.batched.batched_data import NoBatchedForm, axis_ids_of, lengths_of, recorders_within
 from .._storage.storage import HERE
 from .._tape.hidden_axes import batched, unbatched
@@ -107,8 +107,8 @@ def together(found: Sequence[Any], axis_id: int) -> Any:
     return batched(asarray(np.stack(found)), axis_id)
 
 
-def is_followed(tid: int, inside: Sequence[Recorder]) -> bool:
-    return bool(tid) and any(tid in recorder.followed for recorder in inside)
+def is_followed(value_id: int, inside: Sequence[Recorder]) -> bool:
+    return bool(value_id) and any(value_id in recorder.followed for recorder in inside)
 
 
 def captured(name: str, what: str) -> Exception:
@@ -127,8 +127,8 @@ class FollowedWithin(set[int]):
         super().__init__()
         self.inside = inside
 
-    def __contains__(self, tid: Any) -> bool:
-        return is_followed(tid, self.inside)
+    def __contains__(self, value_id: Any) -> bool:
+        return is_followed(value_id, self.inside)
 
     def __bool__(self) -> bool:
         return any(recorder.followed for recorder in self.inside)
@@ -142,10 +142,10 @@ class Captures(BaseRecorder):
 
     def __init__(self, name: str, inside: Sequence[Recorder], given: Iterable[Array]) -> None:
         self.name, self.followed = name, FollowedWithin(inside)
-        self.given, self.first = {current(x)[0] for x in given}, new_tid()
+        self.given, self.first = {current(x)[0] for x in given}, new_value_id()
 
     def record(self, record: Record) -> None:
         """Raise ValueError if an input existed before the first example ran."""
-        for tid in inputs_of(record):
-            if tid < self.first and tid not in self.given and tid in self.followed:
+        for value_id in inputs_of(record):
+            if value_id < self.first and value_id not in self.given and value_id in self.followed:
                 raise captured(self.name, "an Array that a tape follows")

@@ -425,7 +425,7 @@ def check_order(
     stable: bool | None,
     descending: bool | None,
 ) -> None:
-    """Raise ValueError, as NumPy does, for names of fields, or for ``kind`` beside ``stable``."""
+    """Raise ValueError, as NumPy does, for names of fields, or for ``kind`` together with ``stable``."""
     without_fields(order)
     if kind is not None and (stable is not None or descending is not None):
         raise ValueError(

@@ -311,7 +311,7 @@ class Op(Facts):
 
         The plan's number and the result's id come first.
         """
-        names = [*(f"tid {x}" for x in self.inputs), *self.inputs, *self.outputs]
+        names = [*(f"value_id {x}" for x in self.inputs), *self.inputs, *self.outputs]
         names += [*self.parameters, *self.saves]
         names += [f"handle {x}" for x in (*self.inputs, *self.outputs)]
         for what in LAYOUT:

@@ -44,7 +44,7 @@ class Unknown:
         self.why = why
 
 
-class Later:
+class Lazy:
     """A part of a joint rule's result that is computed only if its input is followed."""
 
     __slots__ = ("form",)
@@ -373,13 +373,13 @@ def results_of(record: Record) -> tuple[int, ...]:
 
 def inputs_of(record: Record) -> tuple[int, ...]:
     """Return the ids of the values that went into a record; 0 for values that no recorder follows."""
-    tids: tuple[int, ...] = record[PLANS[record[0]].inputs]
-    return tids
+    value_ids: tuple[int, ...] = record[PLANS[record[0]].inputs]
+    return value_ids
 
 
-def ids_made_of(records: Iterable[Record], tids: Iterable[int]) -> set[int]:
+def ids_made_of(records: Iterable[Record], value_ids: Iterable[int]) -> set[int]:
     """Return these ids and those of all values that records compute from them."""
-    found = set(tids)
+    found = set(value_ids)
     for record in records:
         if not found.isdisjoint(inputs_of(record)):
             found.update(results_of(record))

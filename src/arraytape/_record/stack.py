@@ -35,7 +35,7 @@ active = STACK.get  # compiled ops compare the thread id themselves
 OPEN: dict[int, ref[Recorder]] = {}
 # Makes a new value id, or the time of an event on the same scale; 0 is the id of no value.  Each is an
 # int object of its own, unlike Python's small ints: ``_tape.dead_records`` counts references to it.
-new_tid = itertools.count(1 << 12).__next__
+new_value_id = itertools.count(1 << 12).__next__
 # The tapes that may yet be asked for a gradient, by id(): ops without a record leave a ``Cut`` for them.
 AWAITED: dict[int, ref[Recorder]] = {}
 # Those of AWAITED that are open and follow nothing yet: an op may use an Array that is watched too late.
@@ -87,7 +87,7 @@ class Recorder(Protocol):
     def accessed(self, variable: Variable, /) -> None:
         """Follow a Variable, if wanted: called before each read."""
 
-    def used_elsewhere(self, tids: Sequence[int], /) -> None:
+    def used_elsewhere(self, value_ids: Sequence[int], /) -> None:
         """Take note that a thread without a recorder used values; called if it is in ``OPEN``."""
 
 
@@ -121,7 +121,7 @@ class BaseRecorder(OfThisProcess):
     def accessed(self, variable: Variable, /) -> None:
         pass
 
-    def used_elsewhere(self, tids: Sequence[int], /) -> None:
+    def used_elsewhere(self, value_ids: Sequence[int], /) -> None:
         pass
 
 
@@ -188,7 +188,7 @@ def push_recorder(recorder: Recorder) -> None:
 
 
 def reachable_recorders(stack: tuple[Recorder, ...]) -> list[Recorder]:
-    """Return the recorders to which something beside the stack refers.
+    """Return the recorders to which something other than the stack refers.
 
     Nothing can take any other recorder off the stack: a KeyboardInterrupt on entry to its ``__exit__``
     has ended the block.
@@ -250,12 +250,12 @@ def replace_recorder(old: Recorder, new: Recorder) -> None:
         STACK.set((get_ident(), swapped))
 
 
-def elsewhere(tids: Sequence[int]) -> None:
+def elsewhere(value_ids: Sequence[int]) -> None:
     """Report values used or replaced here to the open recorders of other threads."""
     for key, reference in OPEN.copy().items():
         recorder = reference()
         if recorder is not None:
-            recorder.used_elsewhere(tids)
+            recorder.used_elsewhere(value_ids)
         else:
             OPEN.pop(key, None)
 

@@ -77,7 +77,7 @@ class Storage:
         """Return the result or the exception of NumPy's function on this data; None if it cannot run."""
 
     def adopted(self, data: RawArray) -> Any:
-        """Return another storage's data as an operand beside data of this mixed storage."""
+        """Return another storage's data as an operand for data of this mixed storage."""
         return data
 
     # --- devices ----------------------------------------------------------------------------------

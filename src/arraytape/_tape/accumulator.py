@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from .._array.array import Array
-from .._exits.lacks import Doubt
+from .._exits.lost_parts import Doubt
 from .._exits.modes import mode_of
 from .._record.stack import OfThisProcess
 from .._util import nest

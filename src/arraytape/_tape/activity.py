@@ -103,28 +103,28 @@ class ActivityPass(BackwardPass):
 
     data: ActivityData
 
-    def add_contribution(self, tid: int, contribution: RawArray) -> None:
-        held = self.cotangents.get(tid)
+    def add_contribution(self, value_id: int, contribution: RawArray) -> None:
+        held = self.cotangents.get(value_id)
         if held is None or contribution is ALL:
-            self.cotangents[tid] = contribution
+            self.cotangents[value_id] = contribution
         elif held is not ALL:
-            self.cotangents[tid] = held + contribution
-        self.borrowed.discard(tid)
+            self.cotangents[value_id] = held + contribution
+        self.borrowed.discard(value_id)
 
-    def lend_contribution(self, tid: int, contribution: RawArray) -> None:
-        first = self.cotangents.get(tid) is None
-        self.add_contribution(tid, contribution)
+    def lend_contribution(self, value_id: int, contribution: RawArray) -> None:
+        first = self.cotangents.get(value_id) is None
+        self.add_contribution(value_id, contribution)
         if first and contribution is not ALL:
-            self.borrowed.add(tid)
+            self.borrowed.add(value_id)
 
     def pull_users_rule(
-        self, outs: Sequence[int], tids: Sequence[int], gradients: Gradients
+        self, outs: Sequence[int], value_ids: Sequence[int], gradients: Gradients
     ) -> None:
         """Mark all inputs of a user's rule as active: the rule is never run on masks."""
         held = [self.take_cotangent(out) for out in outs]
         if any(mask is not None for mask in held):
-            for tid in tids:
-                self.add_contribution(tid, ALL)
+            for value_id in value_ids:
+                self.add_contribution(value_id, ALL)
 
 
 class Probe(NamedTuple):

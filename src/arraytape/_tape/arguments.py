@@ -61,7 +61,7 @@ def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
 
 
 class Holes(Exception):
-    """The exception for None beside Arrays among sources: a model may leave a parameter out."""
+    """The exception for None among sources that are Arrays: a model may leave a parameter out."""
 
 
 def around_holes(sources: Nesting, ask: Callable[[list[Any]], list[Any]]) -> Nesting:

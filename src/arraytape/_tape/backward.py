@@ -54,27 +54,27 @@ class BackwardPass:
         self.borrowed: set[int] = set()
         self.wanted: Collection[int] = ()
 
-    def seed_target(self, tid: int, seed: RawArray) -> None:
-        self.lend_contribution(tid, seed)
+    def seed_target(self, value_id: int, seed: RawArray) -> None:
+        self.lend_contribution(value_id, seed)
 
     def passes(self) -> list[BackwardPass]:
         return [self]
 
     # --- cotangents: added up until the loop reaches the record that made the value ------------------
-    def take_cotangent(self, tid: int) -> Any:
+    def take_cotangent(self, value_id: int) -> Any:
         """Remove and return a value's cotangent; leave it in place if it is wanted."""
-        if tid in self.wanted:
-            self.borrowed.add(tid)
-            held = self.cotangents.get(tid)
+        if value_id in self.wanted:
+            self.borrowed.add(value_id)
+            held = self.cotangents.get(value_id)
         else:
-            held = self.cotangents.pop(tid, None)
+            held = self.cotangents.pop(value_id, None)
         if held is not None and type(held) is not self.data.kind:
             self.data.move_to(held)
         return held
 
-    def peek(self, tid: int) -> Any:
+    def peek(self, value_id: int) -> Any:
         """Return the sum of the contributions to a value so far, without removing it."""
-        held = self.cotangents.get(tid)
+        held = self.cotangents.get(value_id)
         if held is not None and type(held) is not self.data.kind:
             self.data.move_to(held)
         return held
@@ -84,76 +84,76 @@ class BackwardPass:
         out = record[1]
         if type(out) is not tuple:
             return self.take_cotangent(out)
-        g = tuple([self.take_cotangent(tid) for tid in out])
+        g = tuple([self.take_cotangent(value_id) for value_id in out])
         return None if all(part is None for part in g) else g
 
-    def take_owned(self, tid: int) -> Any:
+    def take_owned(self, value_id: int) -> Any:
         """Take a cotangent as a buffer to write into: a copy if it is wanted or borrowed."""
-        if tid not in self.wanted:
-            return self.take_buffer(tid)
-        held = self.take_cotangent(tid)
+        if value_id not in self.wanted:
+            return self.take_buffer(value_id)
+        held = self.take_cotangent(value_id)
         return None if held is None else self.data.copy_data(held)
 
-    def take_buffer(self, tid: int) -> Any:
+    def take_buffer(self, value_id: int) -> Any:
         """Take the contributions to a value so far as a buffer to write into: a copy if not owned."""
-        held = self.cotangents.pop(tid, None)
+        held = self.cotangents.pop(value_id, None)
         if held is None:
             return None
         if type(held) is not self.data.kind:
             self.data.move_to(held)
-        owned = tid not in self.borrowed and self.data.owns_memory(held)
+        owned = value_id not in self.borrowed and self.data.owns_memory(held)
         return held if owned else self.data.copy_data(held)
 
-    def in_hand(self, tid: int) -> Any:
+    def in_hand(self, value_id: int) -> Any:
         """Return the contributions to a value if they are a NumPy array to write into; else None."""
-        held = self.cotangents.get(tid)
-        owned = type(held) is ndarray and held.base is None and tid not in self.borrowed
+        held = self.cotangents.get(value_id)
+        owned = type(held) is ndarray and held.base is None and value_id not in self.borrowed
         return held if owned else None
 
-    def take_in_hand(self, tid: int) -> Any:
+    def take_in_hand(self, value_id: int) -> Any:
         """Take a NumPy cotangent to write into; take nothing and return None if that needs a copy."""
-        held = None if tid in self.wanted else self.in_hand(tid)
+        held = None if value_id in self.wanted else self.in_hand(value_id)
         if held is not None:
-            del self.cotangents[tid]
+            del self.cotangents[value_id]
             if ndarray is not self.data.kind:
                 self.data.move_to(held)
         return held
 
-    def give_buffer(self, tid: int, buffer: RawArray) -> None:
-        self.borrowed.discard(tid)
-        held = self.cotangents.get(tid)
-        self.cotangents[tid] = buffer if held is None else iadd(buffer, held)
+    def give_buffer(self, value_id: int, buffer: RawArray) -> None:
+        self.borrowed.discard(value_id)
+        held = self.cotangents.get(value_id)
+        self.cotangents[value_id] = buffer if held is None else iadd(buffer, held)
 
-    def add_contribution(self, tid: int, contribution: RawArray) -> None:
+    def add_contribution(self, value_id: int, contribution: RawArray) -> None:
         """Add a contribution to whose memory nothing else refers."""
         cotangents = self.cotangents
-        held = cotangents.get(tid)
+        held = cotangents.get(value_id)
         if held is None:
-            cotangents[tid] = contribution
-        elif tid in self.borrowed:
-            cotangents[tid] = held + contribution
-            self.borrowed.discard(tid)
+            cotangents[value_id] = contribution
+        elif value_id in self.borrowed:
+            cotangents[value_id] = held + contribution
+            self.borrowed.discard(value_id)
         elif self.data.sums_in(held):
-            cotangents[tid] = iadd(held, contribution)
+            cotangents[value_id] = iadd(held, contribution)
         else:
-            cotangents[tid] = held + contribution
+            cotangents[value_id] = held + contribution
 
-    def lend_contribution(self, tid: int, contribution: Any) -> None:
+    def lend_contribution(self, value_id: int, contribution: Any) -> None:
         """Add a contribution to whose memory something else refers."""
-        if self.cotangents.get(tid) is None:
-            self.cotangents[tid] = contribution
-            self.borrowed.add(tid)
+        if self.cotangents.get(value_id) is None:
+            self.cotangents[value_id] = contribution
+            self.borrowed.add(value_id)
         else:
-            self.add_contribution(tid, contribution)
+            self.add_contribution(value_id, contribution)
 
     def has_cotangent(self, record: Record) -> bool:
-        return any(self.cotangents.get(tid) is not None for tid in results_of(record))
+        return any(self.cotangents.get(value_id) is not None for value_id in results_of(record))
 
     # --- one record, of any kind --------------------------------------------------------------------
     def go_back(self, plan: Plan | Structural, record: Record) -> None:
         """Pass the cotangents of a record's results back, on the device where they lie."""
-        for tid in results_of(record):
-            held = self.cotangents.get(tid)
+        for value_id in results_of(record):
+            held = self.cotangents.get(value_id)
             if held is not None:
                 with self.data.on_device_of(held):
                     if isinstance(plan, Structural):
@@ -176,38 +176,42 @@ class BackwardPass:
         record = self.data.lift(plan, record)
         for pull in plan.pulls:
             found = self.data.apply(plan, pull, g, record)
-            for tid, part in contributions(plan, pull, record, found):
-                if part is not None and tid in self.followed:
+            for value_id, part in contributions(plan, pull, record, found):
+                if part is not None and value_id in self.followed:
                     shared = is_shared(plan, part, g)
                     with self.data.on_device_of(part) if plan.op.moves else HERE:
-                        (self.lend_contribution if shared else self.add_contribution)(tid, part)
+                        (self.lend_contribution if shared else self.add_contribution)(
+                            value_id, part
+                        )
 
     def add_part(self, reading: Pull, plan: Plan, record: Record) -> None:
         """Add the cotangent of a read ``x[key]`` to that part of the cotangent of x."""
-        tid = record[reading.at]
+        value_id = record[reading.at]
         g = self.take_cotangent(record[1])
-        if g is None or tid not in self.followed:
+        if g is None or value_id not in self.followed:
             return
         record = self.data.lift(plan, record)
         kept = [record[place] if place else self.data.xp for place in reading.asks]
         key = reading.rule.key_from(kept)  # type: ignore[attr-defined]
         if not self.data.adds_at(key, g):
-            self.add_contribution(tid, self.data.apply(plan, reading, g, record))
+            self.add_contribution(value_id, self.data.apply(plan, reading, g, record))
             return
-        buffer = self.in_hand(tid)
+        buffer = self.in_hand(value_id)
         if buffer is None or type(g) is Batched:
-            buffer = self.take_buffer(tid)
+            buffer = self.take_buffer(value_id)
             if buffer is None:
                 shape = record[plan.positions[f"shape {plan.op.inputs[reading.at - 2]}"]]
                 buffer = self.data.xp.zeros(shape, dtype=g.dtype, device=g.device)
-            self.give_buffer(tid, self.data.add_at_key(self.data.widen_buffer(buffer, g), key, g))
+            self.give_buffer(
+                value_id, self.data.add_at_key(self.data.widen_buffer(buffer, g), key, g)
+            )
         elif type(key) is int:  # the usual read in a loop, without a call
             buffer[key] += g
         else:
             self.data.add_at_key(buffer, key, g)
 
     def pull_users_rule(
-        self, outs: Sequence[int], tids: Sequence[int], gradients: Gradients
+        self, outs: Sequence[int], value_ids: Sequence[int], gradients: Gradients
     ) -> None:
         """Pass cotangents back by a user's rule, which works on Arrays."""
         held = [self.take_cotangent(out) for out in outs]
@@ -216,9 +220,9 @@ class BackwardPass:
         cotangents = [None if g is None else self.data.array_of(g) for g in held]
         with active(REPLAY):  # the rule works on values of vmaps that have ended
             found = gradients(cotangents)
-        for tid, part in zip(tids, found, strict=True):
-            if part is not None and tid in self.followed:
-                self.lend_contribution(tid, self.data.of_array(part))
+        for value_id, part in zip(value_ids, found, strict=True):
+            if part is not None and value_id in self.followed:
+                self.lend_contribution(value_id, self.data.of_array(part))
 
 
 def is_shared(plan: Plan, part: RawArray, g: ResultCotangents) -> bool:
@@ -279,18 +283,18 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
                 shape, dtype = record[fit[0]], record[fit[1]]
                 if raw.dtype is not dtype or raw.shape != shape:
                     part = fit_to_input(data, part, shape, dtype, PLANS[record[0]].name)
-            tid = record[at]
-            held = get(tid)
+            value_id = record[at]
+            held = get(value_id)
             if held is None:
-                cotangents[tid] = part
+                cotangents[value_id] = part
                 if (
                     part is g
                 ):  # the cotangent of the result may be wanted, or go to another input, too
-                    borrowed.add(tid)
-            elif type(held) is ndarray and held.base is None and tid not in borrowed:
+                    borrowed.add(value_id)
+            elif type(held) is ndarray and held.base is None and value_id not in borrowed:
                 held += part
             else:
-                pass_.add_contribution(tid, part)
+                pass_.add_contribution(value_id, part)
 
 
 def fit_to_input(

@@ -79,27 +79,29 @@ def in_turn(pulls: Sequence[Pull], record: Record, g: HostArray) -> Sequence[Pul
 # --- one contribution ---------------------------------------------------------------------------------
 def contribute(pass_: BackwardPass, pull: Pull, record: Record, g: HostArray, owned: bool) -> None:
     """Add a rule's result to the cotangent of its input.  owned : True if g may be written to."""
-    tid = record[pull.at]
+    value_id = record[pull.at]
     if pull.rule is identity_rule:
         part = fit_part(pass_, pull, record, g)
-        (pass_.lend_contribution if part is g and not owned else pass_.add_contribution)(tid, part)
+        (pass_.lend_contribution if part is g and not owned else pass_.add_contribution)(
+            value_id, part
+        )
         return
     kept = [record[place] if place else pass_.data.xp for place in pull.asks]
     if not any(g.strides):
         part = contribution_of_constant(pull.rule, g, kept)
         if part is not None:
             part = fit_part(pass_, pull, record, part)
-            pass_.lend_contribution(tid, part)
+            pass_.lend_contribution(value_id, part)
             return
     product = is_product(pull.rule) and is_like(kept[0], g)
     if not product or pass_.frugal:
-        cut = Cut.cut_arrays(g, kept, pass_.cotangents.get(tid), fit_of(pull, record, g))
-        if cut is not None and cut.add_to(pass_, tid, pull.rule, g if owned else None):
+        cut = Cut.cut_arrays(g, kept, pass_.cotangents.get(value_id), fit_of(pull, record, g))
+        if cut is not None and cut.add_to(pass_, value_id, pull.rule, g if owned else None):
             return
     part = np.multiply(g, kept[0], g if owned else None) if product else pull.rule(g, *kept)
     part = fit_part(pass_, pull, record, part)
     if part is not None:
-        pass_.add_contribution(tid, part)
+        pass_.add_contribution(value_id, part)
 
 
 def fit_of(pull: Pull, record: Record, g: HostArray) -> tuple[Any, Any]:
@@ -171,23 +173,25 @@ class Cut(NamedTuple):
             return None
         return cls(g, kept, shape, held, "C", False)
 
-    def add_to(self, pass_: BackwardPass, tid: int, rule: Rule, memory: HostArray | None) -> bool:
+    def add_to(
+        self, pass_: BackwardPass, value_id: int, rule: Rule, memory: HostArray | None
+    ) -> bool:
         """Add a rule's result to the cotangent of an input; return False if the rule cannot be cut.
 
         memory : g, if it may be written to.
         """
-        given, held = pass_.cotangents.get(tid), self.held
-        if held is not None and pass_.in_hand(tid) is held and held.flags.writeable:
+        given, held = pass_.cotangents.get(value_id), self.held
+        if held is not None and pass_.in_hand(value_id) is held and held.flags.writeable:
             memory = held
         if memory is None or memory.shape != self.shape:
             memory = np.empty(self.shape, self.g.dtype, self.order)
         if not self.write_blocks(rule, memory, SMALL_BLOCK if pass_.frugal else BLOCK):
             return False
         if given is held:
-            pass_.cotangents[tid] = memory
-            pass_.borrowed.discard(tid)
+            pass_.cotangents[value_id] = memory
+            pass_.borrowed.discard(value_id)
         else:
-            pass_.add_contribution(tid, memory)
+            pass_.add_contribution(value_id, memory)
         return True
 
     def write_blocks(self, rule: Rule, into: HostArray, size: int) -> bool:

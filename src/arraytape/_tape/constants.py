@@ -33,13 +33,13 @@ def records_left(
         return records
     raw = BackwardPass(RawData(pass_.data.storage), pass_.followed)
     raw.wanted, raw.borrowed = pass_.wanted, pass_.borrowed
-    raw.cotangents = {tid: keep_data(g) for tid, g in pass_.cotangents.items()}
+    raw.cotangents = {value_id: keep_data(g) for value_id, g in pass_.cotangents.items()}
     pass_.cotangents.clear()
     backward(raw, records[first:], False)
-    for tid, g in raw.cotangents.items():
+    for value_id, g in raw.cotangents.items():
         if not raw.data.owns_memory(g):
-            raw.borrowed.add(tid)
-        pass_.cotangents[tid] = cotangent_array(g, tid in raw.borrowed)
+            raw.borrowed.add(value_id)
+        pass_.cotangents[value_id] = cotangent_array(g, value_id in raw.borrowed)
     return records[:first]
 
 
@@ -52,7 +52,7 @@ def cotangent_array(g: np.ndarray[Any, Any] | np.generic, borrowed: bool) -> Arr
 
 def is_constant(seed: Array) -> bool:
     """Return True if a seed is NumPy data that no recorder may follow."""
-    return type(seed) is Array and seed._tid == 0 and type(seed._data) is ndarray
+    return type(seed) is Array and seed._value_id == 0 and type(seed._data) is ndarray
 
 
 def asks_for_constants(record: Record, around: Sequence[Recorder]) -> bool:
@@ -61,11 +61,11 @@ def asks_for_constants(record: Record, around: Sequence[Recorder]) -> bool:
         return False
     plan: Any = PLANS[record[0]]
     for place, source, output in plan.lifts:
-        tid = record[source]
-        tid = tid[output] if type(tid) is tuple else tid
+        value_id = record[source]
+        value_id = value_id[output] if type(value_id) is tuple else value_id
         if type(record[place]) is not ndarray:
             return False
         for recorder in around:
-            if tid in recorder.followed:
+            if value_id in recorder.followed:
                 return False
     return True

@@ -16,7 +16,7 @@ import numpy as np
 from .._array.array import KEPT, Array, namespace, wrap
 from .._array.paths import Path, sum_to, walk_path
 from .._array.views import current, location, private_handle
-from .._record.plan import Later, Plan, Pull, Record, inputs_of
+from .._record.plan import Lazy, Plan, Pull, Record, inputs_of
 from .._storage.batched import batched_data as raw
 from .._storage.batched.batched_data import Batched
 from .._storage.storage import COMPLEX, STORAGES, Storage, is_complex, makes_a_view, storage_of
@@ -191,9 +191,9 @@ class RawData:
         ]
 
 
-def of_followed(part: RawArray | Later | None, i: int, plan: Plan) -> Any:
-    """Compute a ``Later`` contribution to input number i; return None if that input is not followed."""
-    if type(part) is not Later:
+def of_followed(part: RawArray | Lazy | None, i: int, plan: Plan) -> Any:
+    """Compute a ``Lazy`` contribution to input number i; return None if that input is not followed."""
+    if type(part) is not Lazy:
         return part
     return part.form() if plan.followed[i] else None
 
@@ -214,7 +214,7 @@ class ArrayData(RawData):
         pass
 
     def owns_memory(self, held: RawArray) -> bool:
-        return type(held) is Array and held._tid >= 0 and held.ndim > 0
+        return type(held) is Array and held._value_id >= 0 and held.ndim > 0
 
     def sums_in(self, held: Any) -> bool:
         data = held._data
@@ -270,10 +270,10 @@ class ArrayData(RawData):
         for place, source, output in plan.lifts:
             data = items[place]
             if type(data) is np.ndarray or hasattr(data, "dtype"):
-                tid = items[source]
+                value_id = items[source]
                 array = items[place] = Array()  # as ``wrap``, without a call
                 array._data = data
-                array._tid = tid[output] if type(tid) is tuple else tid
+                array._value_id = value_id[output] if type(value_id) is tuple else value_id
                 array._state = KEPT
         return items
 

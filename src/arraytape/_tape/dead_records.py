@@ -1,6 +1,6 @@
 """Dead-record collection: records of values that nothing refers to are freed while a tape records.
 
-A value has an id, one int object (``_record.stack.new_tid`` makes no small ints, which Python shares).
+A value has an id, one int object (``new_value_id`` makes no small ints, which Python shares).
 Whatever may ask for the value refers to that object: Arrays and views, records that compute on the
 value, other recorders, a running op that is about to make an Array.  So an id with two references by
 ``sys.getrefcount`` is dead: no gradient can ask for its value.  The two are those of the record that

@@ -11,7 +11,7 @@ from .._array.array import Array, wrap
 from .._array.cuts import note_cut
 from .._array.paths import Path
 from .._exits.modes import mode_of
-from .._record.stack import AWAITED, UNSTARTED, new_tid, watched
+from .._record.stack import AWAITED, UNSTARTED, new_value_id, watched
 from .._storage.batched.batched_data import REPLAY, active
 from .._storage.storage import HERE, Storage, is_complex, storage_of
 from .._util import nest
@@ -43,7 +43,7 @@ from .undefined import warn_of_undefined
 from .unfollowed import warn_of_unfollowed
 
 if TYPE_CHECKING:
-    from .._exits.lacks import Lacks
+    from .._exits.lost_parts import Lacks
 
 Place = tuple[int, Path]
 ZERO = UnconnectedGradients.ZERO  # the look-up in the class takes as long as a small op
@@ -98,26 +98,26 @@ class Differentiation:
             else self.locate_source(x, unwatched)
             for x in asked
         ]
-        tids = [tid for tid, _ in self.places]
+        value_ids = [value_id for value_id, _ in self.places]
         self.starts = [
-            recording.tid_of(x, current_value=True) or unwatched.get(id(x), 0) for x in targets
+            recording.value_id_of(x, current_value=True) or unwatched.get(id(x), 0) for x in targets
         ]
         if recording.has_missing_rules:
-            check_rules(recording.records, self.starts, tids)
+            check_rules(recording.records, self.starts, value_ids)
         if recording.persistent and recording.active:
             recording.warn_inside()
         self.lacks: Lacks | None = None
         if recording.journal is not None and mode_of(recording.exits) != "ignore":
-            from .._exits.lacks import Lacks
+            from .._exits.lost_parts import Lacks
 
-            self.lacks = Lacks(recording.records, recording.journal, tids, self.starts)
+            self.lacks = Lacks(recording.records, recording.journal, value_ids, self.starts)
 
     def locate_source(self, x: Array, unwatched: dict[int, int]) -> Place:
         """Return the place of a source that is not watched: its value's id, or a new one."""
-        tid = self.recording.tid_of(x)
-        if not tid:
-            tid = unwatched[id(x)] = unwatched.get(id(x)) or new_tid()
-        return tid, ()
+        value_id = self.recording.value_id_of(x)
+        if not value_id:
+            value_id = unwatched[id(x)] = unwatched.get(id(x)) or new_value_id()
+        return value_id, ()
 
     # --- passes -----------------------------------------------------------------------------------
     def run_pass(
@@ -187,11 +187,11 @@ class Differentiation:
 
     def seed(self, pass_: BackwardPass, seeds: Sequence[Array]) -> None:
         """Give a pass its seeds and the ids of the cotangents that are wanted."""
-        tids, known = {tid for tid, _ in self.places}, self.recording.known
-        pass_.wanted = tids - self.recording.leaves
+        value_ids, known = {value_id for value_id, _ in self.places}, self.recording.known
+        pass_.wanted = value_ids - self.recording.leaves
         pass_.frugal = self.recording.frugal and not pass_.data.recorded
         for start, seed in zip(self.starts, seeds, strict=True):
-            if (start in known or start in tids) and differentiable(seed):
+            if (start in known or start in value_ids) and differentiable(seed):
                 pass_.seed_target(start, pass_.data.of_array(seed))
 
     def may_release(self, seeds: Sequence[Array]) -> bool:
@@ -208,33 +208,38 @@ class Differentiation:
         """Return the gradients of a pass that takes the records off the tape."""
         pass_ = BackwardPass(data, self.recording.known)
         self.seed(pass_, seeds)
-        releasing = ReleasingPass(pass_, self.recording, [tid for tid, _ in self.places])
+        releasing = ReleasingPass(pass_, self.recording, [value_id for value_id, _ in self.places])
         return self.collect_gradients(releasing.run_releasing(guard))
 
     def collect_gradients(self, pass_: BackwardPass) -> list[Any]:
         found: list[Any] = []
-        for tid, path in self.places:
-            g = pass_.cotangents.get(tid)
-            if type(g) is np.ndarray and g.base is None and not path and tid not in pass_.borrowed:
-                pass_.borrowed.add(tid)  # as in ``gradient_at``, without a call
+        for value_id, path in self.places:
+            g = pass_.cotangents.get(value_id)
+            if (
+                type(g) is np.ndarray
+                and g.base is None
+                and not path
+                and value_id not in pass_.borrowed
+            ):
+                pass_.borrowed.add(value_id)  # as in ``gradient_at``, without a call
                 found.append(wrap(g))
             elif type(g) is np.float64 and not path:
                 found.append(wrap(np.asarray(g)))
             else:
-                found.append(self.gradient_at(pass_, tid, path))
+                found.append(self.gradient_at(pass_, value_id, path))
         if isinstance(pass_, GuardedPass) and pass_.undefined:
             warn_of_undefined(pass_.undefined, found)
         return found
 
-    def gradient_at(self, pass_: BackwardPass, tid: int, path: Path) -> Any:
+    def gradient_at(self, pass_: BackwardPass, value_id: int, path: Path) -> Any:
         """Return the gradient of a source: never a seed, a view, or one buffer twice."""
-        g, data, borrowed = pass_.cotangents.get(tid), pass_.data, pass_.borrowed
+        g, data, borrowed = pass_.cotangents.get(value_id), pass_.data, pass_.borrowed
         if g is None:
             return None
         part = data.part_at_path(g, path) if path else g
-        if tid in borrowed or not data.owns_memory(part):
+        if value_id in borrowed or not data.owns_memory(part):
             part = data.copy_data(part)
-        borrowed.add(tid)
+        borrowed.add(value_id)
         return data.as_gradient(part)
 
     # --- answers ----------------------------------------------------------------------------------
@@ -265,14 +270,18 @@ class Differentiation:
 
     def note_for_others(self, found: Sequence[Any]) -> None:
         """Leave a Cut at gradients that were not recorded, for tapes that are yet to be asked."""
-        results = [g for g in found if isinstance(g, Array) and not g._tid]
+        results = [g for g in found if isinstance(g, Array) and not g._value_id]
         if results:
-            note_cut("gradient", results, [*self.starts, *[tid for tid, _ in self.places]], ())
+            note_cut(
+                "gradient", results, [*self.starts, *[value_id for value_id, _ in self.places]], ()
+            )
 
     def report_lacks(self, lacks: Lacks, found: Sequence[Any]) -> None:
         """Warn or raise, as the tape's ``exits`` says, if gradients may lack a part after an exit."""
         recording, mode = self.recording, mode_of(self.recording.exits)
-        absent = {tid for (tid, _), g in zip(self.places, found, strict=True) if g is None}
+        absent = {
+            value_id for (value_id, _), g in zip(self.places, found, strict=True) if g is None
+        }
         unseen = any(start not in recording.known for start in self.starts)
         doubts = recording.doubts
         never = doubts is not None
@@ -282,7 +291,7 @@ class Differentiation:
         """Warn of sources that have no gradient by mistake, other than those with exits."""
         left = self.lacks.sources_that_left() if self.lacks else ()
         rows = zip(self.asked, found, self.places, strict=True)
-        lost = [(x, tid) for x, g, (tid, _) in rows if g is None and tid not in left]
+        lost = [(x, value_id) for x, g, (value_id, _) in rows if g is None and value_id not in left]
         alone = all(g is None for g in found)
         warn_of_unfollowed(self.recording, lost, self.targets, self.starts, alone)
 

@@ -16,14 +16,14 @@ from .._array.array import IS_VIEW, SCALAR, Array, namespace
 from .._array.exits import ENTERED, LEFT
 from .._array.paths import Path, add_through, walk_path
 from .._array.views import current, lay_out_like, location, peek, private_handle
-from .._exits.journal import Journal
-from .._exits.lacks import Doubt, Lacks
+from .._exits.constant_entries import Journal
+from .._exits.lost_parts import Doubt, Lacks
 from .._record.plan import LAYOUT, PLANS, Plan, Record, Structural, inputs_of, results_of
 from .._record.stack import STACK, BaseRecorder, push_recorder, recorders, remove_recorder
 from .._storage.batched.batched_data import REPLAY, active, axis_ids_of
 from .._storage.storage import storage_of
 from .._util.blocks import quietly
-from .._util.places import frame_that_counts
+from .._util.source_locations import frame_that_counts
 from .arguments import UnconnectedGradients, differentiable, filled_like
 from .backward import contributions
 from .data import ArrayData
@@ -73,13 +73,13 @@ class ForwardPass(BaseRecorder):
     def watch_primal(self, x: Array, t: Array) -> None:
         xp: Any = namespace()
         root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
-        tid = root._ensure_id()
-        held = self.tangents.get(tid)
+        value_id = root._ensure_id()
+        held = self.tangents.get(value_id)
         # A view is followed through its root.  Where primals share memory, their tangents are added.
         whole = filled_like("zeros", root) if held is None else xp.asarray(held, copy=True)
         at = ArrayData(storage_of(peek(t)))
-        self.tangents[tid] = add_through(whole, path, t, at)
-        self.known.add(tid)
+        self.tangents[value_id] = add_through(whole, path, t, at)
+        self.known.add(value_id)
 
     def record(self, record: Record) -> None:
         """Compute the tangents of a record's results from those of its inputs."""
@@ -87,7 +87,9 @@ class ForwardPass(BaseRecorder):
         if self.journal is not None:
             self.journal.note(record, len(self.after), depth=2)
             self.after.append(without_kept(plan, record))
-        errors = [self.missing[tid] for tid in inputs_of(record) if tid in self.missing]
+        errors = [
+            self.missing[value_id] for value_id in inputs_of(record) if value_id in self.missing
+        ]
         if error := find_missing_rule(record, self.tangents):
             errors.append(error)
         if errors:
@@ -105,12 +107,12 @@ class ForwardPass(BaseRecorder):
             around = around[: around.index(self)]
         STACK.set((get_ident(), around))
         found = plan.push_tangents(self, record)
-        for tid, tangent in zip(results_of(record), found, strict=True):
+        for value_id, tangent in zip(results_of(record), found, strict=True):
             if tangent is not None:
                 current(
                     tangent
                 )  # reads a view now, while only the recorders around are on the stack
-                self.tangents[tid] = tangent
+                self.tangents[value_id] = tangent
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
         """Note an exit; from the first one on, keep a journal of where constants enter."""
@@ -128,10 +130,10 @@ class ForwardPass(BaseRecorder):
         """Warn or raise for a derivative that may lack a part because of an exit, or that is NaN."""
         if self.undefined:
             warn_of_undefined(self.undefined, (found,))
-        tid = y._current_id()
+        value_id = y._current_id()
         if self.journal is not None and mode != "ignore":
-            lacks = Lacks(self.after, self.journal, list(self.known), [tid])
-            unseen = tid not in self.known
+            lacks = Lacks(self.after, self.journal, list(self.known), [value_id])
+            unseen = value_id not in self.known
             absent = lacks.sources if found is None else frozenset()
             never = doubts is not None
             lacks.tell(absent, "derivative", mode, never_zeros=never, unseen=unseen, doubts=doubts)
@@ -139,7 +141,7 @@ class ForwardPass(BaseRecorder):
     # --- tangents ---------------------------------------------------------------------------------
     def tangents_of_op(self, plan: Plan, record: Record) -> list[Array | None]:
         op = plan.op
-        if not any(tid in self.tangents for tid in inputs_of(record)):
+        if not any(value_id in self.tangents for value_id in inputs_of(record)):
             return [None] * len(op.outputs)  # of integers, such as indices that another op returned
         data = ArrayData(storage_of(self.some_tangent(record)._data))
         if op.kind == "linear":
@@ -187,7 +189,9 @@ class ForwardPass(BaseRecorder):
         return found
 
     def some_tangent(self, record: Record) -> Array:
-        return next(self.tangents[tid] for tid in inputs_of(record) if tid in self.tangents)
+        return next(
+            self.tangents[value_id] for value_id in inputs_of(record) if value_id in self.tangents
+        )
 
     def lay_out_tangent(self, plan: Plan, record: Record, tangent: Array, new: bool) -> Array:
         """Return a tangent in its result's shape and dtype, in memory that no other tangent has.
@@ -218,9 +222,9 @@ class ForwardPass(BaseRecorder):
             x, device = op.inputs[0], self.some_tangent(record).device
             shapes, dtypes = (plan.kept_value(record, f"{what} {x}") for what in LAYOUT)
             given = [
-                self.tangents[tid] if tid in self.tangents
+                self.tangents[value_id] if value_id in self.tangents
                 else xp.zeros(shape, dtype=dtype, device=device)
-                for tid, shape, dtype in zip(record[2], shapes, dtypes, strict=True)
+                for value_id, shape, dtype in zip(record[2], shapes, dtypes, strict=True)
             ]  # fmt: skip
         found: Array = op.public(given, **parameters)
         return found
@@ -249,7 +253,7 @@ class ForwardPass(BaseRecorder):
 
         found = self.transpose_rule(g, pull_back)
         if plan.keeps_value("unread"):
-            given = [self.tangents.get(tid) for tid in inputs_of(record)]
+            given = [self.tangents.get(value_id) for value_id in inputs_of(record)]
             for tangent in found:
                 note_undefined(self.undefined, plan, given, tangent)
         return found
@@ -261,7 +265,9 @@ class ForwardPass(BaseRecorder):
             tape.watch(cotangents)
             pulled = pull_back()
         pairs = [
-            (v, self.tangents[tid]) for tid, v in pulled if v is not None and tid in self.tangents
+            (v, self.tangents[value_id])
+            for value_id, v in pulled
+            if v is not None and value_id in self.tangents
         ]
         if not pairs:
             return [None] * len(g)
@@ -272,9 +278,9 @@ class ForwardPass(BaseRecorder):
         return [next(found) if differentiable(part) else None for part in g]
 
     # --- for records of views, writes and calls of functions -----------------------------------------
-    def tangent(self, tid: int) -> Array | None:
+    def tangent(self, value_id: int) -> Array | None:
         """Return the tangent of a value; None if it does not depend on the primals."""
-        return self.tangents.get(tid)
+        return self.tangents.get(value_id)
 
     def tangent_part(self, tangent: Array, path: Path) -> Array:
         found: Array = namespace().asarray(walk_path(tangent, path, namespace()), copy=True)
@@ -312,19 +318,19 @@ class ForwardPass(BaseRecorder):
         The answer is another handle on the tangent's value, not a copy, which is an op: recorders
         around that have stopped would not see it, and lose the value.
         """
-        tid, _ = current(y)
-        if tid in self.missing:
-            raise self.missing[tid].rebuild_error()
-        tangent = self.tangents.get(tid)
+        value_id, _ = current(y)
+        if value_id in self.missing:
+            raise self.missing[value_id].rebuild_error()
+        tangent = self.tangents.get(value_id)
         if tangent is not None:
             return private_handle(tangent)
         root, path = location(y)
-        whole = self.tangents.get(root._tid) if path else None
+        whole = self.tangents.get(root._value_id) if path else None
         if whole is not None:  # y is a view that was not read while this pass recorded
             # In the layout of the root each step of the path makes a view, which is no op.
             found: Array = walk_path(lay_out_like(private_handle(whole), root), path, namespace())
             return (
-                found if whole._tid else private_handle(found)
+                found if whole._value_id else private_handle(found)
             )  # so that the caller may write to it
         return None
 

@@ -2,7 +2,7 @@
 
 ``where(x > 0, sqrt(x), 0)`` at 0 multiplies a cotangent that the selection set to 0 by an infinite
 slope: NaN.  The plain backward pass does not look for such products.  If a requested gradient holds a
-NaN, the pass runs again beside a pass of masks (``activity``) and sets contributions to 0 where nothing
+NaN, the pass runs again with a pass of masks (``activity``) and sets contributions to 0 where nothing
 is active.  A 0 that is no selection's stays a factor: ``sqrt(x) ** 2`` at 0 is NaN.
 
 One of four strategies says how activity passes an op, and what is set to 0:
@@ -52,7 +52,7 @@ class Contribution(NamedTuple):
     borrowed : whether something else may refer to the memory of the part.
     """
 
-    tid: int
+    value_id: int
     part: Any
     mask: Any
     borrowed: bool = False
@@ -76,16 +76,16 @@ class GuardedPass(BackwardPass):
     def passes(self) -> list[BackwardPass]:
         return [self, self.activity]
 
-    def seed_target(self, tid: int, seed: RawArray) -> None:
-        super().seed_target(tid, seed)
+    def seed_target(self, value_id: int, seed: RawArray) -> None:
+        super().seed_target(value_id, seed)
         if not self.picks:
-            self.activity.add_contribution(tid, ALL)
+            self.activity.add_contribution(value_id, ALL)
             return
         seed, masks = raw_of(seed), self.masks
         masks.move_to(seed)
         with masks.on_device_of(seed):
             self.activity.add_contribution(
-                tid, masks.xp.where(seed != 0, masks.mask_of_ones(seed), 0.0)
+                value_id, masks.xp.where(seed != 0, masks.mask_of_ones(seed), 0.0)
             )
 
     def pull_structural(self, plan: Structural, record: Record) -> None:
@@ -102,9 +102,9 @@ class GuardedPass(BackwardPass):
     def count_parts(self, record: Record) -> None:
         """Replace ``ALL`` by masks of ones where a record treats parts of its input differently."""
         held = self.activity.cotangents
-        for tid in (*results_of(record), *inputs_of(record)[:1]):
-            if held.get(tid) is ALL and self.cotangents.get(tid) is not None:
-                held[tid] = self.masks.mask_of_ones(self.cotangents[tid])
+        for value_id in (*results_of(record), *inputs_of(record)[:1]):
+            if held.get(value_id) is ALL and self.cotangents.get(value_id) is not None:
+                held[value_id] = self.masks.mask_of_ones(self.cotangents[value_id])
 
     def pull_op(self, plan: Plan, record: Record) -> None:
         if plan.reading is not None:
@@ -114,17 +114,17 @@ class GuardedPass(BackwardPass):
         g = self.take_results(record)
         if g is None:
             return
-        for tid, part, mask, borrowed in self.contributions(plan, g, active, record):
-            if part is None or tid not in self.followed:
+        for value_id, part, mask, borrowed in self.contributions(plan, g, active, record):
+            if part is None or value_id not in self.followed:
                 continue
             if plan.keeps_value("unread"):
                 note_undefined(self.undefined, plan, g if type(g) is tuple else (g,), part)
-            self.activity.add_contribution(tid, self.masks.for_parts_of(raw_of(part), mask))
+            self.activity.add_contribution(value_id, self.masks.for_parts_of(raw_of(part), mask))
             with self.data.on_device_of(part) if plan.op.moves else HERE:
                 if mask is ALL:
-                    (self.lend_contribution if borrowed else self.add_contribution)(tid, part)
+                    (self.lend_contribution if borrowed else self.add_contribution)(value_id, part)
                 else:
-                    self.add_contribution(tid, self.only(mask, part))
+                    self.add_contribution(value_id, self.only(mask, part))
 
     def contributions(
         self, plan: Plan, g: ResultCotangents, active: Masks, record: Record
@@ -151,16 +151,16 @@ class GuardedPass(BackwardPass):
             parts = self.applied(plan, pull, g, record, lifted)
             found = self.masks.apply(plan, pull, counts, record)
             arrived = contributions(plan, pull, record, found)
-            for (tid, part), (_, count) in zip(parts, arrived, strict=True):
+            for (value_id, part), (_, count) in zip(parts, arrived, strict=True):
                 mask = None if count is None else self.masks.as_mask(count)
-                yield Contribution(tid, part, mask, is_shared(plan, part, g))
+                yield Contribution(value_id, part, mask, is_shared(plan, part, g))
 
     def all_active(
         self, plan: Plan, g: ResultCotangents, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
         for pull in plan.pulls:
-            for tid, part in self.applied(plan, pull, g, record, lifted):
-                yield Contribution(tid, part, ALL, is_shared(plan, part, g))
+            for value_id, part in self.applied(plan, pull, g, record, lifted):
+                yield Contribution(value_id, part, ALL, is_shared(plan, part, g))
 
     def in_place_of(
         self, plan: Plan, g: ResultCotangents, active: Any, record: Record, lifted: Record
@@ -201,13 +201,13 @@ class GuardedPass(BackwardPass):
                 from_clean = self.applied(plan, pull, g, record, clean)
             except (ArithmeticError, ValueError):  # the rule rejects this mixture of values
                 from_clean = from_kept
-            for (tid, part), (_, clean_part), one, two in zip(
+            for (value_id, part), (_, clean_part), one, two in zip(
                 from_kept, from_clean, first, second, strict=True
             ):
                 if part is not None:
                     spoilt = self.data.of_raw(one != two)
                     mask = self.masks.as_mask(self.masks.xp.abs(one))
-                    yield Contribution(tid, self.data.xp.where(spoilt, part, clean_part), mask)
+                    yield Contribution(value_id, self.data.xp.where(spoilt, part, clean_part), mask)
 
     # --- parts of the strategies ----------------------------------------------------------------------
     def applied(

@@ -188,7 +188,9 @@ def rows_in(g: Array | None, axis_id: int, size: int) -> Any:
     """Return the rows that a batched gradient stands for, along a new first axis."""
     if g is None:
         return None
-    return unbatched(g, axis_id, size) if g._tid else wrap(raw.unbatched(g._data, axis_id, size))
+    return (
+        unbatched(g, axis_id, size) if g._value_id else wrap(raw.unbatched(g._data, axis_id, size))
+    )
 
 
 def batched_seeds(y: Array, axis_id: int, start: int, stop: int, batch: int) -> Array:

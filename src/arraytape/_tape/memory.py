@@ -81,7 +81,7 @@ def memory_use(recording: Recording) -> MemoryUse:
 
 
 def shared_buffers(records: Iterable[Record]) -> set[int]:
-    """Return the ids of buffers to which something beside these records refers."""
+    """Return the ids of buffers to which something other than these records refers."""
     objects, expected = arrays_in_records(records)
     found = set()
     for key in objects:

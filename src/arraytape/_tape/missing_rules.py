@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
-from .._array.unfinished import UNFINISHED
+from .._array.unfinished_writes import UNFINISHED
 from .._record.op import REGISTRY
 from .._record.plan import PLANS, Plan, Record, Structural, ids_made_of, inputs_of, results_of
 from .._util.errors import see, user_line
@@ -25,9 +25,9 @@ def find_missing_rule(record: Record, depending: Container[int]) -> MissingRule 
         found = [told for place, told in plan.unknown.items() if record[place] in depending]
         return unknown_rule_error(plan.op.name, *found[0]) if found else None
     name = missing_rule(plan, record)
-    if plan is UNFINISHED and any(tid in depending for tid in inputs_of(record)):
+    if plan is UNFINISHED and any(value_id in depending for value_id in inputs_of(record)):
         return UnfinishedWrite(record[-1].said)
-    matters = name is not None and any(tid in depending for tid in inputs_of(record))
+    matters = name is not None and any(value_id in depending for value_id in inputs_of(record))
     return missing_rule_error(name) if name is not None and matters else None
 
 

@@ -39,13 +39,12 @@ def name_with_layout(x: Array) -> str:
 class Request(NamedTuple):
     """A source without a gradient, and the targets that were asked for.
 
-    tid : the value id of the source.  starts : those of the targets.  alone : True if no source has a
-    gradient.
+    value_id : of the source.  starts : those of the targets.  alone : True if no source has a gradient.
     """
 
     recording: Recording
     source: Array
-    tid: int
+    value_id: int
     targets: Sequence[Array]
     starts: Sequence[int]
     alone: bool
@@ -54,7 +53,7 @@ class Request(NamedTuple):
     def reached_ids(self) -> set[int]:
         """Return the ids of the source and of all recorded values that were computed from it."""
         entry = self.recording.watched.get(id(self.source))
-        found = {self.tid} if entry is None else {self.tid, entry.root}
+        found = {self.value_id} if entry is None else {self.value_id, entry.root}
         for record in self.recording.records:
             if not found.isdisjoint(inputs_of(record)):
                 found.update(results_of(record))
@@ -67,9 +66,9 @@ class Request(NamedTuple):
         return 0 if entry is None else entry.since
 
 
-def ids_needed_for(records: Sequence[Record], tids: Iterable[int]) -> set[int]:
+def ids_needed_for(records: Sequence[Record], value_ids: Iterable[int]) -> set[int]:
     """Return these ids and those of all recorded values from which they were computed."""
-    found = set(tids)
+    found = set(value_ids)
     for record in reversed(records):
         if not found.isdisjoint(results_of(record)):
             found.update(inputs_of(record))
@@ -118,10 +117,10 @@ def watched_late(request: Request) -> str:
     """Return a sentence if an op used the source, or made the target, before the source was watched."""
     x, recording, since = request.source, request.recording, request.since
     used, periods = cut_of(x), recording.periods
-    if used is not None and not used.tids and periods and periods[0] <= used.time < since:
+    if used is not None and not used.value_ids and periods and periods[0] <= used.time < since:
         return used_too_early(where_of(used), x)
     starts = [start for start in request.starts if start in recording.known]
-    if not starts or len(starts) < len(request.starts) or request.tid in starts:
+    if not starts or len(starts) < len(request.starts) or request.value_id in starts:
         return ""
     if all(start < since for start in starts):
         return used_too_early(f"what made the target {name_with_layout(request.targets[0])}", x)
@@ -158,9 +157,9 @@ def target_not_recorded(request: Request) -> str:
         if start in recording.known or not differentiable(target):
             continue
         cut = cut_of(target)
-        if cut is not None and cut.tids:
+        if cut is not None and cut.value_ids:
             reached = request.reached_ids if reached is None else reached
-            if not reached.isdisjoint(cut.tids):
+            if not reached.isdisjoint(cut.value_ids):
                 return why_not_recorded(request, cut.time, where_of(cut))
         elif start and request.alone:  # another tape recorded it
             time = time_of(target)
@@ -205,7 +204,7 @@ def assigned_between(request: Request) -> str:
         return ""
     reached, above = request.reached_ids, ids_needed_for(recording.records, request.starts)
     for said in reversed(recording.assigned_to):
-        if said.tid in reached and any(
+        if said.value_id in reached and any(
             said.variable in inputs_of(record) and not above.isdisjoint(results_of(record))
             and max(results_of(record)) > said.time
             for record in recording.records
@@ -220,7 +219,7 @@ def another_view(request: Request) -> str:
     if not request.alone or not x._state & IS_VIEW or id(x) in recording.watched:
         return ""
     above = ids_needed_for(recording.records, request.starts)
-    if request.tid in above or not any(
+    if request.value_id in above or not any(
         record[0] == VIEW.number and record[4] == x._view.path and record[1] in above
         and record[2] == x._view.seen
         for record in recording.records
@@ -235,17 +234,21 @@ def another_view(request: Request) -> str:
 
 def made_after_target(request: Request) -> str:
     """Return a sentence if the source was computed after the target: from it, or from its ancestors."""
-    recording, tid = request.recording, request.tid
-    if not request.alone or tid in recording.leaves or request.source._state & IS_VIEW:
+    recording, value_id = request.recording, request.value_id
+    if not request.alone or value_id in recording.leaves or request.source._state & IS_VIEW:
         return ""
     starts = [start for start in request.starts if start in recording.known]
-    if len(starts) < len(request.starts) or not starts or tid < max(map(time_of, request.targets)):
+    if (
+        len(starts) < len(request.starts)
+        or not starts
+        or value_id < max(map(time_of, request.targets))
+    ):
         return ""
-    above = ids_needed_for(recording.records, [tid])
+    above = ids_needed_for(recording.records, [value_id])
     for target, start in zip(request.targets, starts, strict=True):
         if start in above:
             return swapped_words(request.source, target)
-    return computed_of_others(recording, request.source, tid, starts)
+    return computed_of_others(recording, request.source, value_id, starts)
 
 
 def time_of(x: Array) -> int:
@@ -253,9 +256,11 @@ def time_of(x: Array) -> int:
     return x._view.seen if x._state & IS_VIEW else x._current_id()
 
 
-def computed_of_others(recording: Recording, x: Array, tid: int, starts: Sequence[int]) -> str:
+def computed_of_others(recording: Recording, x: Array, value_id: int, starts: Sequence[int]) -> str:
     """Return a sentence if source and target were computed from the same watched Arrays."""
-    above = ids_needed_for(recording.records, [tid]) & ids_needed_for(recording.records, starts)
+    above = ids_needed_for(recording.records, [value_id]) & ids_needed_for(
+        recording.records, starts
+    )
     parents = [name_with_layout(e.handle) for e in recording.watched.values() if e.source in above]
     if not parents:
         return ""
@@ -271,7 +276,7 @@ def not_trainable(request: Request) -> str:
     """Return a sentence if the only source is a Variable that tapes do not watch unasked."""
     x = request.source
     trainable = getattr(x, "_trainable", True) if x._has_state else True
-    if not request.alone or trainable or request.tid in request.recording.known:
+    if not request.alone or trainable or request.value_id in request.recording.known:
         return ""
     return f"{name_with_layout(x)} is not trainable, so it has to be watched: call tape.watch(v)"
 

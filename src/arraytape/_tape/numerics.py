@@ -231,10 +231,10 @@ def operands_in(plan: Plan, seen: dict[str, Any]) -> tuple[list[Range], list[Ran
     """Return the operands that the tape follows, and others, from a compiled op's local variables."""
     found: tuple[list[Range], list[Range]] = ([], [])
     for x in plan.op.inputs:
-        tids, values = seen[f"t_{x}"], seen[f"d_{x}"]
-        pairs = zip(tids, values, strict=True) if plan.op.variadic else [(tids, values)]
-        for tid, value in pairs:
-            constant = tid not in seen["followed"]
+        value_ids, values = seen[f"t_{x}"], seen[f"d_{x}"]
+        pairs = zip(value_ids, values, strict=True) if plan.op.variadic else [(value_ids, values)]
+        for value_id, value in pairs:
+            constant = value_id not in seen["followed"]
             if value is not None:
                 found[constant].append(range_of(f"{x} (a constant)" if constant else x, value))
     return found
@@ -248,22 +248,22 @@ class Checking(BackwardPass):
 
     def go_back(self, plan: Plan | Structural, record: Record) -> None:
         came = [
-            range_of("the cotangent", self.cotangents[tid])
-            for tid in results_of(record)
-            if self.cotangents.get(tid) is not None
+            range_of("the cotangent", self.cotangents[value_id])
+            for value_id in results_of(record)
+            if self.cotangents.get(value_id) is not None
         ]
-        fine = {tid for tid in inputs_of(record) if self.has_finite(tid)}
+        fine = {value_id for value_id in inputs_of(record) if self.has_finite(value_id)}
         super().go_back(plan, record)
         if not came or any(g.nans or g.infinities for g in came):
             return
-        spoilt = [tid for tid in fine if not self.has_finite(tid)]
+        spoilt = [value_id for value_id in fine if not self.has_finite(value_id)]
         if spoilt:
-            gave = [range_of("the gradient", self.cotangents[tid]) for tid in spoilt]
+            gave = [range_of("the gradient", self.cotangents[value_id]) for value_id in spoilt]
             raise self.error(plan, record, came, gave)
 
-    def has_finite(self, tid: int) -> bool:
+    def has_finite(self, value_id: int) -> bool:
         """Return True if the contributions to a value so far, if any, are finite."""
-        held = self.cotangents.get(tid)
+        held = self.cotangents.get(value_id)
         return held is None or is_finite(held)
 
     def error(

@@ -51,11 +51,11 @@ class Profile:
         self.places(record)
         with self.noting:
             size = self.buffers.count([record])
-        tid = results_of(record)[0]
+        value_id = results_of(record)[0]
         place = self.places.place_of_record(record)
-        self.lines[tid] = Line(plan_of(record).name, place, size, took)
+        self.lines[value_id] = Line(plan_of(record).name, place, size, took)
         self.since[thread] = time.perf_counter()
 
     def went_back(self, record: Record, seconds: float) -> None:
-        tid = results_of(record)[0]
-        self.backward[tid] = self.backward.get(tid, 0.0) + seconds
+        value_id = results_of(record)[0]
+        self.backward[value_id] = self.backward.get(value_id, 0.0) + seconds

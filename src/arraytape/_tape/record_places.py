@@ -46,8 +46,8 @@ class Places:
 
     def __call__(self, record: Record) -> None:
         place = here()
-        for tid in results_of(record):
-            self.by_id[tid] = place
+        for value_id in results_of(record):
+            self.by_id[value_id] = place
 
     def place_of_record(self, record: Record) -> Place:
         """Return the place of a record; NOWHERE if it was made without the observer."""

@@ -19,7 +19,7 @@ from .._array.cuts import ENOUGH, forget_gone, left, may_note
 from .._array.exits import ENTERED, LEFT, tell_exit
 from .._array.paths import Path
 from .._array.views import location
-from .._exits.journal import Journal
+from .._exits.constant_entries import Journal
 from .._exits.modes import mode_of
 from .._record.mode_stack import MODES, meet, tell_watched
 from .._record.plan import Plan, Record, Structural, results_of
@@ -31,7 +31,7 @@ from .._record.stack import (
     Paused,
     Recorder,
     SeesAssignments,
-    new_tid,
+    new_value_id,
     push_recorder,
     recorders,
     remove_recorder,
@@ -43,7 +43,7 @@ from .._util.blocks import Context
 from .._util.errors import TapeWarning, describe, see, stacklevel, user_frame, user_line
 from .._util.locks import reentrant_lock
 from .._util.nest import Nesting
-from .._util.places import frame_that_counts
+from .._util.source_locations import frame_that_counts
 from .buffers import LARGE, is_large_data
 from .dead_records import DeadRecordCollector
 from .memory_limit import MemoryLimit
@@ -55,7 +55,7 @@ from .record_places import line_of_frame
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .._exits.lacks import Doubt
+    from .._exits.lost_parts import Doubt
     from .._util.array_types import RawArray
     from ..variable import Variable
     from .tape import GradientTape
@@ -132,12 +132,12 @@ class Watched(NamedTuple):
 class Assigned(NamedTuple):
     """An assignment to a Variable of a value that a tape may follow.
 
-    time : on the scale of value ids.  variable, tid : the ids of the Variable and of the value.
+    time : on the scale of value ids.  variable, value_id : the ids of the Variable and of the value.
     """
 
     time: int
     variable: int
-    tid: int
+    value_id: int
     name: str
     line: str
 
@@ -153,7 +153,7 @@ class Pause:
     __slots__ = ("begun", "ended", "generator", "line")
 
     def __init__(self, line: str, generator: str) -> None:
-        self.begun, self.ended, self.line, self.generator = new_tid(), 0, line, generator
+        self.begun, self.ended, self.line, self.generator = new_value_id(), 0, line, generator
 
 
 class Recording(BaseRecorder, SeesAssignments):
@@ -195,7 +195,7 @@ class Recording(BaseRecorder, SeesAssignments):
         # Set by ``xp.grad`` and its like, which never answer zeros for a value that left the tape.
         self.doubts: list[Doubt] | None = None
         self.watches_variables = watch_accessed_variables
-        self.followed: set[int] = UNFOLLOWED  # the tids, while recording
+        self.followed: set[int] = UNFOLLOWED  # the value_ids, while recording
         self.active = False  # True if its own block or a worker's is open
         self.open = False  # True if its own block is open
         self.block: Callable[[], Any] | None = None  # returns None once its own block is over
@@ -228,7 +228,7 @@ class Recording(BaseRecorder, SeesAssignments):
         self.start_records()
         self.leaves: set[int] = set()
         self.lost: set[tuple[int, str]] = NOTHING  # ids that other threads used, and the lines
-        self.periods: list[int] = [new_tid()] if self.active else []  # begin, end, begin, ...
+        self.periods: list[int] = [new_value_id()] if self.active else []  # begin, end, begin, ...
         self.reset_at = ""  # the line of the last ``reset``
         self.pauses: tuple[Pause, ...] = ()
         self.assigned_to: tuple[Assigned, ...] = ()
@@ -306,7 +306,7 @@ class Recording(BaseRecorder, SeesAssignments):
                 self.forget_records()
             self.entered = True
             if not len(self.periods) % 2:
-                self.periods.append(new_tid())
+                self.periods.append(new_value_id())
             if self.doubts is None and (left[0] >= ENOUGH or may_note()):
                 self.be_awaited()
             if self.profile is not None:
@@ -339,7 +339,7 @@ class Recording(BaseRecorder, SeesAssignments):
             if UNSTARTED:
                 UNSTARTED.pop(id(self), None)
             if len(self.periods) % 2:
-                self.periods.append(new_tid())
+                self.periods.append(new_value_id())
 
     def be_awaited(self) -> None:
         """Make ops without records leave a ``Cut`` until the tape is asked for a gradient or freed."""
@@ -351,15 +351,15 @@ class Recording(BaseRecorder, SeesAssignments):
         if not self.known:
             UNSTARTED[id(self)] = reference
 
-    def used_elsewhere(self, tids: Sequence[int], /) -> None:
+    def used_elsewhere(self, value_ids: Sequence[int], /) -> None:
         """Note an exit of followed values that were used in a thread without a recorder."""
         if get_ident() == self.home or get_ident() in self.workers:
             return  # another task of a thread of this tape, which may compute what it wants
         line = user_line()
-        for tid in tids:
-            if tid in self.followed and (tid, line) not in self.lost:
-                self.lost = {*self.lost, (tid, line)}
-                tell_exit([self], tid, "in another thread: see in_this_thread")
+        for value_id in value_ids:
+            if value_id in self.followed and (value_id, line) not in self.lost:
+                self.lost = {*self.lost, (value_id, line)}
+                tell_exit([self], value_id, "in another thread: see in_this_thread")
 
     def close_everywhere(self) -> None:
         remove_recorder(self)
@@ -422,10 +422,10 @@ class Recording(BaseRecorder, SeesAssignments):
                 self.choose_record()
             journal.left(record)
 
-    def index_of_record(self, tid: int) -> int:
+    def index_of_record(self, value_id: int) -> int:
         """Return the place of the record that made a value, searched from the end."""
         places = range(len(self.records) - 1, -1, -1)
-        return next(place for place in places if tid in results_of(self.records[place]))
+        return next(place for place in places if value_id in results_of(self.records[place]))
 
     def watch_nesting(self, x: Nesting) -> None:
         if not self.active:
@@ -440,7 +440,7 @@ class Recording(BaseRecorder, SeesAssignments):
                     "convert it "
                     f"with asarray [at {user_line()}]"
                 )
-        since = new_tid()
+        since = new_value_id()
         if MODES:
             meet(*found)
         for leaf in found:
@@ -450,9 +450,11 @@ class Recording(BaseRecorder, SeesAssignments):
 
     def assigned(self, variable: Variable, value: RawArray | npt.ArrayLike, /) -> None:
         """Note an assignment, which is not recorded, for a message about a gradient that ends there."""
-        tid = value._current_id() if isinstance(value, Array) else 0
-        if tid:
-            said = Assigned(new_tid(), variable._current_id(), tid, variable.name, user_line())
+        value_id = value._current_id() if isinstance(value, Array) else 0
+        if value_id:
+            said = Assigned(
+                new_value_id(), variable._current_id(), value_id, variable.name, user_line()
+            )
             self.assigned_to += (said,)
 
     def accessed(self, x: Any, /) -> None:
@@ -481,13 +483,13 @@ class Recording(BaseRecorder, SeesAssignments):
         # A view is followed through its root, so that reads through other aliases count, too.
         root, path = location(x) if x._state & IS_VIEW else (x, ())
         with MOVING:
-            tid = root._tid
-            if tid <= 0:
-                tid = root._ensure_id()
-            known = tid in self.known
+            value_id = root._value_id
+            if value_id <= 0:
+                value_id = root._ensure_id()
+            known = value_id in self.known
             if known:
                 entry = self.watched.get(id(x))
-                if entry is not None and entry.root == tid:
+                if entry is not None and entry.root == value_id:
                     return
             if kind == "c":
                 self.careful = True
@@ -495,19 +497,19 @@ class Recording(BaseRecorder, SeesAssignments):
                 self.watch_large(data)
             if x._has_state and not any(x is other for other in self.variables):
                 self.variables += (x,)
-            source = tid
+            source = value_id
             if known:
-                source, path = self.source_of(root, tid, path)
+                source, path = self.source_of(root, value_id, path)
             else:
                 if path:
                     self.implied = self.implied or set()
-                    self.implied.add(tid)
-                self.leaves.add(tid)
-                self.known.add(tid)
+                    self.implied.add(value_id)
+                self.leaves.add(value_id)
+                self.known.add(value_id)
             if UNSTARTED:
                 UNSTARTED.pop(id(self), None)
             # As ``Watched(...)``, without the Python frame of a named tuple's own ``__new__``.
-            self.watched[id(x)] = tuple.__new__(Watched, (x, tid, source, path, since))
+            self.watched[id(x)] = tuple.__new__(Watched, (x, value_id, source, path, since))
 
     def watch_large(self, data: RawArray) -> None:
         """Free records of dead results from the first large watched array on."""
@@ -515,16 +517,16 @@ class Recording(BaseRecorder, SeesAssignments):
             self.watches_large = True
             self.choose_record()
 
-    def source_of(self, root: Array, tid: int, path: Path) -> tuple[int, Path]:
+    def source_of(self, root: Array, value_id: int, path: Path) -> tuple[int, Path]:
         """Return the id and path of the gradient of a watched Array whose root has records already."""
-        if not path and tid not in self.implied:
-            return tid, path
+        if not path and value_id not in self.implied:
+            return value_id, path
         # Records so far count for other sources, not for this one: it gets a new id, and records that
         # connect it to the values of the root and of views which are read so far.
-        watched, shape = new_tid(), root.shape
+        watched, shape = new_value_id(), root.shape
         self.views_read = self.views_read or ViewsRead()
         self.views_read.read_views(self.records)
-        seen = {tid: (), **self.views_read.views_beside(tid, path, shape)}
+        seen = {value_id: (), **self.views_read.views_beside(value_id, path, shape)}
         self.records.extend(
             watch_record(seen=id_, watched=watched, shape=shape, path_to_seen=to_id, path=path)
             for id_, to_id in seen.items()
@@ -562,24 +564,29 @@ class Recording(BaseRecorder, SeesAssignments):
             for place, record in enumerate(self.records):
                 if record[0] == VIEW.number:
                     if record[1] in found:
-                        self.records[place] = (VIEW.number, new_tid(), *record[2:])
+                        self.records[place] = (VIEW.number, new_value_id(), *record[2:])
                     found.add(record[1])
 
-    def tid_of(self, x: Array, current_value: bool = False) -> int:
+    def value_id_of(self, x: Array, current_value: bool = False) -> int:
         """Return the id of an Array's value when it was watched, or of its current value."""
         if not current_value and id(x) in self.watched:
             return self.watched[id(x)].source
-        tid = x._current_id()
-        if tid in self.implied and not current_value:
+        value_id = x._current_id()
+        if value_id in self.implied and not current_value:
             return 0
-        if x._state & IS_VIEW and tid and tid not in self.known and x._view.seen in self.known:
+        if (
+            x._state & IS_VIEW
+            and value_id
+            and value_id not in self.known
+            and x._view.seen in self.known
+        ):
             # A view that was not read while the tape recorded is read now.
             root, path = x._view.root, x._view.path
             with MOVING:
-                if tid not in self.known:
-                    self.records.append(view_record(tid, x._view.seen, root.shape, path))
-                    self.known.add(tid)
-        return tid
+                if value_id not in self.known:
+                    self.records.append(view_record(value_id, x._view.seen, root.shape, path))
+                    self.known.add(value_id)
+        return value_id
 
     def paused(self) -> AbstractContextManager[Any]:
         """Return a block in which a one-shot tape is stopped; after an error the tape records on."""
@@ -631,7 +638,7 @@ class Stopped(Context):
 
     def _end(self) -> None:
         if self.pause is not None and not self.pause.ended:
-            self.pause.ended = new_tid()
+            self.pause.ended = new_value_id()
         if self.recording.active:
             replace_recorder(self.paused, self.recording)
         remove_recorder(self.paused)

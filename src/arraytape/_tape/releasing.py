@@ -125,7 +125,9 @@ class ReleasingPass:
             return self.pass_
         while self.records and not self.may_select(self.records[-1]):
             self.pass_record_back(self.take_record())
-        self.reached = {tid: Hollow(g) for tid, g in self.pass_.cotangents.items() if g is not None}
+        self.reached = {
+            value_id: Hollow(g) for value_id, g in self.pass_.cotangents.items() if g is not None
+        }
         counted: set[int] = set()
         size = max(SEGMENT, new_bytes(self.records, set()) // SEGMENTS)
         if not all(map(may_be_hollow, self.records)):
@@ -172,7 +174,7 @@ class ReleasingPass:
     def run_segment(self, size: int, counted: set[int]) -> BackwardPass | None:
         """Pass back through ``size`` bytes of records; on a NaN, return a finished guarded pass."""
         pass_, records = self.pass_, self.records
-        before = {tid: g for tid, g in pass_.cotangents.items() if g is not None}
+        before = {value_id: g for value_id, g in pass_.cotangents.items() if g is not None}
         pass_.borrowed.update(before)  # not to be written to, since a rerun starts with them
         segment: list[Record] = []
         start, kept = len(records), 0
@@ -192,8 +194,11 @@ class ReleasingPass:
     def left_nan(self, before: dict[int, Any]) -> bool:
         """Return True if a cotangent that changed within the segment holds a NaN."""
         return any(
-            g is not None and g is not before.get(tid) and tid not in self.idle and holds_nan(g)
-            for tid, g in self.pass_.cotangents.items()
+            g is not None
+            and g is not before.get(value_id)
+            and value_id not in self.idle
+            and holds_nan(g)
+            for value_id, g in self.pass_.cotangents.items()
         )
 
     def rerun_guarded(self, before: dict[int, Any], records: list[Record]) -> BackwardPass:
@@ -201,14 +206,14 @@ class ReleasingPass:
         plain = self.pass_
         pass_ = GuardedPass(RawData(plain.data.storage), plain.followed)
         pass_.wanted = plain.wanted
-        for tid, layout in self.reached.items():
-            pass_.lend_contribution(tid, layout.ones_in_place())
-            pass_.activity.add_contribution(tid, ALL)
+        for value_id, layout in self.reached.items():
+            pass_.lend_contribution(value_id, layout.ones_in_place())
+            pass_.activity.add_contribution(value_id, ALL)
         for record in self.passed:
             pass_.go_back(PLANS[record[0]], refill_record(record))
         pass_.cotangents, pass_.borrowed = dict(before), set(before)
-        for tid in before:
-            pass_.activity.cotangents.setdefault(tid, ALL)
+        for value_id in before:
+            pass_.activity.cotangents.setdefault(value_id, ALL)
         backward(pass_, records, True)
         return pass_
 

@@ -38,17 +38,17 @@ def walk_stepwise(pass_: BackwardPass, recording: Recording) -> None:
     makers = makers_of(recording.records, hooks)
     for i in range(len(recording.records) - 1, -1, -1):
         record = recording.records[i]
-        for tid in results_of(record) if hooks else ():
-            if makers.get(tid) == i:
-                show(pass_, tid, hooks[tid])
+        for value_id in results_of(record) if hooks else ():
+            if makers.get(value_id) == i:
+                show(pass_, value_id, hooks[value_id])
         since = time.perf_counter()
         if pass_.has_cotangent(record) and holds_packed(record):
             record = unpack_record(record)
         pass_.go_back(PLANS[record[0]], record)
         if profile is not None:
             profile.went_back(record, time.perf_counter() - since)
-    for tid in hooks.keys() - makers.keys():
-        show(pass_, tid, hooks[tid])
+    for value_id in hooks.keys() - makers.keys():
+        show(pass_, value_id, hooks[value_id])
 
 
 class Group:
@@ -89,18 +89,20 @@ def groups_of(hooks: Iterable[Sequence[Hook]]) -> list[Group]:
     return list({id(member.group): member.group for member in members}.values())
 
 
-def makers_of(records: Sequence[Record], tids: Collection[int]) -> dict[int, int]:
+def makers_of(records: Sequence[Record], value_ids: Collection[int]) -> dict[int, int]:
     """Return for each of these ids the place of the first record that made its value."""
     places = reversed(range(len(records)))  # the first record is the last to be entered
-    return {tid: i for i in places for tid in results_of(records[i]) if tid in tids}
+    return {
+        value_id: i for i in places for value_id in results_of(records[i]) if value_id in value_ids
+    }
 
 
-def show(pass_: BackwardPass, tid: int, hooks: Sequence[Hook]) -> None:
+def show(pass_: BackwardPass, value_id: int, hooks: Sequence[Hook]) -> None:
     """Call hooks with the cotangent of a value, and replace the cotangent by what they return."""
-    g = pass_.cotangents.get(tid)
+    g = pass_.cotangents.get(value_id)
     if g is None:
         return
-    pass_.borrowed.add(tid)  # a hook may keep the Array
+    pass_.borrowed.add(value_id)  # a hook may keep the Array
     with pass_.data.on_device_of(g):
         pass_.data.move_to(g)
         first = x = pass_.data.array_of(g)
@@ -108,9 +110,9 @@ def show(pass_: BackwardPass, tid: int, hooks: Sequence[Hook]) -> None:
             x = replaced_cotangent(x, hook(x))
         if x is first:
             return
-        pass_.cotangents[tid] = pass_.data.of_array(x)
+        pass_.cotangents[value_id] = pass_.data.of_array(x)
         if isinstance(pass_, GuardedPass):
-            activate(pass_, tid, pass_.cotangents[tid])
+            activate(pass_, value_id, pass_.cotangents[value_id])
 
 
 def replaced_cotangent(g: Array, found: Array | None) -> Array:
@@ -125,10 +127,10 @@ def replaced_cotangent(g: Array, found: Array | None) -> Array:
     return found
 
 
-def activate(pass_: GuardedPass, tid: int, g: RawArray) -> None:
+def activate(pass_: GuardedPass, value_id: int, g: RawArray) -> None:
     """Mark the elements to which a hook gave a value other than 0 as active."""
     held, masks = pass_.activity.cotangents, pass_.masks
-    mask = held.get(tid)
+    mask = held.get(value_id)
     if mask is not None and mask is not ALL:
         masks.move_to(raw_of(g))
-        held[tid] = masks.xp.where(raw_of(g) != 0, masks.mask_of_ones(raw_of(g)), mask)
+        held[value_id] = masks.xp.where(raw_of(g) != 0, masks.mask_of_ones(raw_of(g)), mask)

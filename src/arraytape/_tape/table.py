@@ -115,14 +115,14 @@ def summary_rows(
 ) -> list[Row]:
     """Return the rows, the largest first.  backward : seconds by the keys of the lines, if taken."""
     rows: dict[str, Row] = {}
-    for tid, line in lines.items():
+    for value_id, line in lines.items():
         name = key(line)
         before = rows.get(name, Row(name, 0, 0, None, None))
         times: tuple[float | None, float | None] = (None, None)
         if backward is not None:
             times = (
                 (before.forward or 0.0) + line.forward,
-                (before.backward or 0.0) + backward.get(tid, 0.0),
+                (before.backward or 0.0) + backward.get(value_id, 0.0),
             )
         rows[name] = Row(name, before.records + 1, before.kept + line.size, *times)
     return sorted(rows.values(), key=lambda row: (-seconds(row), -row.kept))

@@ -32,29 +32,29 @@ class Tangents:
         # value id -> the one after the write, path and key of the write, and the part that it replaced
         self._before: dict[int, tuple[int, Path, Index, Array]] = {}
 
-    def __contains__(self, tid: object) -> bool:
-        return tid in self._held or tid in self._before
+    def __contains__(self, value_id: object) -> bool:
+        return value_id in self._held or value_id in self._before
 
-    def __getitem__(self, tid: int) -> Array:
-        found = self._held.get(tid)
-        return self._restored(tid) if found is None else found
+    def __getitem__(self, value_id: int) -> Array:
+        found = self._held.get(value_id)
+        return self._restored(value_id) if found is None else found
 
-    def get(self, tid: int) -> Array | None:
-        known = tid in self
-        return self[tid] if known else None
+    def get(self, value_id: int) -> Array | None:
+        known = value_id in self
+        return self[value_id] if known else None
 
-    def __setitem__(self, tid: int, tangent: Array) -> None:
+    def __setitem__(self, value_id: int, tangent: Array) -> None:
         root, _ = location(tangent)
         self._own.pop(id(root), None)  # from now on it is the tangent of two values
-        self._held[tid] = tangent
+        self._held[value_id] = tangent
 
-    def _restored(self, tid: int) -> Array:
+    def _restored(self, value_id: int) -> Array:
         """Return a copy of a tangent as it was before the writes that followed."""
         writes = []
-        while tid in self._before:
-            tid, path, key, part = self._before[tid]
+        while value_id in self._before:
+            value_id, path, key, part = self._before[value_id]
             writes.append((path, key, part))
-        newest = self._held[tid]
+        newest = self._held[value_id]
         at = ArrayData(storage_of(newest._data))
         whole: Array = at.copy_data(newest)
         for path, key, part in reversed(writes):

@@ -324,7 +324,7 @@ class GradientTape(OfThisProcess, Block):
         Notes
         -----
         The difference of the two is what a gradient, or ``reset``, frees.  A record has about 100
-        bytes beside what it keeps.  What a user's function closes over does not count.
+        bytes in addition to those that it keeps.  What a user's function closes over does not count.
 
         Examples
         --------

@@ -25,8 +25,10 @@ def follows(recording: Recording, x: Array) -> bool:
     """Return True if a tape follows an Array: a watched one, or one computed from watched ones."""
     if id(x) in recording.watched:
         return True
-    tids = [x._current_id(), x._view.root._tid if x._state & IS_VIEW else 0]
-    return any(tid in recording.known and tid not in recording.implied for tid in tids)
+    value_ids = [x._current_id(), x._view.root._value_id if x._state & IS_VIEW else 0]
+    return any(
+        value_id in recording.known and value_id not in recording.implied for value_id in value_ids
+    )
 
 
 def alike_among(recording: Recording) -> dict[str, Array]:
@@ -83,10 +85,10 @@ def first_targets(
     ]
     first = {start: i for i, (_, start) in reversed([*enumerate(leaves)])}
     for record in recording.records if first else ():
-        made_of = [first[tid] for tid in inputs_of(record) if tid in first]
+        made_of = [first[value_id] for value_id in inputs_of(record) if value_id in first]
         for out in results_of(record) if made_of else ():
             first[out] = min(made_of + ([first[out]] if out in first else []))
-    return {tid: leaves[i][0] for tid, i in first.items() if tid != leaves[i][1]}
+    return {value_id: leaves[i][0] for value_id, i in first.items() if value_id != leaves[i][1]}
 
 
 def warn_of_unfollowed(
@@ -99,14 +101,14 @@ def warn_of_unfollowed(
     """
     alikes = cache(lambda: alike_among(recording))
     swapped = first_targets(recording, targets, starts) if asked else {}
-    for x, tid in asked:
+    for x, value_id in asked:
         if not differentiable(x):
             continue  # ``arrays_of`` has warned
         why = why_not_followed(recording, x, alikes)
-        if not why and tid in swapped:
-            why = swapped_words(x, swapped[tid])
+        if not why and value_id in swapped:
+            why = swapped_words(x, swapped[value_id])
         if not why:
-            why = why_unconnected(Request(recording, x, tid, targets, starts, alone))
+            why = why_unconnected(Request(recording, x, value_id, targets, starts, alone))
         if why:
             warnings.warn(
                 f"gradient is None: {why} {ON_THE_TAPE}", TapeWarning, stacklevel=stacklevel()

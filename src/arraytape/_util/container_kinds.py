@@ -201,7 +201,7 @@ def register_nesting(
     ------
     TypeError
         When ``cls`` is no class, is a class of leaves (arrays, Modules, numbers, strings) or abstract,
-        or a function is missing.  Later, when ``flatten`` returns no such pair or ``unflatten`` no
+        or a function is missing.  Lazy, when ``flatten`` returns no such pair or ``unflatten`` no
         instance of the class, and for an instance of a subclass that is not registered itself.
     KeyError
         When the class is registered already; the message names the line.

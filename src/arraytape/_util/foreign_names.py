@@ -1,7 +1,7 @@
 """Attributes of other libraries' arrays: an AttributeError names arraytape's counterpart.
 
 Each name is a descriptor that raises, so ``hasattr`` stays False.  ``Array.__getattr__`` would do the
-same, but slows down every read of ``x._tid``: from 5 to 27 ns in CPython 3.11, ten times in an op.
+same, but slows down every read of ``x._value_id``: from 5 to 27 ns in CPython 3.11, ten times in an op.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ def _fill(structure: Nesting, flat: Iterator[Any]) -> Any:
     return kind.unflatten(rest, filled) if changed else structure
 
 
-# --- one nesting beside another -----------------------------------------------------------------
+# --- two nestings of one structure -----------------------------------------------------------------
 def leaves_like(
     structure: Nesting, other: Nesting, name: str, *, numbers: bool = False
 ) -> list[Any]:

@@ -121,7 +121,7 @@ def watched_after_use(facts: Facts) -> str:
         for r in records
         if entry.root in inputs_of(r) and not facts.backward.isdisjoint(results_of(r))
     ]
-    if facts.target_tid not in descendants_of(records, [entry.root]) or facts.connected or not used:
+    if facts.target_id not in descendants_of(records, [entry.root]) or facts.connected or not used:
         return ""
     ops = [record for record in used if isinstance(plan_of(record), Plan)]
     return used_too_early(facts.at((ops or used)[0]), facts.source)
@@ -132,7 +132,7 @@ def known_to_the_tape(facts: Facts) -> str:
     if facts.cut is not None:
         return ""
     request = Request(
-        facts.recording, facts.source, facts.origin, [facts.target], [facts.target_tid], alone=True
+        facts.recording, facts.source, facts.origin, [facts.target], [facts.target_id], alone=True
     )
     return why_unconnected(request)
 
@@ -212,7 +212,7 @@ def computed_beside(facts: Facts) -> str:
     recording = facts.recording
     if not facts.target_is_on_tape or facts.origin in recording.leaves:
         return ""
-    return computed_of_others(recording, facts.source, facts.origin, [facts.target_tid])
+    return computed_of_others(recording, facts.source, facts.origin, [facts.target_id])
 
 
 def never_used(facts: Facts) -> str:

@@ -38,9 +38,9 @@ def copy_of(recording: Recording) -> Recording:
     return copy
 
 
-def descendants_of(records: Iterable[Record | Step], tids: Iterable[int]) -> set[int]:
+def descendants_of(records: Iterable[Record | Step], value_ids: Iterable[int]) -> set[int]:
     """Return these value ids and those of all values computed from them."""
-    found = set(tids)
+    found = set(value_ids)
     for record in records:
         outs, ins = record_ends(record)
         if not found.isdisjoint(ins):
@@ -48,9 +48,9 @@ def descendants_of(records: Iterable[Record | Step], tids: Iterable[int]) -> set
     return found
 
 
-def needed_by(records: Sequence[Record | Step], tids: Iterable[int]) -> set[int]:
+def needed_by(records: Sequence[Record | Step], value_ids: Iterable[int]) -> set[int]:
     """Return these value ids and those of all values that they were computed from."""
-    found = set(tids)
+    found = set(value_ids)
     for record in reversed(records):
         outs, ins = record_ends(record)
         if not found.isdisjoint(outs):
@@ -125,47 +125,47 @@ class Facts:
 
     # --- target and source on the tape --------------------------------------------------------------
     @remembered
-    def target_tid(self) -> int:
+    def target_id(self) -> int:
         """Return the value id of the target; 0 if the tape does not follow the target."""
         with only_recorders():
-            return self.recording.tid_of(self.target, current_value=True)
+            return self.recording.value_id_of(self.target, current_value=True)
 
     @remembered
     def origin(self) -> int:
         """Return the value id of the source; 0 if the tape does not follow the source."""
         with only_recorders():
-            return self.recording.tid_of(self.source)
+            return self.recording.value_id_of(self.source)
 
     @property
     def origins(self) -> list[int]:
         """Return the value ids of the source: of the watched value, and of its value before that."""
         entry = self.recording.watched.get(id(self.source))
-        tids = {self.origin, 0 if entry is None else entry.root} - {0}
-        return sorted(tids)
+        value_ids = {self.origin, 0 if entry is None else entry.root} - {0}
+        return sorted(value_ids)
 
     @remembered
     def target_is_on_tape(self) -> bool:
-        return self.target_tid in self.recording.known
+        return self.target_id in self.recording.known
 
     @remembered
-    def reached_tids(self) -> set[int]:
+    def reached_ids(self) -> set[int]:
         """Return the value ids of the source and of all recorded values computed from the source."""
         return descendants_of(self.recording.records, [self.origin] if self.origin else [])
 
     @remembered
     def backward(self) -> set[int]:
         """Return the value ids of the target and of all recorded values that the target depends on."""
-        return needed_by(self.recording.records, [self.target_tid] if self.target_tid else [])
+        return needed_by(self.recording.records, [self.target_id] if self.target_id else [])
 
     @remembered
     def after_target(self) -> set[int]:
         """Return the value ids of all recorded values computed from the target, without the target."""
-        return descendants_of(self.recording.records, [self.target_tid]) - {self.target_tid}
+        return descendants_of(self.recording.records, [self.target_id]) - {self.target_id}
 
     @remembered
     def between(self) -> list[Record]:
         """Return the records on the paths from the source to the target, in the order of execution."""
-        forward, backward = self.reached_tids, self.backward
+        forward, backward = self.reached_ids, self.backward
         return [
             record
             for record in self.recording.records
@@ -176,24 +176,22 @@ class Facts:
     @remembered
     def connected(self) -> bool:
         """Return True if records lead from the source to the target."""
-        return self.origin != 0 and self.target_tid in self.reached_tids
+        return self.origin != 0 and self.target_id in self.reached_ids
 
     @remembered
     def users(self) -> list[Record]:
         """Return the records with an input that depends on the source, without untracked conversions."""
         records = self.recording.records
-        used = [record for record in records if not self.reached_tids.isdisjoint(inputs_of(record))]
+        used = [record for record in records if not self.reached_ids.isdisjoint(inputs_of(record))]
         return [record for record in used if plan_of(record) is not LEFT]
 
     @remembered
     def exits(self) -> list[str]:
         """Return the untracked conversions of values that depend on the source: ``file:line (how)``."""
         found = [LeftRecord(*r) for r in self.recording.records if plan_of(r) is LEFT]
-        return [
-            *dict.fromkeys(exit_text(left) for left in found if left.value in self.reached_tids)
-        ]
+        return [*dict.fromkeys(exit_text(left) for left in found if left.value in self.reached_ids)]
 
-    # --- what was noted beside the tape -------------------------------------------------------------
+    # --- notes outside of the tape -------------------------------------------------------------
     @remembered
     def noted_ids(self) -> tuple[list[int], int]:
         """Return the value ids of source and target, whether a tape follows them or not."""

@@ -112,17 +112,19 @@ class Forward:
         self.made_at = made_at
         needed = needed_by(recording.records, request.starts)
         self.records = [r for r in recording.records if not needed.isdisjoint(results_of(r))]
-        self.values: dict[int, Any] = {}  # by tid
+        self.values: dict[int, Any] = {}  # by value_id
         for record in self.records:
             self.values.update(kept_values(record))
 
     def find_nonfinite(self, arrays: Sequence[Array]) -> None:
         """Walk the records until one is certainly at fault; start from kept data and these arrays."""
         held = [current(x) for x in arrays]
-        self.values = {tid: data for tid, data in held if tid} | self.values
+        self.values = {value_id: data for value_id, data in held if value_id} | self.values
         for record in self.records:
             self.recompute(record)
-            results = [self.values[tid] for tid in results_of(record) if tid in self.values]
+            results = [
+                self.values[value_id] for value_id in results_of(record) if value_id in self.values
+            ]
             if not all(is_finite(y) for y in results):
                 ys, operands, unknown = self.ranges(record)
                 if not at_fault(ys, operands, []):
@@ -157,13 +159,13 @@ class Forward:
         outs, ins = results_of(record), inputs_of(record)
         named = isinstance(plan, Plan) and not plan.op.variadic
         names = plan.op.inputs if isinstance(plan, Plan) and named else ("x",) * len(ins)
-        ys = [range_of("y", self.values[tid]) for tid in outs if tid in self.values]
+        ys = [range_of("y", self.values[value_id]) for value_id in outs if value_id in self.values]
         operands, unknown = [], []
-        for name, tid in zip(names, ins, strict=True):
+        for name, value_id in zip(names, ins, strict=True):
             if isinstance(plan, Plan) and named and plan.keeps_value(name):
                 operands.append(range_of(name, plan.kept_value(record, name)))
-            elif tid in self.values:
-                operands.append(range_of(name, self.values[tid]))
+            elif value_id in self.values:
+                operands.append(range_of(name, self.values[value_id]))
             else:
                 unknown.append(name)
         return ys, operands, unknown
@@ -194,9 +196,9 @@ def kept_values(record: Record) -> Iterator[tuple[int, Any]]:
     """Yield (value id, data) for the data that a record keeps of followed values."""
     plan = plan_of(record)
     for place, source, output in plan.lifts if isinstance(plan, Plan) else ():
-        tid = record[source]
-        if hasattr(record[place], "dtype") and tid:
-            yield (tid[output] if type(tid) is tuple else tid), record[place]
+        value_id = record[source]
+        if hasattr(record[place], "dtype") and value_id:
+            yield (value_id[output] if type(value_id) is tuple else value_id), record[place]
 
 
 def backward_report(

@@ -124,10 +124,10 @@ def hooked(x: Array, f: Hook) -> Callable[[], None]:
             )
         if x._has_state:
             recording.accessed(x)
-        tid = recording.tid_of(x)
-        if tid in recording.known:
-            recording.hooks.setdefault(tid, []).append(f)
-            taken.append(recording.hooks[tid])
+        value_id = recording.value_id_of(x)
+        if value_id in recording.known:
+            recording.hooks.setdefault(value_id, []).append(f)
+            taken.append(recording.hooks[value_id])
     if not taken:
         raise ValueError(
             f"on_gradient(): no tape that records here follows {describe(x)}; watch it, or what it is "

@@ -293,7 +293,7 @@ def straightened(
     chains: Iterable[Sequence[int]], rows: Sequence[Sequence[int]], centres: list[float],
     widths: Sequence[float], nodes: int,
 ) -> None:  # fmt: skip
-    """Move runs of lanes of an edge to one position, as long as the slots beside them leave room."""
+    """Move runs of lanes of an edge to one position, as long as the neighbouring slots leave room."""
     beside = {node: (row[k - 1] if k else None, row[k + 1] if k + 1 < len(row) else None)
               for row in rows for k, node in enumerate(row)}  # fmt: skip
 

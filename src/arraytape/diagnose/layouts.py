@@ -26,23 +26,26 @@ def layouts_of(records: Sequence[Record], known: dict[int, Layout]) -> dict[int,
     """Return shape and dtype by value id, as far as they follow from ``known`` and the records."""
     found = dict(known)
     for record in records:
-        for tid, layout in stated(record):
-            learn(found, tid, layout)
+        for value_id, layout in stated(record):
+            learn(found, value_id, layout)
     changed = True
     while changed:
         # In both directions, since the result of an elementwise op determines its inputs' layout.
         passes = (implied(record, found) for record in (*records, *reversed(records)))
-        changed = sum(learn(found, tid, layout) for pairs in passes for tid, layout in pairs) > 0
+        changed = (
+            sum(learn(found, value_id, layout) for pairs in passes for value_id, layout in pairs)
+            > 0
+        )
     return found
 
 
-def learn(found: dict[int, Layout], tid: int, layout: Layout) -> bool:
+def learn(found: dict[int, Layout], value_id: int, layout: Layout) -> bool:
     """Fill in the unknown parts of a value's layout; return True if there were any."""
-    shape, dtype = found.get(tid, UNKNOWN)
+    shape, dtype = found.get(value_id, UNKNOWN)
     new_shape, new_dtype = shape is None is not layout[0], dtype is None is not layout[1]
-    if not tid or not (new_shape or new_dtype):
+    if not value_id or not (new_shape or new_dtype):
         return False
-    found[tid] = (layout[0] if new_shape else shape, layout[1] if new_dtype else dtype)
+    found[value_id] = (layout[0] if new_shape else shape, layout[1] if new_dtype else dtype)
     return True
 
 
@@ -56,50 +59,54 @@ def stated(record: Record) -> Iterator[tuple[int, Layout]]:
         if plan.op.variadic:
             yield from of_variadic(plan, record)
             return
-        for name, tid in zip(names, inputs_of(record), strict=True):
-            if tid:  # 0: not followed, perhaps a Python number
-                yield tid, plan.result_layout(record, name)
+        for name, value_id in zip(names, inputs_of(record), strict=True):
+            if value_id:  # 0: not followed, perhaps a Python number
+                yield value_id, plan.result_layout(record, name)
     elif plan is VIEW:
         view = ViewRecord(*record)
         yield view.root, (tuple(view.shape), None)
     elif plan in (PUT, ADD):
         write = write_of(record)
-        yield from ((tid, (write.root_shape, write.root_dtype)) for tid in (write.new, write.old))
+        yield from (
+            (value_id, (write.root_shape, write.root_dtype)) for value_id in (write.new, write.old)
+        )
         yield write.value, (write.shape, write.dtype)
     else:  # a call of a user's function keeps the layouts of its results
         results = getattr(record[-1], "results", ())
-        for tid, layout in zip(results_of(record), results, strict=False):
-            yield tid, (layout.shape, layout.dtype)
+        for value_id, layout in zip(results_of(record), results, strict=False):
+            yield value_id, (layout.shape, layout.dtype)
 
 
 def of_variadic(plan: Plan, record: Record) -> Iterator[tuple[int, Layout]]:
     (name,) = plan.op.inputs
-    tids = inputs_of(record)
+    value_ids = inputs_of(record)
     kept = plan.kept_value(record, name) if plan.keeps_value(name) else None
-    if isinstance(kept, tuple | list) and len(kept) == len(tids):
-        for tid, data in zip(tids, kept, strict=True):
-            yield tid, (getattr(data, "shape", None), getattr(data, "dtype", None))
+    if isinstance(kept, tuple | list) and len(kept) == len(value_ids):
+        for value_id, data in zip(value_ids, kept, strict=True):
+            yield value_id, (getattr(data, "shape", None), getattr(data, "dtype", None))
         return
     shapes, dtypes = (
         plan.kept_value(record, f"{what} {name}")
         if plan.keeps_value(f"{what} {name}")
-        else [None] * len(tids)
+        else [None] * len(value_ids)
         for what in ("shape", "dtype")
     )
-    yield from ((tid, (s, d)) for tid, s, d in zip(tids, shapes, dtypes, strict=False))
+    yield from (
+        (value_id, (s, d)) for value_id, s, d in zip(value_ids, shapes, dtypes, strict=False)
+    )
 
 
 def implied(record: Record, found: dict[int, Layout]) -> Iterable[tuple[int, Layout]]:
     """Return the layouts of a record's values that follow from the layouts found so far."""
-    plan, tids = plan_of(record), (*results_of(record), *inputs_of(record))
+    plan, value_ids = plan_of(record), (*results_of(record), *inputs_of(record))
     if isinstance(plan, Structural):
         return of_structural(plan, record, found)
     if plan.op.kind == "elementwise" and not plan.needs_fit:
-        shapes = [found.get(tid, UNKNOWN)[0] for tid in tids]
-        dtypes = [found.get(tid, UNKNOWN)[1] for tid in tids]
+        shapes = [found.get(value_id, UNKNOWN)[0] for value_id in value_ids]
+        dtypes = [found.get(value_id, UNKNOWN)[1] for value_id in value_ids]
         one = next((s for s in shapes if s is not None), None)
         dtype = None if plan.op.own_dtype else next((d for d in dtypes if d is not None), None)
-        return [(tid, (one, dtype)) for tid in tids]
+        return [(value_id, (one, dtype)) for value_id in value_ids]
     if plan.op.kind == "linear" and not plan.op.variadic:
         return of_linear(plan, record, found)
     return ()

@@ -102,7 +102,7 @@ class Lines(Bystander, SeesAssignments, Mode):
     def follow(self, x: Array) -> int:
         """Follow an Array from here on and return its value id; 0 if it cannot have an id."""
         root, _ = location(x)
-        if not root._tid and root._state & EXPORTED:
+        if not root._value_id and root._state & EXPORTED:
             return 0  # an id would revoke the buffer that foreign code holds
         self.followed.add(root._ensure_id())
         return x._current_id()

@@ -12,7 +12,7 @@ from .._array.exits import LEFT, LeftRecord
 from .._array.paths import GETITEM, Path
 from .._custom.recorded_calls import SAME, CallRecord
 from .._exits.messages import exit_text
-from .._exits.suspicions import sources_of
+from .._exits.suspected_exits import sources_of
 from .._record.plan import Plan, Record, Structural, ids_made_of, inputs_of, plan_of, results_of
 from .._tape.buffers import Buffers
 from .._tape.missing_rules import missing_rule
@@ -116,46 +116,50 @@ class Builder:
         names: dict[int, str],
     ) -> None:
         self.recording, self.names = recording, names
-        starts = [recording.tid_of(x, current_value=True) for x in targets]
+        starts = [recording.value_id_of(x, current_value=True) for x in targets]
         places = [self.value_place(x) for x in sources]
-        self.records = list(recording.records)  # after tid_of, which may record a view
-        self.starts = {tid for tid in starts if tid}
-        self.sources = dict.fromkeys(tid for tid, _ in places if tid)
+        self.records = list(recording.records)  # after value_id_of, which may record a view
+        self.starts = {value_id for value_id in starts if value_id}
+        self.sources = dict.fromkeys(value_id for value_id, _ in places if value_id)
         self.ahead = sources_of(self.records, self.starts)
         self.behind = ids_made_of(self.records, self.sources)
-        self.labels = {tid: names[id(x)] for tid, x in zip(starts, targets, strict=True)}
-        self.labels |= {tid: names[id(x)] for (tid, _), x in zip(places, sources, strict=True)}
+        self.labels = {value_id: names[id(x)] for value_id, x in zip(starts, targets, strict=True)}
+        self.labels |= {
+            value_id: names[id(x)] for (value_id, _), x in zip(places, sources, strict=True)
+        }
         self.labels.pop(0, None)
         self.strangers = [
             stranger(x, names[id(x)])
-            for x, tid in zip(targets, starts, strict=True)
-            if tid not in recording.known
+            for x, value_id in zip(targets, starts, strict=True)
+            if value_id not in recording.known
         ]
         watched = recording.watched.values()
         known = {entry.source: value_layout(entry.handle) for entry in watched if not entry.path}
-        known |= {tid: value_layout(x) for tid, x in zip(starts, targets, strict=True)}
+        known |= {value_id: value_layout(x) for value_id, x in zip(starts, targets, strict=True)}
         self.layouts = layouts_of(self.records, known)
         self.places = recording.profile.places if recording.profile else None
 
     def value_place(self, x: Array) -> tuple[int, Path]:
         """Return the id of the value whose gradient holds that of a source, and the path to it."""
         entry = self.recording.watched.get(id(x))
-        return (entry.source, entry.path) if entry else (self.recording.tid_of(x), ())
+        return (entry.source, entry.path) if entry else (self.recording.value_id_of(x), ())
 
     def build_graph(self) -> Graph:
         shown = self.shown_records()
         graph = Graph([], {}, self.notes(), len(shown))
         maker: dict[int, int] = {}  # the index of a node by value id
-        for tid in self.root_tids(shown):
-            maker[tid] = len(graph.nodes)
-            graph.nodes.append(self.source_node(tid))
+        for value_id in self.root_ids(shown):
+            maker[value_id] = len(graph.nodes)
+            graph.nodes.append(self.source_node(value_id))
         buffers = Buffers()
         for record in shown:
             found = buffers.new_in([record])
             buffers.add_sizes(found)
             results = results_of(record)
             # A result that has a node already is a value that is watched from this record on.
-            inputs = {maker[tid] for tid in (*inputs_of(record), *results) if tid in maker}
+            inputs = {
+                maker[value_id] for value_id in (*inputs_of(record), *results) if value_id in maker
+            }
             if plan_of(record) is SAME and inputs:
                 maker[results[0]] = inputs.pop()
                 continue
@@ -179,27 +183,29 @@ class Builder:
         seen = self.ahead | cut
         return [record for record in self.records if not seen.isdisjoint(results_of(record))]
 
-    def root_tids(self, shown: list[Record]) -> list[int]:
+    def root_ids(self, shown: list[Record]) -> list[int]:
         """Return the ids of the sources, and of other watched values that the shown records use."""
-        used = {tid for record in shown for tid in inputs_of(record)}
-        made = {tid for record in shown for tid in results_of(record)}
+        used = {value_id for record in shown for value_id in inputs_of(record)}
+        made = {value_id for record in shown for value_id in results_of(record)}
         leaves = [entry.source for entry in self.recording.watched.values()]
-        others = [tid for tid in leaves if tid in used]
-        return [tid for tid in dict.fromkeys([*self.sources, *others]) if tid not in made]
+        others = [value_id for value_id in leaves if value_id in used]
+        return [
+            value_id for value_id in dict.fromkeys([*self.sources, *others]) if value_id not in made
+        ]
 
-    def source_node(self, tid: int) -> Node:
+    def source_node(self, value_id: int) -> Node:
         """Return the node of a value that no record made."""
-        asked = tid in self.sources
-        name = self.label_of(tid) or ("source" if asked else "watched")
-        layouts = [layout_text(self.layouts.get(tid, UNKNOWN))]
-        on_path = asked and tid in self.ahead
+        asked = value_id in self.sources
+        name = self.label_of(value_id) or ("source" if asked else "watched")
+        layouts = [layout_text(self.layouts.get(value_id, UNKNOWN))]
+        on_path = asked and value_id in self.ahead
         return Node("source", [], layouts, on_path=on_path, named=name, title=name)
 
-    def label_of(self, tid: int) -> str:
-        if self.labels.get(tid):
-            return self.labels[tid]
+    def label_of(self, value_id: int) -> str:
+        if self.labels.get(value_id):
+            return self.labels[value_id]
         for handle, root, source, *_ in self.recording.watched.values():
-            if tid in (root, source) and id(handle) in self.names:
+            if value_id in (root, source) and id(handle) in self.names:
                 return self.names[id(handle)]
         return ""
 
@@ -213,7 +219,7 @@ class Builder:
         behind, ahead = self.behind, self.ahead
         name, missing = op_words(plan, record), missing_rule(plan, record) is not None
         target = not self.starts.isdisjoint(results)
-        layouts = [layout_text(self.layouts.get(tid, UNKNOWN)) for tid in results]
+        layouts = [layout_text(self.layouts.get(value_id, UNKNOWN)) for value_id in results]
         return Node(
             "missing" if missing else "target" if target else "op",
             [name],
@@ -223,13 +229,19 @@ class Builder:
             light=not (missing or target) and is_light(plan),
             on_path=not behind.isdisjoint(inputs_of(record)) and not ahead.isdisjoint(results),
             title=f"{name}: no rule" if missing else "",
-            named=next((self.labels[tid] for tid in results if self.labels.get(tid)), ""),
+            named=next(
+                (self.labels[value_id] for value_id in results if self.labels.get(value_id)), ""
+            ),
             lines=[] if place is NOWHERE else [place.line],
         )
 
     def notes(self) -> list[str]:
         """Return a note for each source without a path to a target, whose gradient is None."""
-        names = [self.label_of(tid) or "a source" for tid in self.sources if tid not in self.ahead]
+        names = [
+            self.label_of(value_id) or "a source"
+            for value_id in self.sources
+            if value_id not in self.ahead
+        ]
         return [f"no path from {name} to the target: its gradient is None" for name in names]
 
 

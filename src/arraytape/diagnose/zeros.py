@@ -36,16 +36,18 @@ class ZeroSearch(BackwardPass):
         self.deaths: list[Death] = []
 
     def go_back(self, plan: Plan | Structural, record: Record) -> None:
-        came = any(self.holds_something(tid) for tid in results_of(record))
-        inputs = [tid for tid in inputs_of(record) if tid in self.on_path]
-        before = len({*inputs}) < len(inputs) or any(self.holds_something(tid) for tid in inputs)
+        came = any(self.holds_something(value_id) for value_id in results_of(record))
+        inputs = [value_id for value_id in inputs_of(record) if value_id in self.on_path]
+        before = len({*inputs}) < len(inputs) or any(
+            self.holds_something(value_id) for value_id in inputs
+        )
         super().go_back(plan, record)
-        if came and inputs and not any(self.holds_something(tid) for tid in inputs):
+        if came and inputs and not any(self.holds_something(value_id) for value_id in inputs):
             self.deaths.append(Death(record, cancelled=before))
 
-    def holds_something(self, tid: int) -> bool:
+    def holds_something(self, value_id: int) -> bool:
         """Return True if a value has a cotangent that is not zero."""
-        held = self.cotangents.get(tid)
+        held = self.cotangents.get(value_id)
         return held is not None and not is_zero(held)
 
 
@@ -59,7 +61,7 @@ def why_zero(facts: Facts) -> str:
 
     def searching(data: RawData, followed: set[int]) -> ZeroSearch:
         pass_ = ZeroSearch(data, followed)
-        pass_.on_path = facts.reached_tids
+        pass_.on_path = facts.reached_ids
         return pass_
 
     pass_, _ = facts.run(searching)
@@ -73,7 +75,7 @@ def zero_reason(facts: Facts, death: Death) -> str:
     record, where = death.record, facts.at(death.record)
     if death.cancelled:
         return f"what {where} passes back cancels, in itself or with what came another way"
-    if record[0] == PUT.number and write_of(record).value not in facts.reached_tids:
+    if record[0] == PUT.number and write_of(record).value not in facts.reached_ids:
         return (
             f"{where} erased it: what was written took the place of all elements that depend on it"
         )

@@ -15,7 +15,7 @@ from types import CodeType
 from typing import Any
 
 from .._exits.sources import forget_trees
-from .._util.places import is_installed
+from .._util.source_locations import is_installed
 
 
 def rebuild_code(file: str, make: Callable[..., CodeType], arguments: tuple[Any, ...]) -> CodeType:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._array.array import Array, namespace
-from .._record.stack import Bystander, new_tid, only_recorders
+from .._record.stack import Bystander, new_value_id, only_recorders
 from .._storage.batched.batched_data import ACTIVE
 from .._tape.accumulator import ForwardAccumulator
 from .._tape.arguments import UnconnectedGradients, differentiable
@@ -22,7 +22,7 @@ from .._tape.tape import GradientTape
 from .._util import nest
 from .._util.blocks import Setting
 from .._util.errors import describe, user_line
-from .._util.places import ALL_NAMES
+from .._util.source_locations import ALL_NAMES
 from .._version import __version__
 from ..functional.vmap import vmap
 from ..ops.creation_functions import copied
@@ -55,7 +55,7 @@ class OnlyParameters(Bystander):
     """
 
     def __init__(self, name: str) -> None:
-        self.name, self.first = name, new_tid()
+        self.name, self.first = name, new_value_id()
 
     def accessed(self, variable: Variable, /) -> None:
         """Raise TypeError for a Variable that is older than the task."""

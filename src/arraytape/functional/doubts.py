@@ -15,7 +15,7 @@ import numpy as np
 
 from .._array.array import Array
 from .._array.views import peek
-from .._exits.lacks import Doubt, Finding, report_findings
+from .._exits.lost_parts import Doubt, Finding, report_findings
 from .._exits.messages import lost
 from .._exits.modes import mode_of
 from .._storage.storage import storage_of

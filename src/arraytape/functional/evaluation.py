@@ -24,7 +24,7 @@ from .._record.stack import only_recorders
 from .._tape.recording import Recording
 from .._util.blocks import Profiled
 from .._util.errors import PACKAGE
-from .._util.places import is_installed
+from .._util.source_locations import is_installed
 from .reachable_state import ReachableState, Unrepeatable
 
 T = TypeVar("T")

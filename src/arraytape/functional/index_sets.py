@@ -54,21 +54,21 @@ class IndexSets:
         self.n = n  # how many inputs there are
         self.held: dict[int, Sets | Spread] = {}
 
-    def start(self, tid: int, shape: Size) -> None:
+    def start(self, value_id: int, shape: Size) -> None:
         """Add an input, each element of which depends on itself."""
         from scipy import sparse
 
-        self.held[tid] = Sets(shape, sparse.eye_array(self.n, dtype=np.int32, format="csr"))
+        self.held[value_id] = Sets(shape, sparse.eye_array(self.n, dtype=np.int32, format="csr"))
 
     def record(self, record: Record) -> None:
         """Propagate the sets through one record."""
-        known = [tid for tid in inputs_of(record) if tid in self.held]
+        known = [value_id for value_id in inputs_of(record) if value_id in self.held]
         if not known:
             return
         try:
             found = self.of_known(record)
         except Unknown:
-            found = Spread(self.union(self.held[tid] for tid in known))
+            found = Spread(self.union(self.held[value_id] for value_id in known))
         results = results_of(record)
         each = found if isinstance(found, list) else [found] * len(results)
         self.held.update(zip(results, each, strict=True))
@@ -93,9 +93,9 @@ class IndexSets:
         named = op.cores[0][0] in (("AXES",), ("AXIS",))
         return self.along_named_axes(plan, record) if named else self.of_cores(plan, record)
 
-    def sets(self, tid: int) -> Sets:
+    def sets(self, value_id: int) -> Sets:
         """Return the sets of a value; raise Unknown if the value is ``Spread``."""
-        found = self.held[tid]
+        found = self.held[value_id]
         if isinstance(found, Spread):
             raise Unknown
         return found
@@ -112,7 +112,7 @@ class IndexSets:
     # --- ops --------------------------------------------------------------------------------------
     def elementwise(self, plan: Plan, record: Record) -> Sets:
         """Return the union of the operands' sets at each position, after broadcasting."""
-        parts = [self.sets(tid) for tid in inputs_of(record) if tid in self.held]
+        parts = [self.sets(value_id) for value_id in inputs_of(record) if value_id in self.held]
         shape = (
             plan.result_layout(record, "y")[0]
             if plan.needs_fit or plan.op.kind != "elementwise"
@@ -124,10 +124,10 @@ class IndexSets:
     def shapes(self, plan: Plan, record: Record) -> list[Size]:
         """Return the shapes of the operands; () for a constant operand that the record does not keep."""
         return [
-            self.sets(tid).shape if tid in self.held
+            self.sets(value_id).shape if value_id in self.held
             else tuple(getattr(plan.kept_value(record, name), "shape", ()))
             if plan.keeps_value(name) else ()
-            for tid, name in zip(inputs_in_place(plan, record), plan.op.inputs, strict=True)
+            for value_id, name in zip(inputs_in_place(plan, record), plan.op.inputs, strict=True)
         ]  # fmt: skip
 
     def along_named_axes(self, plan: Plan, record: Record) -> Sets:
@@ -136,7 +136,11 @@ class IndexSets:
         if len({len(shape) for shape in shapes}) > 1 and axis >= 0:
             raise Unknown  # names different axes in operands of different rank
         shape = np.broadcast_shapes(*shapes)
-        known = [self.sets(tid) for tid in inputs_in_place(plan, record) if tid in self.held]
+        known = [
+            self.sets(value_id)
+            for value_id in inputs_in_place(plan, record)
+            if value_id in self.held
+        ]
         axes = normal_axes(axis, len(shape))
         whole = along(Sets(shape, united([broadcast(x, shape) for x in known])), axes)
         if "include_initial" in plan.op.parameters:
@@ -170,9 +174,11 @@ class IndexSets:
                 told = plan.result_layout(record, y)[0]
                 shape = shape_of_result(plan, record, shapes[0]) if told is None else tuple(told)
             parts = []
-            for tid, own, core in zip(inputs_in_place(plan, record), stacks, cores, strict=True):
-                if tid in self.held:
-                    x = self.sets(tid)
+            for value_id, own, core in zip(
+                inputs_in_place(plan, record), stacks, cores, strict=True
+            ):
+                if value_id in self.held:
+                    x = self.sets(value_id)
                     mixed = tuple([i for i, d in enumerate(core, len(own)) if d.isupper()])
                     at = (*own, *[sizes[d] if d in core and d.islower() else 1 for d in result])
                     parts.append(broadcast(Sets(at, along(x, mixed).rows), shape))
@@ -195,9 +201,9 @@ class IndexSets:
             xp.asarray(
                 start + np.arange(math.prod(shape), dtype=np.float64).reshape(shape), device="cpu"
             )
-            if tid in self.held
+            if value_id in self.held
             else xp.zeros(shape, device="cpu")
-            for start, shape, tid in zip(ends, shapes, given, strict=False)
+            for start, shape, value_id in zip(ends, shapes, given, strict=False)
         ]
         assert op.public is not None
         first = numbered if op.variadic else numbered[0]
@@ -205,8 +211,8 @@ class IndexSets:
         at = np.asarray(moved._data).reshape(-1).astype(np.int64)
         rows = stacked(
             [
-                self.sets(tid).rows if tid in self.held else self.none(math.prod(shape))
-                for tid, shape in zip(given, shapes, strict=True)
+                self.sets(value_id).rows if value_id in self.held else self.none(math.prod(shape))
+                for value_id, shape in zip(given, shapes, strict=True)
             ],
             self.none(1),
         )
@@ -226,8 +232,8 @@ class IndexSets:
             for name in ("first", "second")
         ]
         factors = [
-            self.sets(tid) if tid in self.held else host(plan.kept_value(record, name))
-            for tid, name in zip(record[2:4], ("x1", "x2"), strict=True)
+            self.sets(value_id) if value_id in self.held else host(plan.kept_value(record, name))
+            for value_id, name in zip(record[2:4], ("x1", "x2"), strict=True)
         ]
         first, second = (
             transposed(x) if turn else x for x, turn in zip(factors, turned, strict=True)

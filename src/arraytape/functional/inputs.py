@@ -191,9 +191,9 @@ def numpy_data(x: Array, ends_trace: str = "") -> np.ndarray[Any, Any] | None:
 
     ends_trace : the reason why a trace cannot be replayed; if given, traced data is returned.
     """
-    tid, data = current(x)
+    value_id, data = current(x)
     storage = storage_of(data)
-    if tid and any(tid in recorder.followed for recorder in recorders()):
+    if value_id and any(value_id in recorder.followed for recorder in recorders()):
         return None
     if storage.mixed:
         if storage.many or not ends_trace:

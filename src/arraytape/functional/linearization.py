@@ -7,7 +7,7 @@ from typing import Any
 
 from .._array.array import Array, namespace
 from .._array.views import private_handle
-from .._exits.lacks import Doubt, Lacks
+from .._exits.lost_parts import Doubt, Lacks
 from .._exits.modes import mode_of
 from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
 from .._storage.batched.batched_data import REPLAY, active, new_axis_id
@@ -117,10 +117,10 @@ class Linearization:
         pairs = zip(self.arrays, tangents, strict=True)
         sources = [recording.watched[id(x)].source for x, t in pairs if t is not None]
         for y, t in zip(self.results, found, strict=True):
-            tid = recording.tid_of(y, current_value=True)
-            lacks = Lacks(recording.records, recording.journal, sources, [tid])
+            value_id = recording.value_id_of(y, current_value=True)
+            lacks = Lacks(recording.records, recording.journal, sources, [value_id])
             absent = lacks.sources if t is None else frozenset()
-            unseen = tid not in recording.known
+            unseen = value_id not in recording.known
             doubts = recording.doubts
             lacks.tell(absent, "derivative", mode, never_zeros=True, unseen=unseen, doubts=doubts)
 
@@ -229,7 +229,7 @@ class Linearization:
 def concerns(forward: ForwardPass, record: Record) -> bool:
     """Return True if a tangent, or what became of one at an op without a rule, goes into a record."""
     tangents, missing = forward.tangents, forward.missing
-    return any(tid in tangents or tid in missing for tid in inputs_of(record))
+    return any(value_id in tangents or value_id in missing for value_id in inputs_of(record))
 
 
 def elements(arrays: Sequence[Array]) -> int:

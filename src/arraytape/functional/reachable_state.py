@@ -24,7 +24,7 @@ import numpy as np
 
 from .._array.array import Array
 from .._storage.storage import storage_of
-from .._util.places import is_installed
+from .._util.source_locations import is_installed
 
 OBJECTS = 5_000  # that are visited at most
 ITEMS = 500_000  # in all containers that one search for state visits

@@ -252,10 +252,14 @@ def structure_of(run: Linearization) -> Any:
     (x,) = run.arrays
     sets = IndexSets(x.size)
     sets.start(run.recording.watched[id(x)].source, tuple(x.shape))
-    tids = [run.recording.tid_of(y, current_value=True) for y in run.results]  # views are read
+    value_ids = [
+        run.recording.value_id_of(y, current_value=True) for y in run.results
+    ]  # views are read
     for record in run.recording.records:
         sets.record(record)
-    rows = [rows_of(sets, tid, y.size) for tid, y in zip(tids, run.results, strict=True)]
+    rows = [
+        rows_of(sets, value_id, y.size) for value_id, y in zip(value_ids, run.results, strict=True)
+    ]
     return csr(stacked_rows(rows))
 
 
@@ -265,9 +269,9 @@ def stacked_rows(parts: list[Any]) -> Any:
     return sparse.vstack(parts, format="csr")
 
 
-def rows_of(sets: IndexSets, tid: int, size: int) -> Any:
+def rows_of(sets: IndexSets, value_id: int, size: int) -> Any:
     """Return the index sets of a result, one row for each element."""
-    found = sets.held.get(tid)
+    found = sets.held.get(value_id)
     if found is None:
         return sets.none(size)
     if isinstance(found, Sets):

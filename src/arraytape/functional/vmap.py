@@ -215,12 +215,12 @@ def enter(x: Any, axis: int | None, axis_id: int) -> Any:
     if axis is None:
         if not isinstance(x, Array):
             return x
-        tid, _ = current(x)
-        return wrap(without_gaps(keep_data(x), 0), tid, KEPT | x._state & SCALAR)
+        value_id, _ = current(x)
+        return wrap(without_gaps(keep_data(x), 0), value_id, KEPT | x._state & SCALAR)
     first = moveaxis(x, axis, 0) if axis % x.ndim else x
-    tid, data = current(first)
+    value_id, data = current(first)
     apart = without_gaps(data, 1)
-    return batched(first if apart is data else wrap(apart, tid), axis_id)
+    return batched(first if apart is data else wrap(apart, value_id), axis_id)
 
 
 def leave(y: RawArray, axis: int | None, axis_id: int, size: int) -> Array:

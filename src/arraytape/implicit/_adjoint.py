@@ -39,7 +39,7 @@ class HiddenCalls:
 
     def __init__(self, inputs: Any) -> None:
         arrays = [leaf for leaf in nest.leaves(inputs) if isinstance(leaf, Array)]
-        self.tids, self.hidden = [current(x)[0] for x in arrays], recorders()
+        self.value_ids, self.hidden = [current(x)[0] for x in arrays], recorders()
         self.seen: list[FunctionRecorder] = []
         self.variables: list[Any] = []
 
@@ -48,7 +48,7 @@ class HiddenCalls:
         self.collect()
         if not self.hidden:
             return only_recorders()
-        self.seen = [FunctionRecorder(NAME, self.tids, self.hidden, keeps_records=False)]
+        self.seen = [FunctionRecorder(NAME, self.value_ids, self.hidden, keeps_records=False)]
         return only_recorders(*self.seen)
 
     def collect(self) -> list[Any]:

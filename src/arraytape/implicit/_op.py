@@ -39,7 +39,6 @@ def solve_recorded(
     ``start`` are the Arrays in x0, of which only the values count; ``leaves`` are those of theta, Arrays
     and constants.  ``find`` returns the vector of one example from ``Numbers`` and the values of both.
     """
-
     outside = recorders()
 
     def solve_with_rule(*given: Any) -> tuple[Array, Callable[..., Any]]:

@@ -32,7 +32,8 @@ def find_root(numbers: Numbers, start: Vector) -> Vector:
 
 def damped_newton(numbers: Numbers, v: Vector, most: int = 200) -> Vector:
     """Take Newton steps, each halved while it does not make the residual smaller.
-    Source: Kelley 1995, "Iterative methods for linear and nonlinear equations", sec. 8.1."""
+    Source: Kelley 1995, "Iterative methods for linear and nonlinear equations", sec. 8.1.
+    """
     r = numbers.residual_at(v)
     for _ in range(most):
         before = np.linalg.norm(r)

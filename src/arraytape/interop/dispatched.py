@@ -29,7 +29,7 @@ PAIRWISE, MORE = "sklearn.metrics.pairwise", "scipy.stats._morestats"
 # --- the namespace ------------------------------------------------------------------------------------
 @hooks("scipy._lib._array_api", "array_namespace", dispatched=True)
 def array_namespace(*arrays: Any, **options: Any) -> Any:
-    """Return arraytape for Arrays, also beside NumPy's arrays, which SciPy would refuse.
+    """Return arraytape for Arrays, also together with NumPy's arrays, which SciPy would refuse.
 
     Inside a context SCIPY_ARRAY_API=1 is not needed.
     """

@@ -189,7 +189,7 @@ def op_of_method(
 def methods_with(
     derive: Derive | Unknown, rest: Unknown | str | None = TOGETHER
 ) -> Callable[..., None]:
-    """Hook methods with a rule: ``methods_with(rule)("genhyperbolic_gen._cdf")``."""
+    """Attach hooks to methods with a rule: ``methods_with(rule)("genhyperbolic_gen._cdf")``."""
 
     def state_rules(*names: str, module: str = CONTINUOUS) -> None:
         for name in names:

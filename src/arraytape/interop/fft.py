@@ -118,7 +118,7 @@ def transform_fourier(
 
 
 def state_transform(name: str) -> None:
-    """Hook the Fourier transforms of one name: along one axis, and along several."""
+    """Attach hooks to the Fourier transforms of one name: along one axis, and along several."""
 
     @hooks("scipy.fft._basic_backend", name)
     def transform_one_axis(
@@ -184,7 +184,7 @@ real = library_op(
 
 
 def state_real_transform(name: str) -> None:
-    """Hook the cosine or sine transforms of one name: along one axis, and along several."""
+    """Attach hooks to the cosine or sine transforms of one name: along one axis, and along several."""
 
     @hooks("scipy.fft._realtransforms_backend", name)
     def real_one_axis(

@@ -267,7 +267,7 @@ coefficients = library_op(
 
 
 def linear_in_values(name: str) -> None:
-    """Hook a function that makes a B-spline of places and values."""
+    """Attach a hook to a function that makes a B-spline of places and values."""
 
     @hooks("scipy.interpolate._bsplines", name)
     def make_spline(x: ArrayInput, y: ArrayInput, *args: Any, axis: int = 0, **options: Any) -> Any:

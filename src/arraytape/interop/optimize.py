@@ -158,7 +158,7 @@ def minimum_of_elements(*args: Any, **keywords: Any) -> Any:
 
 
 def bracket(name: str, *places: str) -> None:
-    """Hook a search for a bracket, which is a function of its starting points alone."""
+    """Attach a hook to a search for a bracket, which is a function of its starting points alone."""
 
     @hooks(BRACKETS, name, always=True)
     def find_bracket(*args: Any, **keywords: Any) -> Any:

@@ -16,7 +16,7 @@ from scipy.signal import _filter_design, _signaltools, _sigtools
 import arraytape
 
 from .._array.array import Array
-from .._record.plan import Later
+from .._record.plan import Lazy
 from .._storage.storage import conjugate
 from .._util.array_types import Namespace, RawArray
 from .._util.errors import short_repr
@@ -64,7 +64,7 @@ stands_in(DESIGN, "cmath", exp=arraytape.exp)
 
 @prepares(DESIGN, "iirfilter")
 def frequencies_as_array(given: dict[str, Any]) -> None:
-    """Convert the frequencies, of which SciPy takes the namespace, beside ripples that are Arrays."""
+    """Convert the frequencies, of which SciPy takes the namespace, if ripples are Arrays."""
     given["Wn"] = asarray(given["Wn"])
 
 
@@ -98,7 +98,7 @@ def lfilter_joint(
     x, y = xp.moveaxis(x, axis, -1), xp.moveaxis(y, axis, -1)
     to_b, to_a, by_x, by_z = filter_adjoint(g_y, g_z, b, a, x, y, xp)
     return (
-        Later(to_b), Later(to_a), Later(lambda: xp.moveaxis(by_x(), -1, axis)),
+        Lazy(to_b), Lazy(to_a), Lazy(lambda: xp.moveaxis(by_x(), -1, axis)),
         xp.moveaxis(by_z, -1, axis),
     )  # fmt: skip
 
@@ -250,7 +250,7 @@ def sosfilt_joint(
         return xp.stack([xp.concat([to_b(), to_a()]) for to_b, to_a in sections])
 
     by_zi = xp.moveaxis(xp.stack(states), -1, of_state)
-    return Later(to_sos), xp.moveaxis(g_y, -1, axis), by_zi
+    return Lazy(to_sos), xp.moveaxis(g_y, -1, axis), by_zi
 
 
 sosfilt_op = library_op(

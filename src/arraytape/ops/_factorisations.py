@@ -14,7 +14,7 @@ import numpy as np
 from .._array.array import Array
 from .._array.paths import sum_to
 from .._array.views import current, keep_data
-from .._record.plan import Later
+from .._record.plan import Lazy
 from .._storage import factors
 from .._storage.factors import is_large_matrix, may_be_known, through_cholesky
 from .._storage.standard import Axis
@@ -138,7 +138,7 @@ def solve_again_vjp(
         product = -left * across if left.shape[-1] == 1 else -left @ across
         return sum_to(product, x1.shape, xp)
 
-    return Later(first), sum_to(second, x2.shape, xp)
+    return Lazy(first), sum_to(second, x2.shape, xp)
 
 
 def cholesky_vjp(g: RawArray, y: RawArray, upper: bool, xp: Namespace) -> Any:

@@ -51,7 +51,7 @@ def index(x: Array, key: Index, /) -> Array:
         meet(x)
     if type(x) is not Array:
         x = x._snapshot()
-    data = x._data if x._tid >= 0 else refresh(x)
+    data = x._data if x._value_id >= 0 else refresh(x)
     raw, basic = (key, True) if type(key) in BASIC else raw_key(key)
     if basic:
         if x._state & SCALAR:
@@ -77,7 +77,7 @@ def index(x: Array, key: Index, /) -> Array:
         x = with_hidden_axes(x, raw)
     elif type(data) is not np.ndarray:
         raw = storage_of(data).key(raw, data)
-    return getitem(x, private_key(raw) if x._tid else raw)
+    return getitem(x, private_key(raw) if x._value_id else raw)
 
 
 def whole(key: Index) -> bool:
@@ -150,7 +150,7 @@ def scatter_add(x: Array, /, shape: tuple[int, ...], key: Index) -> Array:
     -----
     It is the transpose of indexing, and beyond the standard.
     """
-    tid, data = current(x)
+    value_id, data = current(x)
     raw, basic = raw_key(key)
     if axis_ids_of((raw,)):
         x = with_hidden_axes(x, raw)
@@ -162,7 +162,7 @@ def scatter_add(x: Array, /, shape: tuple[int, ...], key: Index) -> Array:
                 f"scatter_add: give x the shape {part} of result[key], got {describe(x)} "
                 f"[at {user_line()}]"
             )
-    return scattered(x, shape, private_key(raw) if tid else raw)
+    return scattered(x, shape, private_key(raw) if value_id else raw)
 
 
 def _along_axis(indices: RawArray, axis: int, shape: tuple[int, ...], xp: Namespace) -> Any:

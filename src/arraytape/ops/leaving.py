@@ -308,12 +308,12 @@ def representation(x: Array) -> str:
     str
         The text.
     """
-    tid, data = current(x)
+    value_id, data = current(x)
     if storage_of(data).many:  # under vmap: a value for each example
         body = repr(data)
     else:
         body = np.array2string(host(x), separator=", ", prefix="Array(")
-    return f"Array({body}, dtype={x.dtype}, device={x.device!r}{', followed' if tid else ''})"
+    return f"Array({body}, dtype={x.dtype}, device={x.device!r}{', followed' if value_id else ''})"
 
 
 def formatted(x: Array, spec: str) -> str:

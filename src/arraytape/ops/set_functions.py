@@ -31,9 +31,9 @@ class UniqueInverseResult(NamedTuple):
 
 def unique(x: Array) -> tuple[Array, Any, Any, Any]:
     """Return the values, from the first occurrence of each, and raw indices, inverse and counts."""
-    tid, data = current(x)
+    value_id, data = current(x)
     found = storage_of(data).xp.unique_all(data)
-    values = take(reshape(x, (-1,)), wrap(found.indices)) if tid else wrap(found.values)
+    values = take(reshape(x, (-1,)), wrap(found.indices)) if value_id else wrap(found.values)
     return values, found.indices, found.inverse_indices, found.counts
 
 

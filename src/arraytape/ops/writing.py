@@ -33,7 +33,7 @@ from .._array.array import ALIASED, EXPORTED, FOREIGN, HOT, IS_VIEW, KEPT, MOVIN
 from .._array.cuts import note_cut
 from .._array.exports import is_shared, revoke
 from .._array.paths import GETITEM, UNWRITABLE, Path, write_through
-from .._array.unfinished import REFUSALS, put_in_place, unfinished
+from .._array.unfinished_writes import REFUSALS, put_in_place, unfinished
 from .._array.views import (
     below,
     current,
@@ -49,7 +49,7 @@ from .._define.raw_calls import RawFunctions, at_users_line, is_warning, warn_of
 from .._record.mode_stack import MODES, meet, tell_written
 from .._record.op import Op
 from .._record.plan import Structural
-from .._record.stack import AWAITED, OPEN, active, elsewhere, new_tid, recorders
+from .._record.stack import AWAITED, OPEN, active, elsewhere, new_value_id, recorders
 from .._storage.batched.batched_data import Batched, axis_ids_of, check_open
 from .._storage.dispatch import Element
 from .._storage.storage import STORAGES, is_complex, storage_of
@@ -100,7 +100,7 @@ def setitem(x: Array, key: Index, value: Any, /) -> None:
         meet(x, value)
     if x._state & IS_VIEW:
         data = refresh(x)
-    elif x._tid >= 0:
+    elif x._value_id >= 0:
         data = x._data
     else:  # NumPy's functions write into a Variable: its own method assigns a new value
         x[key] = value
@@ -113,15 +113,15 @@ def setitem(x: Array, key: Index, value: Any, /) -> None:
     # --- key and value as raw data that fits x's ---
     raw, basic = raw_key(key)
     if type(value) is Array:
-        vtid = value._tid if value._tid >= 0 else value._sync()
+        written_id = value._value_id if value._value_id >= 0 else value._sync()
         handle, v = value, value._data
     else:
         try:
-            handle, vtid, v = coerce("__setitem__", "value", value)
+            handle, written_id, v = coerce("__setitem__", "value", value)
         except TypeError:
             if (operand := coerce_list("__setitem__", "value", value)) is None:
                 raise
-            handle, vtid, v = operand
+            handle, written_id, v = operand
     if not (basic and type(v) is type(data) is np.ndarray and v.dtype is data.dtype):
         data, raw, v = fit_write(x, data, raw, basic, handle, v, value)
     if type(v) is type(data) and overlap(v, data):
@@ -142,13 +142,15 @@ def setitem(x: Array, key: Index, value: Any, /) -> None:
             if not is_warning(error):
                 incomplete = None if isinstance(error, REFUSALS) else x
                 raise explain("__setitem__", error, x=data, key=raw, value=v) from error
-            record_put(x, raw, vtid, v, basic, data, memory)  # NumPy has written before it warns
+            record_put(
+                x, raw, written_id, v, basic, data, memory
+            )  # NumPy has written before it warns
             incomplete = None
             at_users_line(operator.setitem, error)(x._data, raw, v)  # write again, and warn there
             return
-        record_put(x, raw, vtid, v, basic, data, memory)
+        record_put(x, raw, written_id, v, basic, data, memory)
     except BaseException:
-        unfinished(incomplete, vtid)
+        unfinished(incomplete, written_id)
         raise
 
 
@@ -264,8 +266,8 @@ def add_hidden_axes(x: Array, *values: Any) -> tuple[int, Any]:
                 f"vmap: {describe(root)} shares its memory with foreign code, which cannot hold a value "
                 f"for each example [at {user_line()}]; write to a copy instead"
             )
-        tid, data = current(wide)
-        put_in_place(root, data, tid, root._state & ~KEPT)
+        value_id, data = current(wide)
+        put_in_place(root, data, value_id, root._state & ~KEPT)
     return current(x)
 
 
@@ -294,7 +296,7 @@ def check_writeable(x: Array, data: RawArray) -> None:
 def record_put(
     x: Array,
     key: Index,
-    vtid: int,
+    written_id: int,
     value: RawOperand,
     basic: bool,
     written: RawArray,
@@ -312,7 +314,7 @@ def record_put(
         settle_write(x, key, written, memory)
         state = root._state
     root._state = state | HOT
-    if not (root._tid or vtid):
+    if not (root._value_id or written_id):
         return
     lost = None
     if not basic and recorders():
@@ -322,12 +324,12 @@ def record_put(
         key = private_key(key)
     elif INDICES:
         key = with_integers(key)
-    record_write(root, PUT, vtid, value, path, key, (lost,))
+    record_write(root, PUT, written_id, value, path, key, (lost,))
 
 
 @in_one_step(MOVING)
 def record_add(
-    x: Array, sign: int, vtid: int, value: RawOperand, written: RawArray, memory: RawArray
+    x: Array, sign: int, written_id: int, value: RawOperand, written: RawArray, memory: RawArray
 ) -> None:
     """Record ``x += value`` or, with sign -1, ``x -= value``: see ``record_put``."""
     if MODES:
@@ -338,14 +340,14 @@ def record_add(
         if root._state & KEPT or root._data is not memory:
             settle_write(x, ..., written, memory)
         root._state |= HOT
-    if root._tid or vtid:
-        record_write(root, ADD, vtid, value, path, sign)
+    if root._value_id or written_id:
+        record_write(root, ADD, written_id, value, path, sign)
 
 
 def record_write(
     root: Array,
     plan: Structural,
-    vtid: int,
+    written_id: int,
     value: Any,
     path: Path,
     key: Any,
@@ -361,38 +363,38 @@ def record_write(
     kind = data.dtype.kind
     thread, stack = active()
     if kind != "f" and kind != "c":  # integers have no gradient
-        old, root._tid = root._tid, 0
+        old, root._value_id = root._value_id, 0
     elif thread == get_ident():
         while True:
-            old, new = root._tid, 0
+            old, new = root._value_id, 0
             for recorder in stack:
                 followed = recorder.followed
-                if old in followed or vtid in followed:
-                    new = new or new_tid()
+                if old in followed or written_id in followed:
+                    new = new or new_value_id()
                     if type(value) is np.ndarray or hasattr(value, "dtype"):
                         shape, dtype = value.shape, value.dtype
                     else:  # a Python scalar
                         shape, dtype = (), None
                     about = (path, key, shape, dtype, *more, data.shape, data.dtype)
-                    record = (plan.number, new, old, vtid, *about)
+                    record = (plan.number, new, old, written_id, *about)
                     recorder.record(record)
                     followed.add(new)
                     if kind == "c":
                         recorder.notice(plan, record)
-            if root._tid == old:  # threads do not switch between this test and the assignment
-                root._tid = new
+            if root._value_id == old:  # threads do not switch between this test and the assignment
+                root._value_id = new
                 break
             # Another thread of the tape has written meanwhile: record this write after that one.
         if len(OPEN) != 1 or not stack or not stack[0].listed:
-            elsewhere((old, vtid))  # tell the tapes of other threads
+            elsewhere((old, written_id))  # tell the tapes of other threads
     else:  # the context was copied into another thread, which records nothing: see ``stack``
-        old, root._tid = root._tid, 0
+        old, root._value_id = root._value_id, 0
         if OPEN:
-            elsewhere((old, vtid))
+            elsewhere((old, written_id))
     if new and root._state & EXPORTED:
         revoke(root)
     if AWAITED and not new:
-        note_cut(plan.name, [root], (old, vtid), ())
+        note_cut(plan.name, [root], (old, written_id), ())
 
 
 def overwritten(x: Array, key: Index, value: RawOperand) -> Any:
@@ -450,14 +452,14 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
         if x._state & SCALAR:  # immutable in NumPy: Python binds the name to a new Array
             return functional(x, other)
         if sign and x._state & IS_VIEW:  # ADD needs no id, hence no VIEW record, of the old value
-            tid, data = x._view.root._tid, refresh(x)
+            value_id, data = x._view.root._value_id, refresh(x)
         else:
-            tid, data = current(x)
+            value_id, data = current(x)
         if type(other) is Array:
-            vtid = other._tid if other._tid >= 0 else other._sync()
+            written_id = other._value_id if other._value_id >= 0 else other._sync()
             handle, v = other, other._data
         else:
-            handle, vtid, v = coerce(op.name, "x2", other)
+            handle, written_id, v = coerce(op.name, "x2", other)
         # --- check that x may be written to, and can hold the result ---
         if type(data) is not np.ndarray or not data.flags.writeable:
             check_writeable(x, data)
@@ -470,9 +472,9 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
                 x[...] = functional(x, other)
                 return x
             if type(v) is Batched:
-                tid, data = add_hidden_axes(x, v)
+                value_id, data = add_hidden_axes(x, v)
         # --- a nonlinear op on a followed value: record it, and replace x's value ---
-        if (tid or vtid) and not sign:
+        if (value_id or written_id) and not sign:
             return replace_value(op, x, functional(x, other), v)
         # --- else compute in x's memory, and record an ADD ---
         memory = make_exclusive(x)
@@ -490,13 +492,15 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
                 if not is_warning(error):
                     incomplete = None if isinstance(error, REFUSALS) else x
                     raise explain(f"in-place {op.name}", error, x1=data, x2=v) from error
-                record_add(x, sign, vtid, v, written, memory)  # NumPy has written before it warns
+                record_add(
+                    x, sign, written_id, v, written, memory
+                )  # NumPy has written before it warns
                 incomplete = None
                 warn_of_result(op.name, x._data, v)
                 return x
-            record_add(x, sign, vtid, v, written, memory)
+            record_add(x, sign, written_id, v, written, memory)
         except BaseException:
-            unfinished(incomplete, vtid)
+            unfinished(incomplete, written_id)
             raise
         return x
 
@@ -616,7 +620,7 @@ def replace_value(op: Op, x: Array, result: Array, v: RawArray) -> Array:
         sum_in_layout(result, x._data, v)
     if result.dtype != x.dtype:
         result = astype(result, x.dtype)
-    tid, new = current(result)
+    value_id, new = current(result)
     if new.shape != x.shape:
         raise ValueError(
             f"in-place {op.name}: a result of shape {new.shape} cannot replace {describe(x)} "
@@ -628,14 +632,14 @@ def replace_value(op: Op, x: Array, result: Array, v: RawArray) -> Array:
         try:
             with storage_of(new).at(written, new):
                 memory = write_data(x, ..., new, memory)
-            record_put(x, ..., tid, new, True, written, memory)
+            record_put(x, ..., value_id, new, True, written, memory)
         except BaseException:
-            unfinished(x, tid)
+            unfinished(x, value_id)
             raise
     else:
         if OPEN and recorders():  # without a recorder the op itself has told tapes of other threads
-            elsewhere((x._tid,))
+            elsewhere((x._value_id,))
         state = result._state & KEPT
         laid = storage_of(new).laid_out(new, x._data)  # as in NumPy, x keeps its layout
-        put_in_place(x, laid, tid, state if laid is new else 0)
+        put_in_place(x, laid, value_id, state if laid is new else 0)
     return x

@@ -1,7 +1,7 @@
 """Trace a function once, replay it as a straight program of NumPy calls: ``xp.function``.
 
 Everything that the function does with Arrays, tapes and their backward passes included, is recorded as
-calls of NumPy's functions on raw data.  Later calls run only these calls.
+calls of NumPy's functions on raw data.  Lazy calls run only these calls.
 
 >>> import arraytape as xp
 >>> @xp.replay.function

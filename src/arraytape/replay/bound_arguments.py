@@ -139,7 +139,7 @@ def signature_part(value: Any, places: dict[int, int], gone: Callable[[], None])
 
 def array_signature(x: Array) -> Any:
     """Return the properties of an Array on which the program depends."""
-    if x._tid == -1:  # a view
+    if x._value_id == -1:  # a view
         x._sync()
     data = x._data
     if is_read_only(x):

@@ -176,20 +176,20 @@ class Call:
         if not self.closed:
             self.writes = [*self.written]
             self.trace.program.writes = [node for node, _, _ in self.written.values()]
-            self.written_ids = [tid for _, _, tid in self.written.values()]
+            self.written_ids = [value_id for _, _, value_id in self.written.values()]
             self.closed = True
         handles = self.lifter.handles
         while self.written:
             place = next(iter(self.written))
-            _, value, tid = self.written[place]
-            commit(handles[place], value, tid)
+            _, value, value_id = self.written[place]
+            commit(handles[place], value, value_id)
             del self.written[place]
         self.lifter.loans.end()
 
     def given_ids(self) -> list[int]:
         """Return the ids of outputs and writes in ``recorded``; 0 for values without a tape."""
         ids = self.recorded.ids if self.recorded is not None else {}
-        return [ids.get(tid, 0) for tid in (*self.output_ids, *self.written_ids)]
+        return [ids.get(value_id, 0) for value_id in (*self.output_ids, *self.written_ids)]
 
     def set_aside(self) -> None:
         """Keep what a comparison needs, and release the arguments and results of this call."""
@@ -231,8 +231,8 @@ class Call:
         """Return the number of an output for an Array that the call has made."""
         if id(x) not in self.outputs:
             self.outputs[id(x)] = len(self.trace.program.outputs)
-            tid, data = current(x)
-            self.output_ids.append(tid)
+            value_id, data = current(x)
+            self.output_ids.append(value_id)
             self.trace.program.outputs.append(self.trace.node_of(data))
             self.settle_array(root_of(x))
             current(x)

@@ -21,10 +21,10 @@ from ..variable import Variable
 from .bound_arguments import ambient, argument_leaves, check_apart, is_flat, marks_of
 from .call import Call, Given
 from .callback import Effect
+from .error_state import silence
 from .program import defined_function
 from .reach.reasons import changed
 from .reach.sameness import PLAIN, same_data, same_plain
-from .silence import silence
 from .taped import Taped
 from .tracing.lift import commit
 
@@ -127,7 +127,7 @@ class PlanText:
         data, state = x._data, x._state & SCALAR
         number = len(self.handles)
         if not isinstance(x, Variable):
-            self.lines.append(f"if {name}._tid == -1: {name}._sync()")
+            self.lines.append(f"if {name}._value_id == -1: {name}._sync()")
         d, dtype = f"d{number}", self.named(data.dtype)
         self.lines += [
             f"{d} = {name}._data",
@@ -162,7 +162,7 @@ class PlanText:
                 path = call.state.paths[paths[id(x)]]
                 self.lines.append(f"if state[{paths[id(x)]}] is not {name}: changed({path!r})")
         for i, x in enumerate(call.reached):
-            if id(x) not in roots and x._tid == -1 and id(x._view.root) in roots:
+            if id(x) not in roots and x._value_id == -1 and id(x._view.root) in roots:
                 path = call.state.paths[i]
                 self.lines.append(f"if state[{i}] is not {self.named(x)}: changed({path!r})")
 
@@ -211,10 +211,10 @@ class PlanText:
             given.output: given.state for given in call.given if given.view < 0 <= given.output
         }
         for i, state in states.items():
-            tid, more = ("0", 0) if self.taped is None else (f"ids[{i}]", KEPT)
+            value_id, more = ("0", 0) if self.taped is None else (f"ids[{i}]", KEPT)
             self.lines += [  # as ``wrap`` does, without its call
                 f"y{i} = Array()",
-                f"y{i}._data, y{i}._tid, y{i}._state = outputs[{i}], {tid}, {state | more}",
+                f"y{i}._data, y{i}._value_id, y{i}._state = outputs[{i}], {value_id}, {state | more}",
             ]
         names = iter([self.result_leaf(given) for given in call.given])
         result = self.rebuilt(call.result, names, call.same)
@@ -304,8 +304,8 @@ def commit_all(
 ) -> None:
     """Write the results of the program to Arrays; raise NotCommitted if that fails."""
     try:
-        for x, value, tid in zip(handles, values, ids or [0] * len(handles), strict=True):
-            commit(x, value, tid)
+        for x, value, value_id in zip(handles, values, ids or [0] * len(handles), strict=True):
+            commit(x, value, value_id)
     except Exception as error:
         raise NotCommitted(error) from error
 

@@ -15,7 +15,7 @@ from .call import Call
 from .export import Export
 from .passes.block_by_block import blocked
 from .passes.factored_once import factored
-from .passes.looks import with_bounds, without_implied_looks
+from .passes.nan_checks import with_bounds, without_implied_looks
 from .passes.rounding import rounded
 from .passes.simplify import simplified
 from .passes.ties import with_rare_ties

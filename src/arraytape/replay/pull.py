@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .passes.block_by_block import blocked
-from .passes.looks import with_bounds
+from .passes.nan_checks import with_bounds
 from .passes.rounding import rounded
 from .passes.simplify import copied, simplified, without_dead_code
 from .program import INPUT, Node, Program, operands

@@ -93,9 +93,9 @@ class Recorded:
             plan = PLANS[record[0]]
             if plan not in (VIEW, PUT, ADD) and (not isinstance(plan, Plan) or plan.notable):
                 raise Refused(f"it has a record of {plan.name}, which cannot be made again")
-            for tid in results_of(record):
-                known.setdefault(tid, len(lifted) + len(known) + 1)
-            named = renamed(record, lambda tid: known.get(tid, 0))
+            for value_id in results_of(record):
+                known.setdefault(value_id, len(lifted) + len(known) + 1)
+            named = renamed(record, lambda value_id: known.get(value_id, 0))
             self.records.append(tuple([self.with_nodes(item) for item in named]))
 
     def with_nodes(self, value: Any) -> Any:

@@ -20,18 +20,18 @@ from .._custom.recompute import Either
 from .._custom.recorded_calls import Call as CallOfUser
 from .._custom.recorded_calls import CallRecord, call_record, hand_over
 from .._record.plan import PLANS, Plan, Record, Structural, inputs_of, results_of
-from .._record.stack import new_tid, only_recorders, recorders
+from .._record.stack import new_value_id, only_recorders, recorders
 from .._storage.storage import MAKING
 from .._tape.backward import BackwardPass, backward
 from .._tape.data import RawData
 from .._tape.recording import Recording
 from .._util.blocks import Quiet, Setting
 from .call import Call
+from .error_state import silently
 from .passes.simplify import without_dead_code
 from .program import Node, Program, nodes_in, replaced
 from .pull import Pulled
 from .recorded import followed_here, renamed, tape_here
-from .silence import silently
 from .tracing.trace import Trace
 from .tracing.traced import ACTIVE
 from .tracing.traced_storage import TRACED
@@ -84,20 +84,20 @@ class Taped:
                 current(x)  # a read of a Variable, which a tape may then follow
         if followed_here(handles, tape) != self.pattern:
             return None
-        tids = tuple([x._current_id() for x in handles])
+        value_ids = tuple([x._current_id() for x in handles])
         data = [keep_data(x) for x in handles]
         pulled, forward = self.pulled, self.forward
         outputs, writes, saved = forward(data)
-        outs = [new_tid() for _ in self.made]
-        names = self.names(tids, outs)
+        outs = [new_value_id() for _ in self.made]
+        names = self.names(value_ids, outs)
         if outs:
             call = TapedCall(self, data, pulled, saved, tape)
-            hand_over(FUNCTION, call_record(FUNCTION, outs, tids, call), [tape])
+            hand_over(FUNCTION, call_record(FUNCTION, outs, value_ids, call), [tape])
         return outputs, writes, [names[number] for number in self.results]
 
-    def names(self, tids: Sequence[int], outs: Sequence[int]) -> dict[int, int]:
+    def names(self, value_ids: Sequence[int], outs: Sequence[int]) -> dict[int, int]:
         """Return the ids of a call's inputs and results, by the ids in the records of this plan."""
-        return {**dict(enumerate((0, *tids))), **dict(zip(self.made, outs, strict=True))}
+        return {**dict(enumerate((0, *value_ids))), **dict(zip(self.made, outs, strict=True))}
 
     def taped_values(self, data: Sequence[Any]) -> dict[Node, Any]:
         """Return the values that records keep, computed from the inputs of a call."""
@@ -166,15 +166,17 @@ class TapedCall(CallOfUser):
         ):  # a guard failed, or the records raise the same error with a better message
             return None
 
-    def unfold(self, tids: Sequence[int], outs: Sequence[int]) -> list[Record]:
+    def unfold(self, value_ids: Sequence[int], outs: Sequence[int]) -> list[Record]:
         """Return the records that the function itself would have made."""
         if self.records is None:
             with Quiet():
                 values = self.taped.taped_values(self.data)
-            names = self.taped.names(tids, outs)
+            names = self.taped.names(value_ids, outs)
 
             def unfolded_id(number: int) -> int:
-                return names[number] if number in names else names.setdefault(number, new_tid())
+                return (
+                    names[number] if number in names else names.setdefault(number, new_value_id())
+                )
 
             self.records = [
                 renamed(replaced(record, values.__getitem__), unfolded_id)
@@ -189,14 +191,16 @@ class TapedCall(CallOfUser):
             return
         self.told = True
         for record in records:
-            if any(tid in tape.followed for tid in inputs_of(record)):
+            if any(value_id in tape.followed for value_id in inputs_of(record)):
                 tape.record(renamed_results(record, outs))
                 tape.followed.update(results_of(record))
 
 
 def renamed_results(record: Record, known: Sequence[int]) -> Record:
     """Return a record with new ids for results that are among ``known``."""
-    new = tuple([new_tid() if tid in known else tid for tid in results_of(record)])
+    new = tuple(
+        [new_value_id() if value_id in known else value_id for value_id in results_of(record)]
+    )
     return record[0], new if type(record[1]) is tuple else new[0], *record[2:]
 
 
@@ -206,7 +210,7 @@ def are_plain(seeds: Sequence[Any]) -> bool:
 
 def pull_function(at: Any, record: Record) -> None:
     """Pull cotangents back by the program, or through the records of the function itself."""
-    _, outs, tids, call = CallRecord(*record)
+    _, outs, value_ids, call = CallRecord(*record)
     seeds = [at.peek(out) for out in outs]
     if all(g is None for g in seeds):
         return
@@ -216,20 +220,20 @@ def pull_function(at: Any, record: Record) -> None:
         taped = call.taped
         if plain and taped.traceable and taped.pulled is None and are_plain(seeds):
             taped.trace_pull(call.data, seeds)
-        pull_unfolded(at, call, tids, outs)
+        pull_unfolded(at, call, value_ids, outs)
         return
     for out in outs:
         at.take_cotangent(out)
-    for tid, part in zip(tids, parts, strict=True):
-        if part is not None and tid in at.followed:
-            at.add_contribution(tid, part)
+    for value_id, part in zip(value_ids, parts, strict=True):
+        if part is not None and value_id in at.followed:
+            at.add_contribution(value_id, part)
 
 
-def pull_unfolded(at: Any, call: TapedCall, tids: Sequence[int], outs: Sequence[int]) -> None:
+def pull_unfolded(at: Any, call: TapedCall, value_ids: Sequence[int], outs: Sequence[int]) -> None:
     """Pull cotangents back through the records of the function itself."""
-    records = call.unfold(tids, outs)
+    records = call.unfold(value_ids, outs)
     call.tell_tape(records, outs)
-    made = {tid for record in records for tid in results_of(record)}
+    made = {value_id for record in records for value_id in results_of(record)}
     passes, followed = at.passes(), at.followed
     for one in passes:
         one.followed = Either(followed, made)
@@ -242,8 +246,8 @@ def pull_unfolded(at: Any, call: TapedCall, tids: Sequence[int], outs: Sequence[
 
 def push_function(at: Any, record: Record) -> list[Array | None]:
     """Push tangents through the records of the function itself."""
-    _, outs, tids, call = CallRecord(*record)
-    found: list[Array | None] = at.rerun(outs, call.unfold(tids, outs), outs)
+    _, outs, value_ids, call = CallRecord(*record)
+    found: list[Array | None] = at.rerun(outs, call.unfold(value_ids, outs), outs)
     return found
 
 

@@ -140,7 +140,8 @@ def kv_by_order(t: RawArray, v: Real, z: Real, xp: Namespace) -> Any:
 
 def ive_slope_by_order(t: RawArray, n: Real, v: Real, x: Real, xp: Namespace) -> Any:
     """``t`` times the derivative with respect to v of the n-th derivative of ive with respect to x: half
-    a second difference in v, n times; NaN for n above 3"""
+    a second difference in v, n times; NaN for n above 3
+    """
     if not hasattr(n, "dtype"):
         return t * central_difference(int(n), v, x, xp)
     slope: Any = math.nan

@@ -369,7 +369,8 @@ def _tukey_density(x: Real, lmbda: Real, y: RawArray, xp: Namespace) -> Any:
 
 def _tukey_by_shape(t: RawArray, x: Real, lmbda: Real, y: RawArray, xp: Namespace) -> Any:
     """``t`` times the derivative of the inverse of the quantile
-    ``boxcox(y, lmbda) - boxcox(1 - y, lmbda)``"""
+    ``boxcox(y, lmbda) - boxcox(1 - y, lmbda)``
+    """
     x, lmbda = as_floats(x, t, xp), as_floats(lmbda, t, xp)
     other = xp.special.tklmbda(-x, lmbda)
     below = xp.special.power_integral(1, xp.log(y), lmbda)

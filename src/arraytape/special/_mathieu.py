@@ -127,7 +127,8 @@ def spheroidal(
         t: RawArray, m: Real, n: Real, c: Real, cv: Real, x: Real, xp: Namespace
     ) -> Any:
         """``t`` times the second derivative, by the differential equation; NaN where cv is not a
-        characteristic value, with which the function is no solution"""
+        characteristic value, with which the function is no solution
+        """
         s, sp = (getattr(xp.special, f"{name}_cv_{part}")(m, n, c, cv, x) for part in ("s", "sp"))
         own = getattr(xp.special, value)(m, n, c)
         solves = xp.abs(cv - own) <= 1e-6 * (1 + xp.abs(own))

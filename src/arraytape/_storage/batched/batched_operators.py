@@ -72,7 +72,7 @@ LOOKS = {
     "index": "index()", "int": "int()", "iter": "iteration", "len": "len()",
 }  # fmt: skip
 
-HANDLE = "_tid"  # an attribute of Arrays, whose own operators take batched data
+HANDLE = "_value_id"  # an attribute of Arrays, whose own operators take batched data
 
 
 def binary(short: str, side: str) -> Callable[..., Any]:

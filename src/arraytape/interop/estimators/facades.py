@@ -52,7 +52,7 @@ def float_array(data: object) -> Any:
 
 @prepares("sklearn.cross_decomposition._pls", "_PLS.fit", "PLSSVD.fit")
 def all_arrays(given: dict[str, Any]) -> None:
-    """Convert NumPy data beside Arrays to Arrays, because these methods validate X and y separately."""
+    """Convert NumPy data to Arrays if there are some: these methods validate X and y separately."""
     if has_array(given.values()):
         given.update({name: float_array(given.get(name)) for name in ("X", "y")})
 

@@ -1,4 +1,4 @@
-"""scikit-learn's dispatch to namespaces, also without array_api_dispatch and beside NumPy data."""
+"""scikit-learn's dispatch to namespaces, also without array_api_dispatch and with NumPy data."""
 
 from __future__ import annotations
 

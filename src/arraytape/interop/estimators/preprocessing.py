@@ -19,7 +19,7 @@ DATA = "sklearn.preprocessing._data"
 
 
 def searched(name: str, log_likelihood: Callable[..., Any]) -> None:
-    """Hook the method of PowerTransformer that finds a column's lambda by Brent's method."""
+    """Attach hooks to the method of PowerTransformer that finds a column's lambda by Brent's method."""
 
     @hooks(DATA, f"PowerTransformer.{name}")
     def optimize(transformer: BaseEstimator, x: ArrayInput) -> Array:

@@ -20,7 +20,7 @@ from .._statements import hooks, keeps_arrays
 
 
 def state_arrangement(name: str, *arrays: str, conjugated: bool = False) -> None:
-    """Hook a function whose result consists of elements of its arrays, and 0, as their shapes decide.
+    """Attach a hook to a function whose result has elements of its arrays, and 0, by their shapes.
 
     conjugated : True if the second array is by default the conjugate of the first.
     """

@@ -12,7 +12,7 @@ import scipy.linalg
 import arraytape
 
 from ..._array.paths import sum_to
-from ..._record.plan import Later
+from ..._record.plan import Lazy
 from ..._storage.storage import conjugate, is_complex
 from ..._util.array_types import Namespace, RawArray
 from ...ops import _factorisations as rules
@@ -63,7 +63,7 @@ def solve_banded_rule(
         rows = [-along_band(u, y, row - upper, xp) for row in range(lower + upper + 1)]
         return sum_to(xp.stack(rows, axis=-2), ab.shape, xp)
 
-    return Later(to_ab), as_given(u, b, xp)
+    return Lazy(to_ab), as_given(u, b, xp)
 
 
 solve_banded_op = recorded_function(
@@ -89,7 +89,7 @@ def solveh_banded_rule(
                 rows.append(-(one + along_band(y, u, k, xp)))
         return sum_to(xp.stack(rows, axis=-2), ab.shape, xp)
 
-    return Later(to_ab), as_given(u, b, xp)
+    return Lazy(to_ab), as_given(u, b, xp)
 
 
 solveh_banded_op = recorded_function(
@@ -109,8 +109,8 @@ def solve_toeplitz_rule(
     )
     n = c.shape[-1]
     return (
-        Later(lambda: -xp.stack(diagonal_sums(u, y, range(n), xp), axis=-1)),
-        Later(lambda: -to_row(diagonal_sums(u, y, range(-1, -n, -1), xp), c, xp)),
+        Lazy(lambda: -xp.stack(diagonal_sums(u, y, range(n), xp), axis=-1)),
+        Lazy(lambda: -to_row(diagonal_sums(u, y, range(-1, -n, -1), xp), c, xp)),
         as_given(u, b, xp),
     )
 
@@ -160,8 +160,8 @@ def matmul_toeplitz_rule(g: RawArray, c: RawArray, r: RawArray, x: RawArray, xp:
     m, n = c.shape[-1], r.shape[-1]
     g, x = fill_rows(g, max(m, n), xp), fill_rows(x, max(m, n), xp)
     return (
-        Later(lambda: xp.stack(diagonal_sums(g, x, range(m), xp), axis=-1)),
-        Later(lambda: to_row(diagonal_sums(g, x, range(-1, -n, -1), xp), c, xp)),
+        Lazy(lambda: xp.stack(diagonal_sums(g, x, range(m), xp), axis=-1)),
+        Lazy(lambda: to_row(diagonal_sums(g, x, range(-1, -n, -1), xp), c, xp)),
         as_given(second, given, xp),
     )
 
@@ -204,7 +204,7 @@ def solve_circulant_rule(g: RawArray, c: RawArray, b: RawArray, y: RawArray, xp:
         turns = [-xp.sum(xp.roll(left, -k, axis=-2) * back) for k in range(c.shape[-1])]
         return xp.stack(turns)
 
-    return Later(to_c), u
+    return Lazy(to_c), u
 
 
 solve_circulant_op = library_op(
@@ -270,7 +270,7 @@ def cho_solve_banded_rule(
         rows = [-sum(along_band(p, q, k, xp) for p, q in pairs) for k in offsets(c, lower)]
         return sum_to(xp.stack(rows, axis=-2), c.shape, xp)
 
-    return Later(to_c), as_given(u, b, xp)
+    return Lazy(to_c), as_given(u, b, xp)
 
 
 def offsets(band: RawArray, lower: bool) -> range:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._record.plan import Later
+from ..._record.plan import Lazy
 from ..._util.array_types import Namespace, RawArray
 from ...ops._factorisations import adjoint, symmetric
 from .._recorded import recorded_function
@@ -13,7 +13,7 @@ from .._recorded import recorded_function
 def sylvester_rule(g: RawArray, a: RawArray, b: RawArray, y: RawArray, xp: Namespace) -> Any:
     """Return the cotangents -z y^H of a, -y^H z of b and z of q, with a^H z + z b^H = g."""
     z = sylvester_op(adjoint(a, xp), adjoint(b, xp), g)
-    return Later(lambda: -(z @ adjoint(y, xp))), Later(lambda: -(adjoint(y, xp) @ z)), z
+    return Lazy(lambda: -(z @ adjoint(y, xp))), Lazy(lambda: -(adjoint(y, xp) @ z)), z
 
 
 sylvester_op = recorded_function(
@@ -24,7 +24,7 @@ sylvester_op = recorded_function(
 def lyapunov_rule(g: RawArray, a: RawArray, y: RawArray, xp: Namespace) -> Any:
     """Return the cotangents -(z y^H + z^H y) of a and z of q, with a^H z + z a = g."""
     z = lyapunov_op(adjoint(a, xp), g)
-    return Later(lambda: -(z @ adjoint(y, xp) + adjoint(z, xp) @ y)), z
+    return Lazy(lambda: -(z @ adjoint(y, xp) + adjoint(z, xp) @ y)), z
 
 
 lyapunov_op = recorded_function(
@@ -35,7 +35,7 @@ lyapunov_op = recorded_function(
 def discrete_rule(g: RawArray, a: RawArray, y: RawArray, method: str | None, xp: Namespace) -> Any:
     """Return the cotangents z a y^H + z^H a y of a and z of q, with z - a^H z a = g."""
     z = discrete_op(adjoint(a, xp), g, method=method)
-    return Later(lambda: z @ a @ adjoint(y, xp) + adjoint(z, xp) @ a @ y), z
+    return Lazy(lambda: z @ a @ adjoint(y, xp) + adjoint(z, xp) @ a @ y), z
 
 
 discrete_op = recorded_function(
@@ -56,8 +56,8 @@ def continuous_are_rule(
         return y @ z @ y @ adjoint(gain, xp)
 
     return (
-        Later(lambda: -2.0 * (y @ z)), Later(lambda: 2.0 * through_gain()), -z,
-        Later(lambda: -(gain @ through_gain())),
+        Lazy(lambda: -2.0 * (y @ z)), Lazy(lambda: 2.0 * through_gain()), -z,
+        Lazy(lambda: -(gain @ through_gain())),
     )  # fmt: skip
 
 
@@ -80,8 +80,8 @@ def discrete_are_rule(
         return 2.0 * (y @ closed @ z)
 
     return (
-        Later(to_state_matrix), Later(lambda: -(to_state_matrix() @ back)), z,
-        Later(lambda: gain @ z @ back),
+        Lazy(to_state_matrix), Lazy(lambda: -(to_state_matrix() @ back)), z,
+        Lazy(lambda: gain @ z @ back),
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from ..._record.plan import Later
+from ..._record.plan import Lazy
 from ..._util.array_types import Namespace, RawArray
 from ..._util.errors import short_repr
 from ...ops import _factorisations as rules
@@ -98,8 +98,8 @@ def generalised_joint(
         return rules.cholesky_vjp(xp.tril(to_factor), factor, False, xp)
 
     return (
-        Later(lambda: given_back(to_hermitian(), "hermitian", lower, xp)),
-        Later(lambda: given_back(to_b(), "hermitian", lower, xp)),
+        Lazy(lambda: given_back(to_hermitian(), "hermitian", lower, xp)),
+        Lazy(lambda: given_back(to_b(), "hermitian", lower, xp)),
     )
 
 
@@ -171,7 +171,7 @@ def generalised_values(g: RawArray, a: RawArray, b: RawArray, lower: bool, xp: N
         whole = rules.symmetric((vectors * weights[..., None, :]) @ adjoint(vectors, xp), xp)
         return given_back(whole, "hermitian", lower, xp)
 
-    return Later(lambda: between_vectors(g)), Later(lambda: -between_vectors(g * values))
+    return Lazy(lambda: between_vectors(g)), Lazy(lambda: -between_vectors(g * values))
 
 
 @hooks("scipy.linalg", "eigh")

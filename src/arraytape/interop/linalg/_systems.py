@@ -9,7 +9,7 @@ import scipy.linalg
 
 from ..._array.paths import sum_to
 from ..._define.define_op import stop_gradient
-from ..._record.plan import Later
+from ..._record.plan import Lazy
 from ..._storage.storage import conjugate
 from ..._util.array_types import Namespace, RawArray
 from ...ops import _factorisations as rules
@@ -49,7 +49,7 @@ def solve_rule(
             first = -xp.sum(second * conjugate(y, xp), axis=axes)[..., None, None]
             return sum_to(first, a.shape, xp)
 
-        return Later(to_number), sum_to(second, b.shape, xp)
+        return Lazy(to_number), sum_to(second, b.shape, xp)
     to_matrix, second = rules.solve_vjp(g, matrix, y, b, xp)
 
     def to_a() -> Any:
@@ -58,7 +58,7 @@ def solve_rule(
             first = xp.matrix_transpose(first)
         return given_back(first, structure, lower, xp)
 
-    return Later(to_a), second
+    return Lazy(to_a), second
 
 
 recorded_function(
@@ -103,7 +103,7 @@ def solve_triangular_rule(
         first = given_back(turned(to_matrix.form(), trans, xp), structure, lower, xp)
         return without_diagonal(first, xp) if unit_diagonal else first
 
-    return Later(to_a), second
+    return Lazy(to_a), second
 
 
 recorded_function(
@@ -163,7 +163,7 @@ def cho_solve_rule(
         first = xp.tril(first @ xp.tril(c)) if lower else xp.triu(xp.triu(c) @ first)
         return sum_to(first, c.shape, xp)
 
-    return Later(to_c), as_given(u, b, xp)
+    return Lazy(to_c), as_given(u, b, xp)
 
 
 cho_solve_op = recorded_function(
@@ -310,7 +310,7 @@ def lu_solve_joint(
         first = first + xp.triu(adjoint(lower, xp) @ moved)
         return sum_to(first, lu.shape, xp)
 
-    return Later(to_lu), None, as_given(u, b, xp)
+    return Lazy(to_lu), None, as_given(u, b, xp)
 
 
 lu_solve_op = library_op(
@@ -426,7 +426,7 @@ def lstsq_joint(
             found = found + (U * to_values[0][..., None, :]) @ Vh
         return sum_to(unless_cut(found, a, pseudo, xp), a.shape, xp)
 
-    return Later(to_a), as_given(to_b, b, xp)
+    return Lazy(to_a), as_given(to_b, b, xp)
 
 
 def lstsq_of(*outputs: str) -> LibraryOp:

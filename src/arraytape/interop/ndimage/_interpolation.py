@@ -16,7 +16,7 @@ from scipy.ndimage import _interpolation, _nd_image, _ni_support
 import arraytape
 
 from ..._array.array import Array
-from ..._record.plan import Later
+from ..._record.plan import Lazy
 from ..._util.array_types import Namespace, RawArray
 from .._borders import Output, into
 from .._context import has_array
@@ -285,9 +285,9 @@ def affine_joint(
         return by_coordinates(g, c, at, order, border, cval, npad, xp)
 
     return (
-        Later(lambda: by_coefficients(g, at, c.shape, order, border, npad, xp)),
-        Later(lambda: xp.tensordot(affine_slopes(), grid(shape_out, at, xp), axes=(every, every))),
-        Later(lambda: xp.sum(affine_slopes(), axis=every)),
+        Lazy(lambda: by_coefficients(g, at, c.shape, order, border, npad, xp)),
+        Lazy(lambda: xp.tensordot(affine_slopes(), grid(shape_out, at, xp), axes=(every, every))),
+        Lazy(lambda: xp.sum(affine_slopes(), axis=every)),
     )
 
 
@@ -323,9 +323,9 @@ def zoom_joint(
         return by_coordinates(g, c, at, order, border, cval, npad, xp)
 
     return (
-        Later(lambda: by_coefficients(g, at, c.shape, order, border, npad, xp)),
-        Later(lambda: xp.sum(zoom_slopes() * moved, axis=every)),
-        Later(lambda: xp.sum(zoom_slopes() * factor, axis=every)),
+        Lazy(lambda: by_coefficients(g, at, c.shape, order, border, npad, xp)),
+        Lazy(lambda: xp.sum(zoom_slopes() * moved, axis=every)),
+        Lazy(lambda: xp.sum(zoom_slopes() * factor, axis=every)),
     )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..._array.array import Array
 from ..._util.errors import PACKAGE
-from ..._util.places import is_installed
+from ..._util.source_locations import is_installed
 from .names import LONG, code_names
 from .sameness import PLAIN
 

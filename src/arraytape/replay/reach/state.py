@@ -34,10 +34,10 @@ from ..._util.array_types import Index
 from ..._util.container_kinds import KINDS
 from ..._util.errors import PACKAGE
 from ..._util.locks import HAVE_LOCKS, LOCK_TYPES
-from ..._util.places import is_installed
+from ..._util.source_locations import is_installed
 from ..program import defined_function
 from .held_in_c import AMBIENT_STATE, MISSING, is_in_c, referents, value_of
-from .moving import Moving, generator_state, look_of
+from .mutable_sources import Moving, generator_state, look_of
 from .names import MODULES, code_names, resolved, words_in
 from .ran import Found, functions_in, is_user_class
 from .reasons import Apart, changed

@@ -18,7 +18,7 @@ import numpy as np
 from ..._record.op_facts import facts_of
 from ..._util.array_types import Index
 from ..passes.block_by_block import BLOCK, BLOCKED
-from ..passes.looks import LOOKED_AT, Look
+from ..passes.nan_checks import LOOKED_AT, Look
 from ..passes.nodes import packed, same_layout
 from ..passes.simplify import INTEGERS, MASKED, is_basic
 from ..passes.sums_by_blas import DOT

@@ -23,8 +23,8 @@ from ..._util.array_types import RawArray
 from ...variable import Variable
 from ..program import Node
 from ..reach.ran import Ran
+from .exported_buffers import Loans
 from .frames import THREADS, Calls
-from .lent import Loans
 from .trace import Trace
 from .traced import ACTIVE, AS_IT_IS, Traced, untraced
 from .traced_storage import TRACED
@@ -39,7 +39,7 @@ class Lifted(NamedTuple):
     handle: Array
     data: Any
     state: int
-    tid: int
+    value_id: int
     traced: Traced
     value: int  # the id of its value, for tapes around the call
 
@@ -103,7 +103,7 @@ class Lifter:
         for x in views:
             one = self.lifted[id(x)]
             now = x._data
-            x._state, x._tid = one.state, one.tid
+            x._state, x._value_id = one.state, one.value_id
             x._view.src = None
             if now is not one.traced:
                 x[...] = wrap(now, 0, 0)
@@ -112,11 +112,11 @@ class Lifter:
         if type(x._data) is not np.ndarray:
             self.spoil(f"data of {type(x._data).__name__} is not traced")
             return
-        tid = x._current_id() if self.recorded else 0
+        value_id = x._current_id() if self.recorded else 0
         traced = self.trace.input(keep_data(x) if self.recorded else x._data)
-        self.lifted[id(x)] = Lifted(x, x._data, x._state, x._tid, traced, tid)
+        self.lifted[id(x)] = Lifted(x, x._data, x._state, x._value_id, traced, value_id)
         if not isinstance(x, Variable):
-            x._tid, x._state = tid, x._state & SCALAR
+            x._value_id, x._state = value_id, x._state & SCALAR
         x._data = traced
 
     def put_back(self) -> dict[int, tuple[Node, Any, int]]:
@@ -124,7 +124,7 @@ class Lifter:
 
         An interrupt may come at any moment: another call completes the work.
         """
-        for place, (x, data, state, tid, traced, _) in enumerate(self.lifted.values()):
+        for place, (x, data, state, value_id, traced, _) in enumerate(self.lifted.values()):
             if place in self.restored:
                 continue
             now = current(x)[1] if not x._state & IS_VIEW else traced  # a view of a lifted root
@@ -134,7 +134,7 @@ class Lifter:
                 node = self.trace.node_of(now)
                 own = x._current_id() if self.recorded else 0
                 self.written[place] = node, untraced(now), own
-            x._state, x._tid = state, tid
+            x._state, x._value_id = state, value_id
             x._data = data
             if state & IS_VIEW:
                 x._view.src = x._view.root._data
@@ -230,14 +230,14 @@ class LiftingMode(Mode):
         self.lifter.spoil("it computes in another context, which is not followed")
 
 
-def commit(x: Array, value: RawArray, tid: int = 0) -> None:
-    """Write a value to an Array, as the function did; tid : its id for tapes around the call."""
-    new = wrap(value, tid, KEPT)
+def commit(x: Array, value: RawArray, value_id: int = 0) -> None:
+    """Write a value to an Array, as the function did; value_id : its id for tapes around the call."""
+    new = wrap(value, value_id, KEPT)
     if isinstance(x, Variable):
         x.assign(new)
-    elif x._state & IS_VIEW or not tid:
+    elif x._state & IS_VIEW or not value_id:
         x[...] = new
     else:  # recorded already: x holds this very value
         with only_recorders():
             x[...] = new
-        x._tid = tid
+        x._value_id = value_id

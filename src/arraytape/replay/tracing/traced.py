@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 ACTIVE: ContextVar[Any] = ContextVar("arraytape trace", default=None)  # of this thread: a Trace
-HANDLE = "_tid"  # an attribute of Arrays, whose own operators accept traced data
+HANDLE = "_value_id"  # an attribute of Arrays, whose own operators accept traced data
 # The types of arguments that are no data and have none in them.
 AS_IT_IS = frozenset((bool, complex, float, int, str, type(None), type(...), type))
 

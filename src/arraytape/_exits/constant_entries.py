@@ -17,7 +17,7 @@ import numpy as np
 
 from .._array.exits import LEFT, STOPPED, LeftRecord
 from .._record.plan import PLANS, Plan, Record, Structural, inputs_of
-from .._util.places import Stack, stack_here
+from .._util.source_locations import Stack, stack_here
 
 SAMPLE = 64  # elements of an array that left or entered that are compared
 REMEMBERED = 64  # exits whose numbers are kept
@@ -71,8 +71,8 @@ class Journal:
         plan = PLANS[record[0]]
         if plan is LEFT:
             return
-        tids = inputs_of(record)
-        places = tuple([i for i, tid in enumerate(tids) if tid not in self.known])
+        value_ids = inputs_of(record)
+        places = tuple([i for i, value_id in enumerate(value_ids) if value_id not in self.known])
         if not places and not (isinstance(plan, Plan) and has_numbers(plan, record)):
             return
         operands = operands_of(plan, places, depth + 1)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from .._record.mode_stack import MODES, tell_written
 from .._record.plan import Structural
-from .._record.stack import OPEN, elsewhere, new_tid, recorders, tell
+from .._record.stack import OPEN, elsewhere, new_value_id, recorders, tell
 from .._util.errors import describe, user_line
 from .array import Array
 from .views import location
@@ -34,37 +34,37 @@ class Unfinished:
         self.said = said
 
 
-def unfinished(x: Array | None, vtid: int) -> None:
+def unfinished(x: Array | None, written_id: int) -> None:
     """Record that a write into x may be incomplete, so that a gradient through its value is an error.
 
     x : None for a write that was refused or is recorded already: nothing is done.
-    vtid : the id of the value that was to be written.
+    written_id : the id of the value that was to be written.
     """
     if x is None:
         return
     root, _ = location(x)
-    old = root._tid
-    if not (old or vtid):
+    old = root._value_id
+    if not (old or written_id):
         return
     stack = recorders()
-    followers = [r for r in stack if old in r.followed or vtid in r.followed]
-    root._tid = new_tid() if followers else 0
+    followers = [r for r in stack if old in r.followed or written_id in r.followed]
+    root._value_id = new_value_id() if followers else 0
     what = Unfinished(f"{describe(x)} at {user_line()}")
     for recorder in followers:
-        record = (UNFINISHED.number, root._tid, old, vtid, what)
+        record = (UNFINISHED.number, root._value_id, old, written_id, what)
         tell(recorder, record)
         recorder.notice(UNFINISHED, record)
     if OPEN and not stack:
-        elsewhere((old, vtid))
+        elsewhere((old, written_id))
 
 
-def put_in_place(x: Array, data: RawArray, tid: int, state: int) -> None:
+def put_in_place(x: Array, data: RawArray, value_id: int, state: int) -> None:
     """Set data, id and state of x; if the steps are interrupted, restore all three."""
-    before = x._data, x._tid, x._state
+    before = x._data, x._value_id, x._state
     try:
-        x._data, x._tid, x._state = data, tid, state
+        x._data, x._value_id, x._state = data, value_id, state
     except BaseException:
-        x._data, x._tid, x._state = before
+        x._data, x._value_id, x._state = before
         raise
     if MODES:
         tell_written(x)

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from .._array.exits import LEFT, LeftRecord
 from .._record.plan import Record, ids_made_of, inputs_of, results_of
-from .._util.places import Stack, stack_key
+from .._util.source_locations import Stack, stack_key
+from .constant_entries import Entry, Journal
 from .flow import verdicts
-from .journal import Entry, Journal
 from .known_names import WRITES
 from .sources import node_at, statement_at, tree_of_code
 
@@ -55,9 +55,9 @@ def exits_between(
     ]
 
 
-def sources_of(records: Sequence[Record], tids: Iterable[int]) -> set[int]:
+def sources_of(records: Sequence[Record], value_ids: Iterable[int]) -> set[int]:
     """Return these value ids and those of all values that they were computed from."""
-    found = {*tids}
+    found = {*value_ids}
     for record in reversed(records):
         if not found.isdisjoint(results_of(record)):
             found.update(inputs_of(record))

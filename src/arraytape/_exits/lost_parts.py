@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from .._record.plan import Record, ids_made_of
 from .._util.errors import LostGradientError, TapeWarning, see, stacklevel, user_line
-from .._util.places import stack_key
-from .journal import Journal
+from .._util.source_locations import stack_key
+from .constant_entries import Journal
 from .messages import exit_text, lost
-from .suspicions import (
+from .suspected_exits import (
     Exit,
     exits_between,
     is_written_copy,
@@ -73,7 +73,7 @@ class Lacks:
 
     def exits_without(self, absent: Container[int]) -> list[tuple[int, Exit]]:
         """Return pairs of record number and exit.  absent : the sources without a derivative."""
-        gone = {tid for tid in self.sources if tid in absent}
+        gone = {value_id for value_id in self.sources if value_id in absent}
         without, others = (
             ids_made_of(self.records, gone),
             ids_made_of(self.records, self.sources - gone),
