@@ -215,7 +215,7 @@ def allowed(case: Case, base: float) -> float:
 
 
 def judge_count(case: Case, measure: Measure) -> Verdict:
-    """Judge a count; a higher one is taken again, since tracemalloc sees what others free late."""
+    """Judge a count by the least of three measurements: tracemalloc counts memory that is freed late."""
     base, head = measure(case, SECONDS)
     for _ in range(2):
         if base is None or head is None or head <= allowed(case, base):

@@ -115,7 +115,7 @@ def exchange(value: Any, of_operand: Callable) -> Any:
 
 
 def fill(value: Any, of_operand: Callable, of_option: Callable = lambda x: x) -> Any:
-    """Return a nesting as a function gets it: values for Operands, Fixed options as they are."""
+    """Return the arguments of a call: values in place of Operands, and options through of_option."""
     if isinstance(value, Operand):
         return of_operand(value)
     if isinstance(value, Fixed):

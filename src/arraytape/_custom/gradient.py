@@ -341,10 +341,10 @@ def summed_over_examples(
 def for_each_example(
     f: Callable[..., tuple[Any, Any]],
 ) -> Callable[..., tuple[Any, Any]]:
-    """Return ``f``, which returns ``(y, grad_fn)``, with a result for each example under vmap.
+    """Wrap ``f``, which returns ``(y, grad_fn)``, so that under vmap y has a value for each example.
 
-    A result that is the same for all examples is repeated.  Otherwise its cotangent would be summed over
-    the examples, and grad_fn would add the sum to the gradient of each one.
+    A y that does not depend on the example is repeated.  Otherwise vmap would sum its cotangent over the
+    examples, and grad_fn would pass that sum to each example.
     """
 
     def example_function(*args: Any, **keywords: Any) -> tuple[Any, Any]:

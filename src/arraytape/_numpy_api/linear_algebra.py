@@ -360,8 +360,8 @@ def numpy_lstsq(
     a, b = (astype(x, np.float64) if x.dtype.kind in "biu" else x for x in arrays_like_first(a, b))
     if a.ndim != 2 or b.ndim not in (1, 2) or b.shape[0] != a.shape[0]:
         raise np.linalg.LinAlgError(
-            f"np.linalg.lstsq: needs a matrix and as many rows beside it, got {describe(a)} and "
-            f"{describe(b)} [at {user_line()}]"
+            f"np.linalg.lstsq: a must be a matrix, and b must have as many rows; got {describe(a)} "
+            f"and {describe(b)} [at {user_line()}]"
         )
     m, n = a.shape
     eps = np.finfo(a.dtype).eps

@@ -279,7 +279,7 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
             if part is None:
                 continue
             if fit is not None:
-                raw = part._data if lifts else part  # an Array's properties are Python frames
+                raw = part._data if lifts else part  # a property of Array costs a Python call
                 shape, dtype = record[fit[0]], record[fit[1]]
                 if raw.dtype is not dtype or raw.shape != shape:
                     part = fit_to_input(data, part, shape, dtype, PLANS[record[0]].name)

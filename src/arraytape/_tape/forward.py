@@ -315,8 +315,8 @@ class ForwardPass(BaseRecorder):
     def tangent_of_target(self, y: Array) -> Array | None:
         """Return the tangent of a target; None if it does not depend on the primals.
 
-        The answer is another handle on the tangent's value, not a copy, which is an op: recorders
-        around that have stopped would not see it, and lose the value.
+        The result is a new handle on the tangent's value, not a copy.  Copying is an op: an outer
+        recorder that has stopped would not record it, and would lose track of the value.
         """
         value_id, _ = current(y)
         if value_id in self.missing:

@@ -70,7 +70,9 @@ class Call:
         self.read = self.state.read
         self.reached = self.read(values)
         self.result: Any = None
-        self.structure: Any = None  # of the result, which the caller may change later
+        self.structure: Any = (
+            None  # the nesting of the result, kept since the caller may change the result
+        )
         self.same: dict[int, int] = {}  # by id of a container in the result, the argument's number
         self.leaves: list[Any] = []
         self.given: list[Given] = []

@@ -52,7 +52,7 @@ THIRD, TWO_THIRDS = 1 / 3, 2 / 3
 
 
 def slope_of_ai(z: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of airye's eai, ``sqrt(z / 3) / pi kve(1 / 3, s)`` where z is large."""
+    """Return the derivative of airye's eai, which is ``sqrt(z / 3) / pi kve(1 / 3, s)`` at large z."""
     large, far, s = split_large(z, xp)
     bessel = xp.special.kve(THIRD, s) / (2 * xp.sqrt(far))
     bessel = (bessel + far * xp.special.kve_derivative(1, THIRD, s)) / (math.pi * math.sqrt(3))
@@ -100,7 +100,7 @@ def airy_rate(z: RawArray, xp: Namespace) -> Any:
 
 
 def split_large(z: RawArray, xp: Namespace) -> tuple[Any, Any, Any]:
-    """Return the mask of real(z) > 1, z with the other elements replaced by 1, and its s."""
+    """Return ``real(z) > 1``, z with 1 where that is False, and ``s = 2 / 3 z ** 1.5`` of that z."""
     large = real_data(z, xp) > 1
     far = xp.where(large, z, 1 + 0 * z)
     return large, far, TWO_THIRDS * far * xp.sqrt(far)

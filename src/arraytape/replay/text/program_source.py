@@ -221,7 +221,7 @@ class Source:
     def call(self, place: int, node: Node) -> None:
         """Write the statements of a call: those that its op has in STATEMENTS, or an assignment."""
         if node in self.names or (node.view and self.is_constant(node)):
-            return  # an item of a loop, which has computed it, or known already
+            return  # a loop has computed it, or it is a view of a constant
         statement = STATEMENTS.get(node.op)
         if statement is not None and statement(self, place, node):
             return

@@ -184,7 +184,10 @@ class Lifter:
             self.is_looking = False
 
     def look_into(self, values: Iterable[Any], around: tuple[Any, ...]) -> None:
-        """Lift the Arrays among values; around : the lists that contain them, against cycles."""
+        """Lift the Arrays in values, and in lists within them.
+
+        around : the enclosing lists; a list that contains itself is not entered again.
+        """
         for value in values:
             if isinstance(value, Array):
                 self.found(value)
