@@ -7,7 +7,7 @@ HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "tutorials" / "distributed.md"
 TESTS = {
     "a worker dies": {"test_a_worker_that_is_killed_in_mid_step"},
-    "a worker answers no more: a frozen machine, a cut cable": {
+    "a worker stops answering: a frozen machine, a cut cable": {
         "test_a_worker_that_answers_no_more"
     },
     "a partition kills every worker that takes it (memory)": {
@@ -53,28 +53,28 @@ TESTS = {
     "a value leaves the tape inside the function": {
         "test_a_value_that_leaves_the_tape_is_an_error"
     },
-    "the function uses a Variable, also one of an imported module, or an Array that a tape follows, "
-    "that is no parameter": {
+    "the function uses a Variable (also one of an imported module), or an Array that a tape follows, "
+    "without taking it as a parameter": {
         "test_a_variable_that_is_no_parameter",
         "test_a_variable_of_an_imported_module",
         "test_a_followed_array_that_is_no_parameter",
     },
-    "the function, or what it uses, cannot be pickled": {"test_what_cannot_be_sent"},
+    "the function, or an object that it uses, cannot be pickled": {"test_what_cannot_be_sent"},
     "the function is in a module that workers cannot import": {
         "test_a_module_that_workers_do_not_have"
     },
-    "a block is a Variable, or an Array that a tape follows or `vmap` maps": {
+    "a block is a Variable, an Array that a tape follows, or an Array that `vmap` maps": {
         "test_blocks_are_constants"
     },
     "the function assigns to a Variable of a Module": {"test_assigning_to_a_variable"},
-    "collections with other numbers of blocks, other rows, or none": {
+    "collections have different numbers of blocks, different numbers of rows, or none": {
         "test_collections_that_do_not_fit"
     },
     "a partition has no rows": {
         "test_a_partition_without_rows",
         "test_an_integer_for_an_empty_partition",
     },
-    "partitions give other shapes or nestings, real and complex numbers, None, text": {
+    "partitions return different shapes or nestings, real and complex numbers, None, text": {
         "test_results_that_differ",
         "test_results_that_cannot_be_summed",
     },
@@ -93,7 +93,7 @@ TESTS = {
 
 
 def test_each_row_has_its_tests_and_the_other_way_round():
-    table = PAGE.read_text().split("| what happens | what you get |\n| --- | --- |\n")[1]
+    table = PAGE.read_text().split("| event | effect |\n| --- | --- |\n")[1]
     rows = [line.split(" | ")[0][2:] for line in table.split("\n\n")[0].splitlines()]
     assert rows == list(TESTS)
 
