@@ -50,12 +50,12 @@ def grad(
     argnums : int | Sequence[int], default: 0
         The position of the argument to differentiate, or a sequence of positions.
     has_aux : bool, default: False
-        Whether f gives a tuple ``(result, aux)``, of which the result alone is differentiated and aux,
-        any nesting, is given back beside the derivative.
+        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated; aux, any
+        nesting, is returned together with the derivative.
     verify : bool, default: False
-        Whether to evaluate f again, twice, along one direction, and raise where the derivative
-        disagrees: a value that left and came back as a constant is found in this way, whatever it went
-        through.  f must give the same each time.
+        If True, evaluate f twice more along one direction, and raise an error if the derivative
+        disagrees.  The check finds values that left the tape and came back as constants.
+        f must give the same result each time.
 
     Returns
     -------
@@ -113,12 +113,12 @@ def value_and_grad(
     argnums : int | Sequence[int], default: 0
         The position of the argument to differentiate, or a sequence of positions.
     has_aux : bool, default: False
-        Whether f gives a tuple ``(result, aux)``, of which the result alone is differentiated and aux,
-        any nesting, is given back beside the derivative.
+        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated; aux, any
+        nesting, is returned together with the derivative.
     verify : bool, default: False
-        Whether to evaluate f again, twice, along one direction, and raise where the derivative
-        disagrees: a value that left and came back as a constant is found in this way, whatever it went
-        through.  f must give the same each time.
+        If True, evaluate f twice more along one direction, and raise an error if the derivative
+        disagrees.  The check finds values that left the tape and came back as constants.
+        f must give the same result each time.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def value_and_grad(
     >>> print(value, gradient)
     5.0 [2. 4.]
 
-    By several arguments, with something beside the value:
+    With respect to several arguments, with an auxiliary value:
 
     >>> def loss(w, b, x):
     ...     y = w * x + b
@@ -201,15 +201,15 @@ def jacobian(
     argnums : int | Sequence[int], default: 0
         The position of the argument to differentiate, or a sequence of positions.
     has_aux : bool, default: False
-        Whether f gives a tuple ``(result, aux)``, of which the result alone is differentiated and aux,
-        any nesting, is given back beside the derivative.
+        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated; aux, any
+        nesting, is returned together with the derivative.
     chunk_size : int, optional
         The most rows or columns in one pass, which bounds its memory; by default as many as
         fit into 64 MB for each value on the way.
     verify : bool, default: False
-        Whether to evaluate f again, twice, along one direction, and raise where the derivative
-        disagrees: a value that left and came back as a constant is found in this way, whatever it went
-        through.  f must give the same each time.
+        If True, evaluate f twice more along one direction, and raise an error if the derivative
+        disagrees.  The check finds values that left the tape and came back as constants.
+        f must give the same result each time.
 
     Returns
     -------
@@ -246,7 +246,9 @@ def jacrev(
     chunk_size: int | None = None,
     verify: bool = False,
 ) -> Callable[P, Any]:
-    """Return the Jacobian of a function row by row, in reverse mode: for few results of many inputs.
+    """Return a function that computes the Jacobian of f by rows, in reverse mode.
+
+    Reverse mode suits functions of many inputs with few results.
 
     Parameters
     ----------
@@ -255,15 +257,15 @@ def jacrev(
     argnums : int | Sequence[int], default: 0
         The position of the argument to differentiate, or a sequence of positions.
     has_aux : bool, default: False
-        Whether f gives a tuple ``(result, aux)``, of which the result alone is differentiated and aux,
-        any nesting, is given back beside the derivative.
+        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated; aux, any
+        nesting, is returned together with the derivative.
     chunk_size : int, optional
         The most rows in one pass, which bounds its memory; by default as many as
         fit into 64 MB for each value on the way.
     verify : bool, default: False
-        Whether to evaluate f again, twice, along one direction, and raise where the derivative
-        disagrees: a value that left and came back as a constant is found in this way, whatever it went
-        through.  f must give the same each time.
+        If True, evaluate f twice more along one direction, and raise an error if the derivative
+        disagrees.  The check finds values that left the tape and came back as constants.
+        f must give the same result each time.
 
     Returns
     -------
@@ -296,10 +298,11 @@ def jacfwd(
     chunk_size: int | None = None,
     verify: bool = False,
 ) -> Callable[P, Any]:
-    """The Jacobian of a function column by column, in forward mode: for many results of few inputs.
+    """Return a function that computes the Jacobian of f by columns, in forward mode.
 
-    f runs once, and its records are kept for all columns.  Where a column has a NaN, reverse mode
-    computes the Jacobian after all: only there are those told apart that no input reaches.
+    Forward mode suits functions of few inputs with many results.  f runs once, and its records are
+    kept for all columns.  Where a column has a NaN, reverse mode computes the Jacobian,
+    because only reverse mode distinguishes results that depend on no input.
 
     Parameters
     ----------
@@ -308,15 +311,15 @@ def jacfwd(
     argnums : int | Sequence[int], default: 0
         The position of the argument to differentiate, or a sequence of positions.
     has_aux : bool, default: False
-        Whether f gives a tuple ``(result, aux)``, of which the result alone is differentiated and aux,
-        any nesting, is given back beside the derivative.
+        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated; aux, any
+        nesting, is returned together with the derivative.
     chunk_size : int, optional
         The most columns in one pass, which bounds its memory; by default as many as
         fit into 64 MB for each value on the way.
     verify : bool, default: False
-        Whether to evaluate f again, twice, along one direction, and raise where the derivative
-        disagrees: a value that left and came back as a constant is found in this way, whatever it went
-        through.  f must give the same each time.
+        If True, evaluate f twice more along one direction, and raise an error if the derivative
+        disagrees.  The check finds values that left the tape and came back as constants.
+        f must give the same result each time.
 
     Returns
     -------
@@ -362,15 +365,15 @@ def hessian(
     argnums : int | Sequence[int], default: 0
         The position of the argument to differentiate, or a sequence of positions.
     has_aux : bool, default: False
-        Whether f gives a tuple ``(result, aux)``, of which the result alone is differentiated and aux,
-        any nesting, is given back beside the derivative.
+        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated; aux, any
+        nesting, is returned together with the derivative.
     chunk_size : int, optional
         The most rows in one pass, which bounds its memory; by default as many as
         fit into 64 MB for each value on the way.
     verify : bool, default: False
-        Whether to evaluate f again, twice, along one direction, and raise where the derivative
-        disagrees: a value that left and came back as a constant is found in this way, whatever it went
-        through.  f must give the same each time.
+        If True, evaluate f twice more along one direction, and raise an error if the derivative
+        disagrees.  The check finds values that left the tape and came back as constants.
+        f must give the same result each time.
 
     Returns
     -------
@@ -409,7 +412,10 @@ def jacobian_of(
     chunk_size: int | None,
     verify: bool,
 ) -> Function:
-    """Return a function's Jacobian as a function.  forward : by which mode; None: by the shapes."""
+    """Return a function that computes the Jacobian of f.
+
+    forward : True for forward mode, False for reverse mode, None to choose by the shapes.
+    """
     check_function(caller, f, verify=verify, has_aux=has_aux)
     check_chunk_size(caller, chunk_size)
 
@@ -440,7 +446,6 @@ def jacobian_of(
 
 
 def jacobian_rows(run: Linearization, forward: bool | None, chunk_size: int | None) -> list[Any]:
-    """Return for each result its Jacobian, in the mode that is asked for or fits the shapes."""
     if forward:
         return run.by_columns(chunk_size)
     if forward is None and run.prefers_forward():

@@ -1,4 +1,4 @@
-"""A nesting of arrays as one vector, and back: what solvers of vectors ask for."""
+"""Conversion between a nesting of arrays and one vector, for solvers that take vectors."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .._util.errors import describe, user_line
 
 
 def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """Return all floating-point leaves of a nesting in one vector, and the function that puts them back.
+    """Return the leaves of a nesting in one vector, and the function that restores the nesting.
 
-    ``jax.flatten_util.ravel_pytree`` of JAX.  Both ways are differentiable.
+    Both directions are differentiable.  JAX's name is ``jax.flatten_util.ravel_pytree``.
 
     Parameters
     ----------
@@ -26,20 +26,20 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
     Returns
     -------
     flat : Array or numpy.ndarray
-        The leaves behind each other, each in the order of C, in the dtype to which they promote; a
-        NumPy array where no leaf is an Array.
+        The leaves one after another, each in C order, in the dtype to which they promote.  A NumPy
+        array if no leaf is an Array.
     unravel : Callable
-        Takes a vector as ``flat`` and gives the nesting, each leaf in its shape and dtype (those that
-        were Python's floats in the dtype of the vector): Arrays of an Array, copies of the parts of a
-        NumPy array.
+        Takes a vector like ``flat`` and returns the nesting, each leaf in its shape and dtype.  Leaves
+        that were Python floats get the vector's dtype.  An Array gives Arrays; a NumPy array gives
+        copies.
 
     Raises
     ------
     TypeError
-        When a leaf has no floating-point dtype, or some are real and some complex; by ``unravel`` for
-        what is no vector of this kind.
+        When a leaf has no floating-point dtype, or some leaves are real and some complex; in
+        ``unravel``, when the argument is no real or complex array.
     ValueError
-        By ``unravel`` for a vector of another length.
+        In ``unravel``, when the vector has another shape than ``flat``.
 
     Examples
     --------

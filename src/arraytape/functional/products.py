@@ -48,12 +48,12 @@ def jvp(
     tangents : Sequence
         The same, each tangent in its primal's shape and dtype.
     has_aux : bool, default: False
-        Whether f gives a tuple ``(result, aux)``, of which the result alone is differentiated and aux,
-        any nesting, is given back beside the derivative.
+        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated; aux, any
+        nesting, is returned together with the derivative.
     verify : bool, default: False
-        Whether to evaluate f again, twice, along one direction, and raise where the derivative
-        disagrees: a value that left and came back as a constant is found in this way, whatever it went
-        through.  f must give the same each time.
+        If True, evaluate f twice more along one direction, and raise an error if the derivative
+        disagrees.  The check finds values that left the tape and came back as constants.
+        f must give the same result each time.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def jvp(
     derivative : Array or nesting
         Its derivative in the same nesting; zeros for what does not depend on the primals.
     aux : Any
-        With ``has_aux``, what f gives beside its result.
+        With ``has_aux``, the second element of the tuple that f returns.
 
     Raises
     ------
@@ -95,12 +95,12 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False, verify: bool = False)
     *primals : Array or nesting
         Arrays, NumPy arrays, floats, or nestings of these.
     has_aux : bool, default: False
-        Whether f gives a tuple ``(result, aux)``, of which the result alone is differentiated and aux,
-        any nesting, is given back beside the derivative.
+        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated; aux, any
+        nesting, is returned together with the derivative.
     verify : bool, default: False
-        Whether to evaluate f again, twice, along one direction, and raise where the derivative
-        disagrees: a value that left and came back as a constant is found in this way, whatever it went
-        through.  f must give the same each time.
+        If True, evaluate f twice more along one direction, and raise an error if the derivative
+        disagrees.  The check finds values that left the tape and came back as constants.
+        f must give the same result each time.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False, verify: bool = False)
         Takes a cotangent in the nesting, shapes and dtypes of the value, and gives a tuple
         with one gradient for each primal.  It may be called again.
     aux : Any
-        With ``has_aux``, what f gives beside its result.
+        With ``has_aux``, the second element of the tuple that f returns.
 
     Raises
     ------
@@ -169,12 +169,12 @@ def linearize(
     *primals : Array or nesting
         Arrays, NumPy arrays, floats, or nestings of these.
     has_aux : bool, default: False
-        Whether f gives a tuple ``(result, aux)``, of which the result alone is differentiated and aux,
-        any nesting, is given back beside the derivative.
+        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated; aux, any
+        nesting, is returned together with the derivative.
     verify : bool, default: False
-        Whether to evaluate f again, twice, along one direction, and raise where the derivative
-        disagrees: a value that left and came back as a constant is found in this way, whatever it went
-        through.  f must give the same each time.
+        If True, evaluate f twice more along one direction, and raise an error if the derivative
+        disagrees.  The check finds values that left the tape and came back as constants.
+        f must give the same result each time.
 
     Returns
     -------
@@ -184,7 +184,7 @@ def linearize(
         Takes one tangent for each primal, in its nesting, shapes and dtypes, and gives the derivative
         along them in the nesting of the value.  It may be called again.
     aux : Any
-        With ``has_aux``, what f gives beside its result.
+        With ``has_aux``, the second element of the tuple that f returns.
 
     Raises
     ------
@@ -239,9 +239,9 @@ def hvp(
     tangents : Sequence
         The same, each tangent in its primal's shape and dtype.
     verify : bool, default: False
-        Whether to evaluate f again, twice, along one direction, and raise where the derivative
-        disagrees: a value that left and came back as a constant is found in this way, whatever it went
-        through.  f must give the same each time.
+        If True, evaluate f twice more along one direction, and raise an error if the derivative
+        disagrees.  The check finds values that left the tape and came back as constants.
+        f must give the same result each time.
 
     Returns
     -------
@@ -279,8 +279,8 @@ def vhp(
 ) -> tuple[Any, ...]:
     """Return the product of a vector with a scalar function's Hessian, by reverse over reverse mode.
 
-    The Hessian is symmetric, so these are the numbers of ``hvp``, which is mostly the faster of the two;
-    this one needs no rule to have a transpose.
+    The Hessian is symmetric, so ``hvp`` gives the same numbers, mostly in less time.  ``vhp`` also works
+    where a rule has no transpose.
 
     Parameters
     ----------
@@ -291,9 +291,9 @@ def vhp(
     cotangents : Sequence
         The same, each in its primal's shape and dtype.
     verify : bool, default: False
-        Whether to evaluate f again, twice, along one direction, and raise where the derivative
-        disagrees: a value that left and came back as a constant is found in this way, whatever it went
-        through.  f must give the same each time.
+        If True, evaluate f twice more along one direction, and raise an error if the derivative
+        disagrees.  The check finds values that left the tape and came back as constants.
+        f must give the same result each time.
 
     Returns
     -------
@@ -329,9 +329,9 @@ def gauss_newton_product(
 ) -> tuple[Any, ...]:
     """Return the product of a vector with the Gauss-Newton matrix of ``loss(f(...))``: J^T H J.
 
-    J is the Jacobian of f, and H the Hessian of the loss by what f gives.  Where the loss is convex the
-    matrix has no negative eigenvalue; it is the Hessian where f is linear, or where the loss is least
-    and its gradient 0.
+    J is the Jacobian of f, and H the Hessian of the loss with respect to f's result.  Where the loss is
+    convex, the matrix has no negative eigenvalue.  The matrix equals the Hessian of ``loss(f(...))``
+    where f is linear, or where the gradient of the loss is 0.
     Source: Schraudolph 2002, "Fast curvature matrix-vector products for second-order gradient descent",
     sec. 2.3 (the extended Gauss-Newton matrix).
 
@@ -391,7 +391,7 @@ def gauss_newton_product(
 
 
 def curvature(loss: Function, y: RawArray, direction: Any) -> list[Array]:
-    """Return the Hessian of a loss by what a model gives, times a direction."""
+    """Return the Hessian of a loss with respect to a model's result, times a direction."""
     return nest.leaves(hvp(loss, (y,), (direction,))[0])
 
 

@@ -37,8 +37,8 @@ class HiddenCalls:
         The trainable Variables that f has read.
     """
 
-    def __init__(self, inputs: Any) -> None:
-        arrays = [leaf for leaf in nest.leaves(inputs) if isinstance(leaf, Array)]
+    def __init__(self, leaves: Sequence[Any]) -> None:
+        arrays = [leaf for leaf in leaves if isinstance(leaf, Array)]
         self.value_ids, self.hidden = [current(x)[0] for x in arrays], recorders()
         self.seen: list[FunctionRecorder] = []
         self.variables: list[Any] = []
@@ -211,7 +211,7 @@ def by_adjoint(
     times: Array,
     variables: Sequence[Any],
 ) -> Array:
-    """Return the outputs, rows of shape (T, n) at ``times``, differentiated by the adjoint problem."""
+    """Return the outputs, rows of shape (T, n) at ``times``, with the adjoint problem as their VJP."""
     chosen = [x for x in nest.leaves(problem.args) if has_derivative(x)]
     start = problem.field.as_state_array(problem.ends[0], times.dtype)
 

@@ -57,7 +57,7 @@ class System(NamedTuple):
 
 
 def factor_system(residual: Vector, jacobian: Vector) -> System:
-    """Factor the Jacobian, which may be singular."""
+    """Return the System of a Jacobian, factored with rows and columns scaled; J may be singular."""
     if not jacobian.size:
         return System(residual, jacobian, np.copy, 1.0)
     if not np.isfinite(jacobian).all():

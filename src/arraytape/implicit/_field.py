@@ -44,7 +44,7 @@ class Field:
     def __init__(self, f: Callable[..., Any], y0: Array) -> None:
         self.f, self.shape, self.dtype, self.device = f, y0.shape, y0.dtype, y0.device
         self.real = np.zeros((), self.dtype).real.dtype
-        self.calls, self.looked_at = 0, False
+        self.calls, self.comparisons_checked = 0, False
         self.hide_calls: Any = only_recorders
 
     def __call__(self, t: Time, y: Array, args: Arguments) -> Array:
@@ -69,9 +69,9 @@ class Field:
 
     def call_field(self, t: Array, y: Array, *args: Any) -> Any:
         """Return f's result; at the first recorded call, warn if f compares a t that is followed."""
-        if self.looked_at or not recorders():
+        if self.comparisons_checked or not recorders():
             return self.f(t, y, *args)
-        self.looked_at = True
+        self.comparisons_checked = True
         found, lines = called_and_compared(self.f, t, y, *args)
         for name, line in lines.items():
             warnings.warn(

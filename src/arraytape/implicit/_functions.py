@@ -34,7 +34,7 @@ def as_given(x0: Any, *theta: Any) -> Any:
     x0 : Array or nesting
         The solution.
     *theta : Array or nesting
-        The parameters, which are not looked at.
+        The parameters, which are not used.
 
     Returns
     -------
@@ -108,16 +108,16 @@ def root(
     Raises
     ------
     NotASolution
-        When the Newton step from what the solver gave tells an error above ``tol``, the Jacobian is
-        singular or worse conditioned than ``rcond``, the residual is not finite there, or an
-        iteration does not arrive.  Each says its numbers.
+        When the error estimated by the Newton step from the solver's result is above ``tol``.  Also
+        when the Jacobian is singular or worse conditioned than ``rcond``, the residual is not finite,
+        or an iteration does not converge.  The message gives the numbers.
     TypeError
         When x0 is no floating-point data, or F gives no Arrays.
     ValueError
-        When F's result has other shapes than x, F uses a followed Array or Variable that is not
-        among the parameters, or the solver's result does not fit x0.
+        When F's result or the solver's result has other shapes than x0, or F uses a followed Array
+        or Variable that is not among the parameters.
     LostGradientError
-        When a value leaves inside F, so that its derivative is unknown.
+        When F converts a followed value to data outside the tape, so that its derivative is unknown.
     RuntimeError
         In the backward pass, when F gives something else than it gave in the call.
     ImportError

@@ -160,7 +160,7 @@ class Place(NamedTuple):
         return wrap(self.storage.asarray(own, None, self.device, True), 0, KEPT)
 
 
-def storage_place(x: Any) -> Place:
+def storage_place(x: Array | RawArray) -> Place:
     """Return where an Array, or raw data, lies."""
     data = current(x)[1] if isinstance(x, Array) else x
     sample = data.sample if type(data) is Batched else data

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scipy.integrate import BDF, LSODA
+from scipy.integrate import BDF, LSODA, OdeSolver
 
 from ._radau import RADAU
 from ._runge_kutta import ADAPTIVE, FIXED
@@ -16,7 +16,7 @@ class SteplessMethod:
     def __init__(self, solver: type) -> None:
         self.name, self.solver = solver.__name__, solver
 
-    def hint_of(self, solver: object) -> None: ...
+    def hint_of(self, solver: OdeSolver) -> None: ...
 
 
 METHODS = (*ADAPTIVE, RADAU, *FIXED)

@@ -1,9 +1,8 @@
-"""The solution as a function of its parameters, differentiated by the implicit function theorem.
+"""The solution as a function of its parameters, with derivatives from the implicit function theorem.
 
-Where F(x(theta), theta) = 0 and F's Jacobian J with respect to x is regular, a cotangent g of x goes
-back as -(dF/dtheta)^T lambda with J^T lambda = g.  The rule is written in derivatives that are
-recorded themselves, at a solution that outer recorders follow, which gives higher orders and forward
-mode.
+Let F(x(theta), theta) = 0, with a regular Jacobian J = dF/dx.  The VJP of a cotangent g of x is
+-(dF/dtheta)^T lambda, where J^T lambda = g.  The rule computes its derivatives by recorded ops, at a
+solution that outer recorders follow.  Higher orders and forward mode follow from the same rule.
 Source: Griewank and Walther 2008, "Evaluating Derivatives", sec. 15.1.
 """
 
@@ -185,7 +184,7 @@ def adjoint_problem(problem: Problem) -> Problem:
         product: Array = back(w)[0] - g
         return product
 
-    def preconditioner(r: Any, w: Any, leaves: Sequence[Any]) -> Any:
+    def preconditioner(r: Array, w: Array, leaves: Sequence[Any]) -> Any:
         _, v, *rest = leaves
         at, known, layout = problem.layout.nested(v), problem.preconditioner, problem.layout
         assert known is not None

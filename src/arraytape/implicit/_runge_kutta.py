@@ -105,7 +105,7 @@ class DormandPrince8(ExplicitMethod):
         return xp.concat([xp.stack(start), rest])
 
     def curve_value(self, y: Array, curve: Array, x: Array) -> Array:
-        """The curve at x in [0, 1].  y: (..., n); curve: (p, ..., n); x: (..., 1).
+        """Return the curve's value at x in [0, 1].  y: (..., n); curve: (p, ..., n); x: (..., 1).
 
         Source: Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section II.6.
         """

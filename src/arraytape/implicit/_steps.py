@@ -129,8 +129,9 @@ class Replayed:
 def retake_steps(problem: Problem, mesh: Mesh, hints: list[Any] | None = None) -> Replayed:
     """Take the steps of a mesh on Arrays.
 
-    A tape keeps the state at the first node of each piece of about sqrt(steps) steps, and runs a piece
-    again on its way back (Griewank 1992, "Achieving logarithmic growth...", the case of one level).
+    The steps are divided into pieces of about sqrt(steps) steps.  A tape keeps the state at the first
+    node of each piece, and the backward pass runs the piece again.
+    Source: Griewank 1992, "Achieving logarithmic growth...", the case of one level.
     """
     count = len(mesh.nodes) - 1
     nodes = mesh.node_array(problem)
