@@ -130,7 +130,8 @@ def complaints(text: Text) -> Iterator[str]:
         for found in re.finditer(pattern, words):
             yield f"{found[0]!r}: say {better}"
     for sentence in sentences(words):
-        length = len(re.findall(r"[A-Za-z]{2,}", sentence))  # symbols of formulas are no words
+        # Symbols of formulas are no words.
+        length = sum(bool(re.search("[A-Za-z]{2}", word)) for word in sentence.split())
         if length > LONGEST and not is_table(sentence):
             yield f"{length} words: {' '.join(sentence.split()[:8])} ..."
 

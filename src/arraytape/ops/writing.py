@@ -492,9 +492,7 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
                 if not is_warning(error):
                     incomplete = None if isinstance(error, REFUSALS) else x
                     raise explain(f"in-place {op.name}", error, x1=data, x2=v) from error
-                record_add(
-                    x, sign, written_id, v, written, memory
-                )  # NumPy has written before it warns
+                record_add(x, sign, written_id, v, written, memory)  # NumPy wrote before it warned
                 incomplete = None
                 warn_of_result(op.name, x._data, v)
                 return x
