@@ -485,7 +485,7 @@ def test_an_op_without_a_second_derivative_has_a_first_one(data, here, w, v):
             tape.watch(w)
             y = total(w)
         near(accumulator.jvp(y), xp.jvp(here(f), (w,), (v,))[1])
-        with pytest.raises(LookupError, match="Landau's density is not built"):
+        with pytest.raises(LookupError, match="of Landau's density is an integral"):
             accumulator.jvp(tape.gradient(y, w))
 
 
