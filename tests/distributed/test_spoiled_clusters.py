@@ -222,7 +222,7 @@ def test_a_scheduler_that_comes_back(started, blocks, w, right):
         with started("dask_scheduler", *options), \
                 started("dask_worker", address, "--no-nanny", "--no-dashboard"):  # fmt: skip
             wait_until(lambda: client.status == "running")
-            with pytest.raises(distributed.PartitionError, match="Make the partitions again"):
+            with pytest.raises(distributed.PartitionError, match="make the partitions again"):
                 distributed.value_and_grad(loss, kept)(w)
             assert bits(distributed.value_and_grad(loss, given)(w)) == right
 
