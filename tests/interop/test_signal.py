@@ -85,6 +85,7 @@ DESIGNS = {  # they branch on values, too
     "iirdesign": ((W,), lambda w: signal.iirdesign(w, 2 * w, 1.0, 20.0)),
     "bilinear": ((B, POLES), lambda b, a: signal.bilinear(b, a, 2.0)),
     "bilinear of other orders": ((B, A), signal.bilinear),
+    "bilinear with a leading zero": ((np.asarray([0.0, 0.7]), POLES), signal.bilinear),
     "a system's poles": ((POLES,), lambda a: signal.lsim(([1.0], a), LINE, np.arange(40.0))[1]),
     "a system's zeros": ((B[:2],), lambda b: signal.step((b, POLES), T=np.arange(9.0))[1]),
 }
@@ -125,6 +126,25 @@ def test_convolutions(name, mode, method):
     check(f, COMPLEX_PLANE[0], KERNEL[:, 0], vmap=vmap)
     check(f, KERNEL[:, 0], PLANE[0], vmap=vmap)
     check(f, RNG.normal(size=(3, 4, 2)), RNG.normal(size=(2, 3, 1)), vmap=vmap, order=1)
+
+
+@pytest.mark.parametrize("mode", ["same", "valid"])
+@pytest.mark.parametrize("name", ["convolve", "correlate", "convolve2d", "correlate2d"])
+@pytest.mark.parametrize("shapes", [((3, 0), (4, 5)), ((4, 5), (0, 3)), ((0, 2), (3, 4))], ids=str)
+def test_an_empty_operand_gives_zero_gradients(name, shapes, mode):
+    given = [np.ones(shape) for shape in shapes]
+    f = getattr(signal, name)
+    try:
+        expected = f(*given, mode)
+    except ValueError:
+        pytest.skip("SciPy refuses these shapes")
+    x, w = map(xp.asarray, given)
+    with interop.scipy(), xp.GradientTape() as tape:
+        tape.watch([x, w])
+        y = f(x, w, mode)
+    assert y.shape == expected.shape
+    for gradient, source in zip(tape.gradient(y, [x, w]), given, strict=True):
+        np.testing.assert_array_equal(gradient, np.zeros_like(source))
 
 
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])

@@ -73,9 +73,11 @@ def bilinear(b: ArrayInput, a: ArrayInput, fs: float = 1.0) -> Any:
     """Return SciPy's coefficients; NumPy's polynomials, by which it computes them, keep no Arrays."""
     if has_array((fs,)):
         raise no_rule("scipy.signal.bilinear", "fs as an Array")
-    pair = [np.trim_zeros(at_least_1d(asarray(x)), "f") for x in (b, a)]
+    given = [at_least_1d(asarray(x)) for x in (b, a)]
+    order = max(len(np.trim_zeros(x, "f")) for x in given) - 1
+    pair = [x[-1 - order :] for x in given]  # a zero among these has a derivative, too
     # The coefficient of s**k multiplies (2 fs (z - 1))**k (z + 1)**(order - k).
-    order, root = max(len(x) for x in pair) - 1, np.sqrt(2.0 * fs)
+    root = np.sqrt(2.0 * fs)
     above, below = np.polynomial.Polynomial((-1, 1)) * root, np.polynomial.Polynomial((1, 1)) / root
     powers = np.stack([(below ** (order - k) * above**k).coef[::-1] for k in range(order + 1)])
     values = original_of(_filter_design.bilinear)(plain_data(b), plain_data(a), fs)
@@ -307,15 +309,21 @@ def correlated(x1: RawArray, x2: RawArray, xp: Namespace) -> Any:
     return correlate_op(xp.astype(x1, dtype, copy=False), xp.astype(x2, dtype, copy=False))
 
 
+def correlate_first(g: RawArray, x2: RawArray, shape: Shape, part: int, xp: Namespace) -> Any:
+    if not math.prod(shape) * math.prod(x2.shape):
+        return xp.zeros(shape, dtype=g.dtype)
+    return correlated(whole_correlation(g, shape, x2.shape, part, 1, xp), reverse(x2, xp), xp)
+
+
+def correlate_second(g: RawArray, x1: RawArray, shape: Shape, part: int, xp: Namespace) -> Any:
+    if not math.prod(x1.shape) * math.prod(shape):
+        return xp.zeros(shape, dtype=g.dtype)
+    return reverse(correlated(whole_correlation(g, x1.shape, shape, part, 1, xp), x1, xp), xp)
+
+
 correlate_op = library_op(
-    "scipy.signal.correlate", correlate_forward,
-    lambda g, x2, shape, part, xp: correlated(
-        whole_correlation(g, shape, x2.shape, part, 1, xp), reverse(x2, xp), xp
-    ),
-    lambda g, x1, shape, part, xp: reverse(
-        correlated(whole_correlation(g, x1.shape, shape, part, 1, xp), x1, xp), xp
-    ),
-)  # fmt: skip
+    "scipy.signal.correlate", correlate_forward, correlate_first, correlate_second
+)
 
 
 # Two-dimensional convolutions continue lines beyond their ends, and do not conjugate.
