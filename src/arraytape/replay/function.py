@@ -44,6 +44,11 @@ R = TypeVar("R")
 trace_here, hidden_axes, packing = ACTIVE.get, HIDDEN_AXES.get, PACKING.get
 SIGNATURES = 64  # that are traced, at most
 RECORDED = "a tape or accumulator around it records it"
+# The attributes of a Function that its bound methods have, too.
+SHARED = frozenset((
+    "compile", "compiled", "counts", "explain", "limit", "program", "reasons", "source", "strict",
+    "traces",
+))  # fmt: skip
 MAPPED = "vmap around it maps it"
 PACKED = "diagnose.saved_data around it packs what its tapes save"
 RETURN_IT = (
@@ -84,15 +89,19 @@ class Function(Generic[P, R]):
         Why calls were not replayed, with the number of such calls.
     source : str
         The program that was replayed last, as Python.
+    compiled : bool
+        Whether the program that was replayed last runs as machine code, or parts of it do.
     program : Export
         The same program for other array libraries: ``program.run(namespace)``.
     traces : list[TraceInfo]
         Facts about each program.
     """
 
-    def __init__(self, f: Callable[P, R], limit: int, strict: bool) -> None:
+    def __init__(
+        self, f: Callable[P, R], limit: int, strict: bool, compile: bool | None = None
+    ) -> None:
         functools.update_wrapper(self, f)
-        self.eager, self.limit, self.strict = f, limit, strict
+        self.eager, self.limit, self.strict, self.compile = f, limit, strict, compile
         self.reasons: Counter[str] = Counter()
         self.traced = self.run_eagerly = 0
         self.name = getattr(f, "__qualname__", type(f).__qualname__)
@@ -136,6 +145,24 @@ class Function(Generic[P, R]):
             )
         return plan.export
 
+    @property
+    def compiled(self) -> bool:
+        plan = self.last_plan()
+        executable = plan.executable if plan is not None else None
+        return executable is not None and executable.compiled
+
+    def explain(self) -> str:
+        """Return what runs in place of the function, a line for each program, and why."""
+        plans = self.plans()
+        if not plans:
+            why = "; ".join(self.reasons) or "no two traced calls were equal yet"
+            return f"{self.name}: the function itself runs: {why}"
+        lines = []
+        for plan in plans:
+            runs = "NumPy's calls" if plan.executable is None else plan.executable.explain()
+            lines.append(f"{self.name}{plan.said}: {runs}")
+        return "\n".join(lines)
+
     def last_plan(self) -> Plan | None:
         return self.recent or self.recent_taped or next(iter(self.plans()), None)
 
@@ -153,7 +180,10 @@ class Function(Generic[P, R]):
         found: Any = sys.modules.get(self.__module__)
         for name in self.name.split("."):
             found = getattr(found, name, None)
-        return self.name if found is self else (Function, (self.eager, self.limit, self.strict))
+        return self.name if found is self else (
+            Function,
+            (self.eager, self.limit, self.strict, self.compile),
+        )
 
     # --- calls ------------------------------------------------------------------------------------
     def __call__(self, /, *args: P.args, **keywords: P.kwargs) -> R:
@@ -332,7 +362,8 @@ class Function(Generic[P, R]):
             entry.misses = len(entry.pending)
             try:
                 name = self.name.rpartition(".")[2]
-                plan = Plan(call, name if name.isidentifier() else "f")
+                name = name if name.isidentifier() else "f"
+                plan = Plan(call, name, compile=self.compile)
             except Exception as error:
                 self.give_up(entry, f"no program could be made of it ({error!r})")
                 return
@@ -442,7 +473,7 @@ class BoundFunction:
         return types.MethodType(self.__func__.eager, self.__self__)
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("counts", "reasons", "program", "source", "traces", "limit", "strict"):
+        if name in SHARED:
             return getattr(self.__func__, name)
         raise AttributeError(name, name=name, obj=self)
 
@@ -481,7 +512,10 @@ REFUSED: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def function(f: Callable[P, R] | None = None, /, *, limit: int = 8, strict: bool = False) -> Any:
+def function(
+    f: Callable[P, R] | None = None, /, *, limit: int = 8, strict: bool = False,
+    compile: bool | None = None,
+) -> Any:  # fmt: skip
     """Replay a function's calls as one straight program of NumPy calls.
 
     The first calls run as usual and are traced: everything that they compute with Arrays is recorded,
@@ -504,6 +538,11 @@ def function(f: Callable[P, R] | None = None, /, *, limit: int = 8, strict: bool
         one, before its calls run the function itself.
     strict : bool, default: False
         Whether to raise if a call cannot be replayed, instead of running the function itself.
+    compile : bool | None, default: None
+        Whether programs become machine code, for which ``pip install arraytape[compiled]`` brings
+        llvmlite.  None compiles a program in a thread of its own after it has run for a tenth of a
+        second or longer, and keeps the machine code if it is faster.  True compiles each
+        program as soon as it is made.
 
     Returns
     -------
@@ -514,7 +553,8 @@ def function(f: Callable[P, R] | None = None, /, *, limit: int = 8, strict: bool
     Raises
     ------
     TypeError
-        When f cannot be called, or is a coroutine or generator function, or strict is no bool.
+        When f cannot be called, or is a coroutine or generator function, strict is no bool, or
+        compile is neither a bool nor None.
     ValueError
         When limit is no integer, or less than 2.
     RuntimeError
@@ -546,8 +586,12 @@ def function(f: Callable[P, R] | None = None, /, *, limit: int = 8, strict: bool
         raise TypeError(
             f"function: strict must be a bool, got {describe(strict)} [at {user_line()}]"
         )
+    if compile is not None and not isinstance(compile, bool):
+        raise TypeError(
+            f"function: compile must be True, False or None, got {describe(compile)} [at {user_line()}]"
+        )
     if f is None:
-        return functools.partial(function, limit=limit, strict=strict)
+        return functools.partial(function, limit=limit, strict=strict, compile=compile)
     if not callable(f):
         raise TypeError(f"function: needs a function, got {describe(f)} [at {user_line()}]")
     for what, refused in REFUSED.items():
@@ -556,4 +600,4 @@ def function(f: Callable[P, R] | None = None, /, *, limit: int = 8, strict: bool
                 f"function: {what} cannot be replayed: {short_repr(f)} [at {user_line()}]. Decorate the "
                 "function that computes, and call it there"
             )
-    return Function(f, limit, strict)
+    return Function(f, limit, strict, compile)

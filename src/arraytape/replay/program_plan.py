@@ -12,6 +12,7 @@ from .._array.array import Array
 from .._util import nest
 from .._util.errors import layout_text
 from .call import Call
+from .compiled.executable import Executable
 from .export import Export
 from .passes.block_by_block import blocked
 from .passes.factored_once import factored
@@ -55,7 +56,9 @@ class Plan:
     error of NumPy, before anything was written.
     """
 
-    def __init__(self, call: Call, name: str, blocks: bool = True) -> None:
+    def __init__(
+        self, call: Call, name: str, blocks: bool = True, compile: bool | None = None
+    ) -> None:
         program = call.trace.program
         self.before = program.count()
         self.guards = [f"{guard.kind} at {guard.line}" for guard in program.guards]
@@ -63,6 +66,7 @@ class Plan:
         simple = self.program
         if blocks:
             self.program = rounded(self.program)
+        plain = self.program  # machine code checks NaN and counts ties next to other work
         self.program = with_bounds(without_implied_looks(with_rare_ties(self.program)))
         if blocks:
             self.program = blocked(factored(self.program))
@@ -75,6 +79,11 @@ class Plan:
         text = PlanText(call, run, self.taped)
         self.export = Export(call, simple, name, text.result_of_leaves())
         self.replay = text.function(name)
+        self.executable: Executable | None = None
+        if compile is not False and self.taped is None:
+            plain = without_implied_looks(factored(plain) if blocks else plain)
+            self.executable = Executable(plain, self.source.name, run, compile)
+            self.executable.start(text.replace_run)
         self.replayed = 0
         self.tick = count(1).__next__
 

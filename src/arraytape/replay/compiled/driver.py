@@ -1,0 +1,383 @@
+"""The driver: machine code that runs a table of records, and that Python calls as a function.
+
+A table is an array of words (int64): the address of the scratch memory, the count of arguments, a mask
+of address bits for each argument (bits that are 0 in aligned data), and the records.  A record begins
+with the address of its function and its count of words.  A word 0 ends a list of records.
+
+There are three kinds of records:
+
+    kernels         the pointers, and a count of elements where the kernel needs one (``kernel.py``)
+    inner loops     a call of one of NumPy's loops: ``loop_record`` has the layout
+    blocks          records that are run for each block of an array: ``block_record``
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .inner_loops import InnerLoop
+from .kernel import HEAD, POINTER
+from .machine import Code, Unsupported, flags_of_this_machine
+
+MOST_ARGUMENTS = 250
+MOST_AXES = 32  # of the loops around one of NumPy's loops
+MOST_OPERANDS = 8  # of one of NumPy's loops
+POINTERS = 9  # the word of a loop record at which its pointers begin
+NOTHING_UNUSUAL, FALLBACK = None, True  # what the function returns; False after an underflow
+
+# Bits of x86's MXCSR and of aarch64's FPSR.  Underflow is looked at apart: NumPy ignores it by
+# default, while it warns of the others.
+FLAGS = {
+    "x86": {"all": 0x3F, "warned": 0x0D, "underflow": 0x10},
+    "arm": {"all": 0x9F, "warned": 0x07, "underflow": 0x08},
+}
+READ_FLAGS = {
+    "x86": """
+define internal i32 @read_flags() {
+  %place = alloca i32
+  call void @llvm.x86.sse.stmxcsr(ptr %place)
+  %all = load i32, ptr %place
+  ret i32 %all
+}
+define internal void @clear_flags() {
+  %place = alloca i32
+  call void @llvm.x86.sse.stmxcsr(ptr %place)
+  %all = load i32, ptr %place
+  %none = and i32 %all, KEPT
+  store i32 %none, ptr %place
+  call void @llvm.x86.sse.ldmxcsr(ptr %place)
+  ret void
+}
+declare void @llvm.x86.sse.stmxcsr(ptr)
+declare void @llvm.x86.sse.ldmxcsr(ptr)
+""",
+    "arm": """
+define internal i32 @read_flags() {
+  %all = call i64 @llvm.aarch64.get.fpsr()
+  %flags = trunc i64 %all to i32
+  ret i32 %flags
+}
+define internal void @clear_flags() {
+  %all = call i64 @llvm.aarch64.get.fpsr()
+  %none = and i64 %all, KEPT
+  call void @llvm.aarch64.set.fpsr(i64 %none)
+  ret void
+}
+declare i64 @llvm.aarch64.get.fpsr()
+declare void @llvm.aarch64.set.fpsr(i64)
+""",
+}
+
+DRIVER = """
+define internal void @note_flags(ptr %bad) alwaysinline {
+  %flags = call i32 @read_flags()
+  %wide = zext i32 %flags to i64
+  %shifted = shl i64 %wide, 8
+  %old = load i64, ptr %bad
+  %new = or i64 %old, %shifted
+  store i64 %new, ptr %bad
+  ret void
+}
+
+define internal void @walk(ptr %bases, ptr %first, ptr %bad, i64 %block) {
+entry:
+  br label %head
+head:
+  %record = phi ptr [%first, %entry], [%next, %run]
+  %function = load ptr, ptr %record
+  %end = icmp eq ptr %function, null
+  br i1 %end, label %done, label %run
+run:
+  call void %function(ptr %bases, ptr %record, ptr %bad, i64 %block)
+  %sizeat = getelementptr i64, ptr %record, i64 1
+  %size = load i64, ptr %sizeat
+  %next = getelementptr i64, ptr %record, i64 %size
+  br label %head
+done:
+  ret void
+}
+
+define void @run_blocks(ptr %bases, ptr %record, ptr %bad, i64 %none) {
+entry:
+  %countat = getelementptr i64, ptr %record, i64 2
+  %count = load i64, ptr %countat
+  %first = getelementptr i64, ptr %record, i64 3
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%next, %loop]
+  call void @walk(ptr %bases, ptr %first, ptr %bad, i64 %i)
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, %count
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+
+define void @call_loop(ptr %bases, ptr %record, ptr %bad, i64 %block) {
+entry:
+  %pointers = alloca [8 x ptr], align 16
+  %counters = alloca [32 x i64], align 16
+  %kat = getelementptr i64, ptr %record, i64 2
+  %k = load i64, ptr %kat
+  %fat = getelementptr i64, ptr %record, i64 3
+  %function = load ptr, ptr %fat
+  %dataat = getelementptr i64, ptr %record, i64 4
+  %data = load ptr, ptr %dataat
+  %rankat = getelementptr i64, ptr %record, i64 5
+  %rank = load i64, ptr %rankat
+  %dimsplace = getelementptr i64, ptr %record, i64 6
+  %dimsat = load i64, ptr %dimsplace
+  %dims = getelementptr i64, ptr %record, i64 %dimsat
+  %stepsplace = getelementptr i64, ptr %record, i64 7
+  %stepsat = load i64, ptr %stepsplace
+  %steps = getelementptr i64, ptr %record, i64 %stepsat
+  %outerplace = getelementptr i64, ptr %record, i64 8
+  %outerat = load i64, ptr %outerplace
+  %outer = getelementptr i64, ptr %record, i64 %outerat
+  call void @llvm.memset.p0.i64(ptr %counters, i8 0, i64 256, i1 false)
+  br label %fill
+fill:
+  %j = phi i64 [0, %entry], [%j1, %fill]
+  %wordof = mul i64 %j, 3
+  %word = add i64 %wordof, 9
+  %at0 = getelementptr i64, ptr %record, i64 %word
+  %base = load i64, ptr %at0
+  %at1 = getelementptr i64, ptr %at0, i64 1
+  %offset = load i64, ptr %at1
+  %at2 = getelementptr i64, ptr %at0, i64 2
+  %step = load i64, ptr %at2
+  %moved = mul i64 %step, %block
+  %sum = add i64 %moved, %offset
+  %baseat = getelementptr ptr, ptr %bases, i64 %base
+  %start = load ptr, ptr %baseat
+  %pointer = getelementptr i8, ptr %start, i64 %sum
+  %slot = getelementptr ptr, ptr %pointers, i64 %j
+  store ptr %pointer, ptr %slot
+  %j1 = add i64 %j, 1
+  %morefill = icmp ult i64 %j1, %k
+  br i1 %morefill, label %fill, label %ready
+ready:
+  ; Some of NumPy's loops clear the flags, so they are noted before.
+  call void @note_flags(ptr %bad)
+  br label %call
+call:
+  call void %function(ptr %pointers, ptr %dims, ptr %steps, ptr %data)
+  br label %axis
+axis:
+  %d = phi i64 [%rank, %call], [%axisof, %overflow]
+  %none = icmp eq i64 %d, 0
+  br i1 %none, label %done, label %advance
+advance:
+  %axisof = sub i64 %d, 1
+  %counterat = getelementptr i64, ptr %counters, i64 %axisof
+  %counter = load i64, ptr %counterat
+  %counter1 = add i64 %counter, 1
+  %width = add i64 %k, 1
+  %rowat = mul i64 %axisof, %width
+  %row = getelementptr i64, ptr %outer, i64 %rowat
+  %count = load i64, ptr %row
+  %inside = icmp ult i64 %counter1, %count
+  %back = sub i64 0, %counter
+  %factor = select i1 %inside, i64 1, i64 %back
+  %kept = select i1 %inside, i64 %counter1, i64 0
+  store i64 %kept, ptr %counterat
+  br label %shift
+shift:
+  %s = phi i64 [0, %advance], [%s1, %shift]
+  %s1 = add i64 %s, 1
+  %strideat = getelementptr i64, ptr %row, i64 %s1
+  %stride = load i64, ptr %strideat
+  %by = mul i64 %stride, %factor
+  %slotat = getelementptr ptr, ptr %pointers, i64 %s
+  %old = load ptr, ptr %slotat
+  %new = getelementptr i8, ptr %old, i64 %by
+  store ptr %new, ptr %slotat
+  %moreshift = icmp ult i64 %s1, %k
+  br i1 %moreshift, label %shift, label %shifted
+shifted:
+  br i1 %inside, label %call, label %overflow
+overflow:
+  br label %axis
+done:
+  ret void
+}
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+
+define ptr @drive(ptr %self, ptr %arguments, i64 %count) {
+entry:
+  %bases = alloca [256 x ptr], align 64
+  %bad = alloca i64
+  %tableat = getelementptr i8, ptr %self, i64 DATA
+  %table = load ptr, ptr %tableat
+  %scratch = load ptr, ptr %table
+  store ptr null, ptr %bases
+  %base1 = getelementptr ptr, ptr %bases, i64 1
+  store ptr %scratch, ptr %base1
+  %base2 = getelementptr ptr, ptr %bases, i64 2
+  %wantedat = getelementptr i64, ptr %table, i64 1
+  %wanted = load i64, ptr %wantedat
+  %masks = getelementptr i64, ptr %table, i64 2
+  %first = getelementptr i64, ptr %masks, i64 %wanted
+  %fits = icmp eq i64 %wanted, %count
+  br i1 %fits, label %fill, label %unusual
+fill:
+  %i = phi i64 [0, %entry], [%i1, %filled]
+  %argumentat = getelementptr ptr, ptr %arguments, i64 %i
+  %argument = load ptr, ptr %argumentat
+  %typeat = getelementptr i8, ptr %argument, i64 TYPE
+  %type = load i64, ptr %typeat
+  %isarray = icmp eq i64 %type, NDARRAY
+  br i1 %isarray, label %filled, label %unusual
+filled:
+  %dataat = getelementptr i8, ptr %argument, i64 DATA
+  %data = load ptr, ptr %dataat
+  %to = getelementptr ptr, ptr %base2, i64 %i
+  store ptr %data, ptr %to
+  %maskat = getelementptr i64, ptr %masks, i64 %i
+  %mask = load i64, ptr %maskat
+  %bits = ptrtoint ptr %data to i64
+  %apart = and i64 %bits, %mask
+  %aligned = icmp eq i64 %apart, 0
+  %i1 = add i64 %i, 1
+  %more = icmp ult i64 %i1, %count
+  %again = and i1 %aligned, %more
+  br i1 %again, label %fill, label %ended
+ended:
+  br i1 %aligned, label %go, label %unusual
+go:
+  store i64 0, ptr %bad
+  call void @clear_flags()
+  call void @walk(ptr %bases, ptr %first, ptr %bad, i64 0)
+  call void @note_flags(ptr %bad)
+  call void @clear_flags()
+  %found = load i64, ptr %bad
+  %failed = and i64 %found, WARNED
+  %fails = icmp ne i64 %failed, 0
+  %under = and i64 %found, UNDERFLOW
+  %underflow = icmp ne i64 %under, 0
+  %mild = select i1 %underflow, ptr inttoptr (i64 FALSE to ptr), ptr inttoptr (i64 NONE to ptr)
+  br i1 %fails, label %unusual, label %usual
+unusual:
+  br label %usual
+usual:
+  %result = phi ptr [%mild, %go], [inttoptr (i64 TRUE to ptr), %unusual]
+  COUNT_REFERENCE
+  ret ptr %result
+}
+"""
+
+
+class MethodDef(ctypes.Structure):
+    """CPython's PyMethodDef."""
+
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("documentation", ctypes.c_char_p),
+    ]
+
+
+FASTCALL = 0x80  # METH_FASTCALL: the function takes a C array of arguments and their count
+
+
+class Table(np.ndarray[Any, Any]):
+    """The words of a program, with all that must live as long as they can be run."""
+
+    kept: Any = None
+
+
+@functools.cache
+def driver() -> Code:
+    """Return the machine code of the driver, which all programs share."""
+    flags = FLAGS[machine := flags_of_this_machine() or ""]
+    # CPython 3.12 made None, True and False immortal; before, a result is a new reference.
+    counted = (
+        ""
+        if sys.version_info >= (3, 12)
+        else "%rc = load i64, ptr %result\n  %rc1 = add i64 %rc, 1\n  store i64 %rc1, ptr %result"
+    )
+    words = {
+        "COUNT_REFERENCE": counted,
+        "NDARRAY": id(np.ndarray),
+        "NONE": id(NOTHING_UNUSUAL),
+        "TRUE": id(True),
+        "FALSE": id(False),
+        "DATA": offset_of_data(),
+        "TYPE": object.__basicsize__ - ctypes.sizeof(ctypes.c_void_p),
+        "WARNED": 0xFF | flags["warned"] << 8,
+        "UNDERFLOW": flags["underflow"] << 8,
+        "KEPT": ~flags["all"] & 0xFFFFFFFF,
+    }
+    text = READ_FLAGS[machine] + DRIVER
+    for name, value in words.items():
+        text = text.replace(name, str(value))
+    return Code(text, kept=False)
+
+
+@functools.cache
+def offset_of_data() -> int:
+    """Return where an array's struct has the address of its data, or raise Unsupported."""
+    offset = object.__basicsize__  # the first field of PyArrayObject
+    arrays = [np.empty(3), np.zeros((2, 5), np.int8), np.empty(9)[4:]]
+    for x in arrays:
+        if ctypes.c_ssize_t.from_address(id(x) + offset).value != x.ctypes.data:
+            raise Unsupported("NumPy's arrays have another layout")
+    return offset
+
+
+def python_function(table: Table) -> Callable[..., bool | None]:
+    """Return a Python function that runs a table on ndarrays.
+
+    It returns None if nothing unusual happened, True if the results must not be used, and False if
+    a result underflowed.  It keeps the table alive.
+    """
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype, make.argtypes = (
+        ctypes.py_object,
+        [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p],
+    )
+    method = MethodDef(b"compiled", driver().address("drive"), FASTCALL, None)
+    table.kept = table.kept, method
+    return make(ctypes.addressof(method), table, None)  # type: ignore[no-any-return]
+
+
+# --- records ----------------------------------------------------------------------------------------
+def kernel_record(function: int, pointers: Sequence[int], count: int | None) -> list[int]:
+    """Return the words of a kernel's record; pointers : three words for each."""
+    words = [*pointers] if count is None else [*pointers, count]
+    return [function, HEAD + len(words), *words]
+
+
+def loop_record(
+    loop: InnerLoop, pointers: Sequence[int], dims: Sequence[int], steps: Sequence[int],
+    outer: Sequence[tuple[int, Sequence[int]]],
+) -> list[int]:  # fmt: skip
+    """Return the words of a call of one of NumPy's loops.
+
+    dims, steps : as NumPy's loops take them.  outer : axes around the loop, the outermost first,
+    each with its count and the bytes that each operand moves.
+    """
+    count = len(pointers) // POINTER
+    if count > MOST_OPERANDS or len(outer) > MOST_AXES:
+        raise Unsupported("a call with too many operands or axes")
+    dims_at = POINTERS + len(pointers)
+    steps_at = dims_at + len(dims)
+    outer_at = steps_at + len(steps)
+    rows = [word for size, strides in outer for word in (size, *strides)]
+    return [
+        driver().address("call_loop"), outer_at + len(rows), count, loop.function, loop.data,
+        len(outer), dims_at, steps_at, outer_at, *pointers, *dims, *steps, *rows,
+    ]  # fmt: skip
+
+
+def block_record(count: int, records: Sequence[Sequence[int]]) -> list[int]:
+    """Return the words of records that are run for each of ``count`` blocks."""
+    inner = [word for record in records for word in record]
+    return [driver().address("run_blocks"), 3 + len(inner) + 1, count, *inner, 0]

@@ -1,0 +1,183 @@
+"""NumPy's ufuncs whose elements a few instructions compute, with the same bits.
+
+All other ufuncs are calls of NumPy's inner loops.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .kernel import Kernel, memory_type, number_text, value_type, vector_of
+from .machine import Unsupported
+
+# A writer gets the kernel, the dtype of the operands, the width, and the names of their values.
+Writer = Callable[[Kernel, np.dtype[Any], int, list[str]], str]
+
+
+def instruction(floats: str, integers: str = "", bools: str = "") -> Writer:
+    """Return a writer of one instruction with two operands, by the kind of the operands."""
+
+    def write(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
+        name = {"f": floats, "i": integers, "u": integers, "b": bools}.get(dtype.kind, "")
+        if not name or (dtype.kind == "f" and memory_type(dtype)[0] == "i"):
+            raise Unsupported(f"no instruction for {dtype}")
+        return kernel.value(f"{name} {value_type(dtype, width)} {args[0]}, {args[1]}")
+
+    return write
+
+
+def comparison(floats: str, integers: str) -> Writer:
+    def write(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
+        sign = "" if integers in ("eq", "ne") else "s" if dtype.kind == "i" else "u"
+        text = f"fcmp {floats}" if dtype.kind == "f" else f"icmp {sign}{integers}"
+        if dtype.kind == "c" or (dtype.kind == "f" and memory_type(dtype)[0] == "i"):
+            raise Unsupported(f"no instruction for {dtype}")
+        return kernel.value(f"{text} {value_type(dtype, width)} {args[0]}, {args[1]}")
+
+    return write
+
+
+def intrinsic(name: str) -> Writer:
+    """Return a writer of a call of one of LLVM's functions of floats."""
+
+    def write(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
+        kind = value_type(dtype, width)
+        if dtype.kind != "f" or memory_type(dtype)[0] == "i":
+            raise Unsupported(f"no instruction for {dtype}")
+        suffix = ("" if width == 1 else f"v{width}") + f"f{8 * dtype.itemsize}"
+        kernel.declared.add(f"declare {kind} @llvm.{name}.{suffix}({kind})")
+        return kernel.value(f"call {kind} @llvm.{name}.{suffix}({kind} {args[0]})")
+
+    return write
+
+
+def floats_only(text: str) -> Writer:
+    """Return a writer for floats; text : has {kind}, {x}, {one} and {zero} to fill in."""
+
+    def write(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
+        if dtype.kind != "f" or memory_type(dtype)[0] == "i":
+            raise Unsupported(f"no instruction for {dtype}")
+        one = number_text(1.0, dtype, width)
+        return kernel.value(text.format(kind=value_type(dtype, width), x=args[0], one=one))
+
+    return write
+
+
+def negative(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
+    kind = value_type(dtype, width)
+    if dtype.kind in "iu":
+        return kernel.value(f"sub {kind} {number_text(0, dtype, width)}, {args[0]}")
+    return floats_only("fneg {kind} {x}")(kernel, dtype, width, args)
+
+
+def square(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
+    return instruction("fmul", "mul")(kernel, dtype, width, [args[0], args[0]])
+
+
+def logical_not(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
+    if dtype.kind != "b":
+        raise Unsupported(f"logical_not of {dtype}")
+    return kernel.value(
+        f"xor {value_type(dtype, width)} {args[0]}, {number_text(True, dtype, width)}"
+    )
+
+
+def extreme(name: str) -> Writer:
+    """Return a writer of maximum or minimum.
+
+    Where an operand is NaN, so is the result: the first operand that is NaN.  Of two zeros the
+    instruction gives the one that NumPy gives, as ``chooses_first_zero`` finds out.
+    """
+
+    def write(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
+        if dtype.kind != "f" or memory_type(dtype)[0] == "i":
+            raise Unsupported(f"{name} of {dtype}")
+        first = chooses_first_zero(name, dtype)
+        if first is None:
+            raise Unsupported(f"{name} of zeros")
+        kind, bits = value_type(dtype, width), vector_of("i1", width)
+        sign = {"maximum": "ogt", "minimum": "olt"}[name]
+        sign = sign.replace("t", "e") if first else sign
+        taken = kernel.value(f"fcmp {sign} {kind} {args[0]}, {args[1]}")
+        is_nan = kernel.value(f"fcmp uno {kind} {args[0]}, {args[0]}")
+        taken = kernel.value(f"or {bits} {taken}, {is_nan}")
+        return kernel.value(f"select {bits} {taken}, {kind} {args[0]}, {kind} {args[1]}")
+
+    return write
+
+
+@functools.cache
+def chooses_first_zero(name: str, dtype: np.dtype[Any]) -> bool | None:
+    """Return True if NumPy's maximum or minimum of two zeros is the first, False if the second.
+
+    Return None if that depends on the place of the element.
+    """
+    found = set()
+    for count in (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33, 64, 100):
+        for zero in (0.0, -0.0):
+            x, y = np.full(count, zero, dtype), np.full(count, -zero, dtype)
+            found |= {*(np.signbit(getattr(np, name)(x, y)) == np.signbit(x)).tolist()}
+    return found.pop() if len(found) == 1 else None
+
+
+WRITERS: dict[str, Writer] = {
+    "add": instruction("fadd", "add", "or"),
+    "subtract": instruction("fsub", "sub"),
+    "multiply": instruction("fmul", "mul", "and"),
+    "divide": instruction("fdiv"),
+    "negative": negative,
+    "positive": lambda kernel, dtype, width, args: args[0],
+    "square": square,
+    "reciprocal": floats_only("fdiv {kind} {one}, {x}"),
+    "absolute": intrinsic("fabs"),
+    "fabs": intrinsic("fabs"),
+    "sqrt": intrinsic("sqrt"),
+    "less": comparison("olt", "lt"),
+    "less_equal": comparison("ole", "le"),
+    "greater": comparison("ogt", "gt"),
+    "greater_equal": comparison("oge", "ge"),
+    "equal": comparison("oeq", "eq"),
+    "not_equal": comparison("une", "ne"),
+    "isnan": floats_only("fcmp uno {kind} {x}, {x}"),
+    "maximum": extreme("maximum"),
+    "minimum": extreme("minimum"),
+    "logical_not": logical_not,
+    "logical_and": instruction("", "", "and"),
+    "logical_or": instruction("", "", "or"),
+    "logical_xor": instruction("", "", "xor"),
+    "bitwise_and": instruction("", "and", "and"),
+    "bitwise_or": instruction("", "or", "or"),
+    "bitwise_xor": instruction("", "xor", "xor"),
+}
+
+
+def converted(kernel: Kernel, x: str, old: np.dtype[Any], new: np.dtype[Any], width: int) -> str:
+    """Return a value in another dtype, as ``astype`` gives it; floats never become integers."""
+    if old == new:
+        return x
+    source, target = value_type(old, width), value_type(new, width)
+    return kernel.value(f"{conversion(old, new)} {source} {x} to {target}")
+
+
+def conversion(old: np.dtype[Any], new: np.dtype[Any]) -> str:
+    """Return LLVM's instruction that converts one dtype to another, or raise Unsupported."""
+    for dtype in (old, new):
+        if dtype.kind not in "biuf" or (dtype.kind == "f" and memory_type(dtype)[0] == "i"):
+            raise Unsupported(f"conversion of {old} to {new}")
+    if new.kind == "f":
+        if old.kind == "f":
+            return "fpext" if new.itemsize > old.itemsize else "fptrunc"
+        return "sitofp" if old.kind == "i" else "uitofp"
+    if old.kind == "f" or new.kind == "b":
+        raise Unsupported(f"conversion of {old} to {new}")
+    if old.kind == "b":
+        return "zext"
+    if new.itemsize == old.itemsize:
+        return "bitcast"
+    if new.itemsize < old.itemsize:
+        return "trunc"
+    return "sext" if old.kind == "i" else "zext"

@@ -1,0 +1,305 @@
+"""A program that runs as machine code where that pays, and as calls of NumPy elsewhere.
+
+The function is ``run(*inputs)``, as the one of ``Source``: it returns outputs and writes.  It is made
+of one call for each segment.  The first call of machine code also runs NumPy's calls and compares
+the results bit by bit; afterwards a few calls of either kind are timed, and the faster one stays.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..._util.array_types import RawArray
+from ..passes.nodes import packed
+from ..program import Node, Program, defined_function, operands, result_of
+from ..text.program_source import Source, show
+from .driver import FALLBACK
+from .machine import Unsupported, why_not
+from .segments import Segment, segments_of, source_of
+
+Run = Callable[..., tuple[tuple[RawArray, ...], tuple[RawArray, ...]]]
+TIMED = 9  # calls of each kind whose times are compared
+GAIN = 0.97  # of NumPy's time, which machine code must stay below
+WATCHED = 16  # calls after one that fell back; if half of them do, too, NumPy takes over
+PATIENCE = 0.1  # seconds that a program runs before it is compiled in another thread
+ALWAYS = False  # whether programs are compiled at once, as tests ask for
+PER_CALL = 1e-3  # more of these for each call of NumPy: a large program takes longer to compile
+
+
+class Executable:
+    """A program with two functions: of NumPy's calls, and of machine code.
+
+    numpys : the former, which always serves.  install : is called with the function to use from now
+    on.  state : what runs, for people.  reasons : why some calls are NumPy's.  wanted : True
+    compiles at once, None when the program has run for a while.
+    """
+
+    def __init__(self, program: Program, name: str, numpys: Run, wanted: bool | None) -> None:
+        self.program, self.name, self.numpys = program, name, numpys
+        self.install: Callable[[Run], None] = lambda run: None
+        self.reasons: list[str] = []
+        self.segments: list[Segment] = []
+        self.state = ""
+        self.compiled = False
+        self.wanted = wanted
+
+    def start(self, install: Callable[[Run], None]) -> None:
+        """Begin to serve calls; install : is called with the function for each of the next calls."""
+        self.install = install
+        if why_not():
+            self.state = f"NumPy's calls: {why_not()}"
+        elif self.wanted or ALWAYS:
+            self.compile()
+        else:
+            self.state = "NumPy's calls: it has not run for long enough to be compiled"
+            install(self.patient_run(PATIENCE + PER_CALL * self.program.count()))
+
+    def patient_run(self, patience: float) -> Run:
+        """Return a function that runs NumPy's calls, and compiles after ``patience`` seconds."""
+        left = patience
+        started = False
+
+        def run(*inputs: RawArray) -> Any:
+            nonlocal left, started
+            begin = perf_counter()
+            result = self.numpys(*inputs)
+            left -= perf_counter() - begin
+            if left < 0 and not started:
+                started = True
+                threading.Thread(target=self.compile, daemon=True, name="arraytape-compile").start()
+            return result
+
+        return run
+
+    def compile(self) -> None:
+        """Compile the program, and install what serves its next calls."""
+        try:
+            self.segments, self.reasons = segments_of(self.program)
+            natives = [one for one in self.segments if one.lowered is not None]
+            if not natives:
+                raise Unsupported("; ".join(self.reasons) or "it has no calls")
+            run = self.joined()
+        except Unsupported as error:
+            self.state = f"NumPy's calls: {error}"
+            self.install(self.numpys)
+            return
+        calls = sum(one.program.count() for one in natives)
+        self.state = f"machine code for {calls} of {self.program.count()} calls"
+        self.compiled = True
+        self.install(run if self.wanted or ALWAYS else self.timed_run(run))
+
+    def timed_run(self, native: Run) -> Run:
+        """Return a function that times both kinds of runs in turn, and installs the faster one."""
+        times: dict[Run, list[float]] = {native: [], self.numpys: []}
+        turns = 0
+
+        def run(*inputs: RawArray) -> Any:
+            nonlocal turns
+            turns += 1
+            chosen = (native, self.numpys)[turns % 2]
+            begin = perf_counter()
+            result = chosen(*inputs)
+            times[chosen].append(perf_counter() - begin)
+            if turns == 2 * TIMED:
+                faster = min(times[native][2:]) < GAIN * min(times[self.numpys][2:])
+                if not faster:
+                    self.use_numpys("machine code takes as long")
+                else:
+                    self.install(native)
+            return result
+
+        return run
+
+    def use_numpys(self, why: str) -> None:
+        self.state, self.compiled = f"NumPy's calls: {why}", False
+        self.install(self.numpys)
+
+    def explain(self) -> str:
+        """Return what runs, and why some calls are not machine code."""
+        return f"{self.state}{' ' if self.reasons else ''}" + (
+            f"(not {'; '.join(self.reasons)})" if self.reasons else ""
+        )
+
+    # --- the function -------------------------------------------------------------------------------
+    def joined(self) -> Run:
+        """Return one function that runs the segments, one after the other."""
+        scope: dict[str, Any] = {
+            "empty": np.empty, "ndarray": np.ndarray, "underflow_matters": underflow_matters,
+        }  # fmt: skip
+        names = {node: f"x{i}" for i, node in enumerate(self.program.inputs)}
+        lines: list[str] = []
+        checked: set[Node] = {*self.program.inputs}
+        for number, segment in enumerate(self.segments):
+            part = segment.program
+            given = [segment.origin[x] for x in part.inputs]
+            found = [segment.origin[x] for x in part.outputs]
+            arguments = ", ".join([names[x] for x in given])
+            for node in found:
+                names[node] = f"v{len(names)}"
+            targets = "".join([f"{names[node]}, " for node in found])
+            numpys = f"numpy{number}"
+            scope[numpys] = lazy_source(part, f"{self.name}_{number}")
+            by_numpy = f"({targets}), _ = {numpys}({arguments})"
+            if segment.lowered is None:
+                lines.append(by_numpy if found else f"{numpys}({arguments})")
+                continue
+            unfit = [
+                f"{names[x]}.shape != {x.shape!r} or {names[x]}.strides != {x.strides!r}"
+                f" or {names[x]}.dtype != {named(scope, x.dtype)}"
+                for x in given if x not in checked
+            ]  # fmt: skip
+            lines += [
+                f"{names[node]} = {memory_text(scope, *result)}"
+                for node, result in zip(found, segment.lowered.results, strict=True)
+            ]
+            native = f"native{number}"
+            scope[native] = Watched(segment, scope, native, numpys, self).first_run
+            lines += [
+                f"r = {' or '.join([*unfit, ''])}{native}({arguments}{', ' if given else ''}{targets})",
+                f"if r is not None and (r or underflow_matters()): {by_numpy}",
+            ]
+            checked.update(found)
+        outputs, writes = self.result_texts(names, scope)
+        lines.append(f"return ({outputs}), ({writes})")
+        body = "\n    ".join(lines)
+        parameters = ", ".join([names[x] for x in self.program.inputs])
+        text = f"def run({parameters}):\n    {body}\n"
+        file = f"<arraytape compiled {id(self)} of {self.name}>"
+        run = defined_function(text, file, "run", scope)
+        show(file, text, run)
+        return run
+
+    def result_texts(self, names: dict[Node, str], scope: dict[str, Any]) -> tuple[str, str]:
+        """Return the texts of outputs and writes; an output shares no memory with another one."""
+        roots = [source_of(node) for node in (*self.program.outputs, *self.program.writes)]
+        inputs = {*self.program.inputs}
+        several = len(self.program.writes) > 1
+        taken: set[Node] = set()
+        found = []
+        for i, node in enumerate((*self.program.outputs, *self.program.writes)):
+            root = roots[i]
+            text = names.get(root)
+            if text is None:
+                text = named(scope, root.value)
+            if node is not root:
+                text = f"{named(scope, view_function(node, root))}({text})"
+            if i < len(self.program.outputs):
+                own = node is root and root in names and root not in inputs and root not in taken
+                taken.add(root)
+            else:
+                own = not (several and root in inputs)
+            found.append(text if own else f"{text}.copy(order='K')")
+        count = len(self.program.outputs)
+        return "".join([f"{x}, " for x in found[:count]]), "".join([f"{x}, " for x in found[count:]])
+
+
+class Watched:
+    """The machine code of one segment, as it is called first and after unusual values."""
+
+    def __init__(
+        self, segment: Segment, scope: dict[str, Any], native: str, numpys: str, owner: Executable
+    ) -> None:
+        assert segment.lowered is not None
+        self.run, self.count = segment.lowered.run, len(segment.program.inputs)
+        self.scope, self.native, self.numpys, self.owner = scope, native, numpys, owner
+        self.calls = self.fallen = 0
+
+    def first_run(self, *arrays: RawArray) -> bool | None:
+        """Run machine code and NumPy's calls on the same inputs, and compare the results."""
+        inputs, results = arrays[: self.count], arrays[self.count :]
+        unusual = self.run(*arrays)
+        if unusual is not None:
+            return unusual
+        expected, _ = self.scope[self.numpys](*inputs)
+        if all(same_bits(x, y) for x, y in zip(results, expected, strict=True)):
+            self.scope[self.native] = self.watched_run
+        else:
+            self.owner.reasons.append("a segment whose results differ from NumPy's")
+            self.scope[self.native] = never
+        return FALLBACK
+
+    def watched_run(self, *arrays: RawArray) -> bool | None:
+        """Run machine code, and count how often it does not serve."""
+        unusual = self.run(*arrays)
+        self.calls += 1
+        self.fallen += unusual is FALLBACK
+        if self.calls == WATCHED:
+            if 2 * self.fallen >= self.calls:
+                self.owner.reasons.append("a segment with unusual values in most calls")
+                self.scope[self.native] = never
+            else:
+                self.scope[self.native] = self.run
+            self.calls = self.fallen = 0
+        return unusual
+
+
+def never(*arrays: RawArray) -> bool:
+    """Stand in for machine code that does not serve: NumPy's calls run in its place."""
+    return True
+
+
+def same_bits(x: RawArray, y: RawArray) -> bool:
+    """Return True if two arrays have the same layout and bits; any NaN equals any other."""
+    if (x.shape, x.dtype, x.strides) != (y.shape, y.dtype, y.strides):
+        return False
+    if x.tobytes() == y.tobytes():
+        return True
+    if x.dtype.kind not in "fc":
+        return False
+    same = (x == y) & (np.signbit(x.real) == np.signbit(y.real)) | (np.isnan(x) & np.isnan(y))
+    return bool(same.all())
+
+
+def underflow_matters() -> bool:
+    """Return True if NumPy would say something of an underflow, which it ignores by default."""
+    return np.geterr()["under"] != "ignore"
+
+
+def lazy_source(program: Program, name: str) -> Run:
+    """Return NumPy's calls for a program, whose text is written at the first call."""
+    made: list[Run] = []
+
+    def run(*inputs: RawArray) -> Any:
+        if not made:
+            made.append(Source(program, name).function)
+        return made[0](*inputs)
+
+    return run
+
+
+def view_function(node: Node, root: Node) -> Callable[[RawArray], RawArray]:
+    """Return a function that arranges the data of a root as a view of it does."""
+    path = [node]
+    while path[-1] is not root:
+        path.append(operands(path[-1])[0])
+
+    def view(x: RawArray) -> RawArray:
+        known: dict[Node, Any] = {root: x}
+        for one in reversed(path[:-1]):
+            known[one] = result_of(one, known)
+        return known[node]  # type: ignore[no-any-return]
+
+    return view
+
+
+def memory_text(
+    scope: dict[str, Any], shape: Sequence[int], dtype: np.dtype[Any], strides: Sequence[int]
+) -> str:
+    """Return the text that allocates an array of a layout."""
+    size, kind, shape = dtype.itemsize, named(scope, dtype), tuple(shape)
+    if tuple(strides) == packed(shape, size):
+        return f"empty({shape!r}, {kind})"
+    if tuple(strides) == packed(shape[::-1], size)[::-1]:
+        return f"empty({shape!r}, {kind}, 'F')"
+    return f"ndarray({shape!r}, {kind}, strides={tuple(strides)!r})"
+
+
+def named(scope: dict[str, Any], value: Any) -> str:
+    name = f"k{len(scope)}"
+    scope[name] = value
+    return name

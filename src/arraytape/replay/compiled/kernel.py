@@ -1,0 +1,334 @@
+"""A kernel: the text of one LLVM function, and the pieces of text from which it is built.
+
+A kernel takes ``(bases, record, bad, block)``.  ``bases`` has the addresses of the arrays.  A
+record has, for each pointer of the kernel, the number of its base, an offset in bytes, and the bytes
+from one block to the next.  So kernels of equal text are one function, whatever arrays they
+work on.  A kernel sets bits of ``bad`` where the values are not what the program was traced for.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .machine import Unsupported
+
+WIDTH = 8  # elements of a vector
+UNROLLED = 64  # elements up to which a loop is written without a loop
+HEAD = 2  # words of a record before its pointers: the function, and the count of words
+POINTER = 3  # words of a pointer: base, offset, bytes from block to block
+FLOATS = {4: "float", 8: "double"}
+
+
+class Buffer:
+    """Memory of a program: an argument, a constant, or scratch memory that calls share.
+
+    base : the number of the base; SCRATCH until the memory has a place.  offset : in bytes from the
+    base.  size : in bytes.
+    """
+
+    __slots__ = ("base", "offset", "size")
+
+    def __init__(self, base: int, offset: int, size: int) -> None:
+        self.base, self.offset, self.size = base, offset, size
+
+
+NOWHERE, SCRATCH, ARGUMENTS = (
+    0,
+    1,
+    2,
+)  # bases: absolute addresses, scratch memory, the first argument
+
+
+class Place(NamedTuple):
+    """The data of a value: a buffer, the offset in it in bytes, and the layout."""
+
+    buffer: Buffer
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+class Pointer(NamedTuple):
+    """A pointer of a kernel: the memory, an offset in it, and the bytes from block to block."""
+
+    buffer: Buffer
+    offset: int
+    step: int = 0
+
+
+Offset = int | str  # in bytes or elements: a number, or the name of a value
+At = tuple[str, Offset]  # a pointer's name, and the bytes to add
+
+
+class Kernel:
+    """The text of one function, as it grows.
+
+    pointers : of the kernel, with their names.  block : the label of the current basic block.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.start: list[str] = []
+        self.pointers: dict[Pointer, str] = {}
+        self.declared: set[str] = set()
+        self.number = 0
+        self.block = "entry"
+        self.counted = False
+
+    # --- text -------------------------------------------------------------------------------------
+    def name(self) -> str:
+        self.number += 1
+        return f"%t{self.number}"
+
+    def value(self, text: str) -> str:
+        name = self.name()
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def line(self, text: str) -> None:
+        self.lines.append(f"  {text}")
+
+    def label(self) -> str:
+        self.number += 1
+        return f"L{self.number}"
+
+    def begin(self, label: str) -> None:
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    def text(self) -> str:
+        """Return the function, without its name."""
+        head: list[str] = []
+        for k in range(len(self.pointers)):
+            at = HEAD + POINTER * k
+            for letter, word in zip("iox", range(at, at + POINTER), strict=True):
+                head += [
+                    f"  %{letter}{k}a = getelementptr i64, ptr %record, i64 {word}",
+                    f"  %{letter}{k} = load i64, ptr %{letter}{k}a",
+                ]
+            head += [
+                f"  %b{k}a = getelementptr ptr, ptr %bases, i64 %i{k}",
+                f"  %b{k} = load ptr, ptr %b{k}a",
+                f"  %m{k} = mul i64 %x{k}, %block",
+                f"  %s{k} = add i64 %m{k}, %o{k}",
+                f"  %p{k} = getelementptr i8, ptr %b{k}, i64 %s{k}",
+            ]
+        if self.counted:
+            head += [
+                f"  %counta = getelementptr i64, ptr %record, i64 {HEAD + POINTER * len(self.pointers)}",
+                "  %count = load i64, ptr %counta",
+            ]
+        body = ["entry:", *self.start, *head, *self.lines, "  ret void", "}"]
+        return "(ptr noalias %bases, ptr noalias %record, ptr noalias %bad, i64 %block) {\n" + (
+            "\n".join(body)
+        )
+
+    def pointer(self, pointer: Pointer) -> str:
+        return self.pointers.setdefault(pointer, f"%p{len(self.pointers)}")
+
+    def pointer_to(self, place: Place, step: int = 0) -> At:
+        return self.pointer(Pointer(place.buffer, place.offset, step)), 0
+
+    # --- numbers ----------------------------------------------------------------------------------
+    def times(self, x: Offset, factor: int) -> Offset:
+        if isinstance(x, int):
+            return x * factor
+        return x if factor == 1 else self.value(f"mul i64 {x}, {factor}")
+
+    def plus(self, x: Offset, y: Offset) -> Offset:
+        if isinstance(x, int) and isinstance(y, int):
+            return x + y
+        if x == 0 or y == 0:
+            return y if x == 0 else x
+        return self.value(f"add i64 {x}, {y}")
+
+    # --- memory -----------------------------------------------------------------------------------
+    def address(self, at: At) -> str:
+        name, offset = at
+        if offset == 0 and isinstance(offset, int):
+            return name
+        return self.value(f"getelementptr i8, ptr {name}, i64 {offset}")
+
+    def load(self, at: At, dtype: np.dtype[Any], width: int, same: bool = False) -> str:
+        """Return elements as a value; same : all of them are the element at the address.
+
+        Booleans are i1 as values, and bytes in memory.
+        """
+        kind, address = memory_type(dtype), self.address(at)
+        if same or width == 1:
+            found = self.value(f"load {kind}, ptr {address}, align {aligned(dtype)}")
+            if dtype.kind == "b":
+                found = self.value(f"icmp ne i8 {found}, 0")
+            return self.spread(found, dtype, width)
+        found = self.value(f"load <{width} x {kind}>, ptr {address}, align {aligned(dtype)}")
+        if dtype.kind == "b":
+            found = self.value(f"icmp ne <{width} x i8> {found}, zeroinitializer")
+        return found
+
+    def spread(self, x: str, dtype: np.dtype[Any], width: int) -> str:
+        """Return a vector whose elements all are x."""
+        if width == 1:
+            return x
+        one, vector = value_type(dtype, 1), value_type(dtype, width)
+        first = self.value(f"insertelement {vector} poison, {one} {x}, i64 0")
+        return self.value(
+            f"shufflevector {vector} {first}, {vector} poison, <{width} x i32> zeroinitializer"
+        )
+
+    def store(self, x: str, at: At, dtype: np.dtype[Any], width: int) -> None:
+        if dtype.kind == "b":
+            x = self.value(f"zext {value_type(dtype, width)} {x} to {vector_of('i8', width)}")
+        kind = vector_of(memory_type(dtype), width)
+        self.line(f"store {kind} {x}, ptr {self.address(at)}, align {aligned(dtype)}")
+
+    # --- what the program does not expect -----------------------------------------------------------
+    def require_not(self, condition: str, width: int) -> None:
+        """Set a bit of ``bad`` if a condition, an i1 or a vector of them, is true anywhere."""
+        old = self.value("load i64, ptr %bad")
+        bit = self.value(f"zext i1 {self.any_of(condition, width)} to i64")
+        self.line(f"store i64 {self.value(f'or i64 {old}, {bit}')}, ptr %bad")
+
+    def any_of(self, condition: str, width: int) -> str:
+        if width == 1:
+            return condition
+        self.declared.add(f"declare i1 @llvm.vector.reduce.or.v{width}i1(<{width} x i1>)")
+        return self.value(f"call i1 @llvm.vector.reduce.or.v{width}i1(<{width} x i1> {condition})")
+
+    # --- loops ------------------------------------------------------------------------------------
+    def loop(self, count: Offset, width: int, body: Callable[[Offset, int], None]) -> None:
+        """Write ``body(i, width)`` for the elements below count, in vectors, and for the rest."""
+        if isinstance(count, int) and count <= max(UNROLLED if width > 1 else 4, width):
+            at = 0
+            while at < count:
+                part = min(width, 1 << ((count - at).bit_length() - 1))
+                body(at, part)
+                at += part
+            return
+        whole: Offset = 0
+        if width > 1:
+            if isinstance(count, int):
+                whole = count // width * width
+            else:
+                whole = self.value(f"and i64 {count}, {-width}")
+            self.steps(0, whole, width, body)
+        if not isinstance(count, int) or whole != count:
+            self.steps(whole, count, 1, body)
+
+    def steps(
+        self, first: Offset, end: Offset, step: int, body: Callable[[Offset, int], None]
+    ) -> None:
+        """Write a loop from ``first`` to ``end``, which may be empty."""
+        before, head, inside, after = self.label(), self.label(), self.label(), self.label()
+        self.line(f"br label %{before}")
+        self.begin(before)
+        self.line(f"br label %{head}")
+        self.begin(head)
+        i, following = self.name(), self.name()
+        mark = len(self.lines)
+        self.lines.append("")
+        more = self.value(f"icmp ult i64 {i}, {end}")
+        self.line(f"br i1 {more}, label %{inside}, label %{after}")
+        self.begin(inside)
+        body(i, step)
+        self.line(f"{following} = add nuw nsw i64 {i}, {step}")
+        self.lines[mark] = f"  {i} = phi i64 [{first}, %{before}], [{following}, %{self.block}]"
+        self.line(f"br label %{head}")
+        self.begin(after)
+
+    def nest(
+        self, axes: Sequence[Axis], pointers: Sequence[At], sizes: Sequence[int],
+        body: Callable[[int, list[At], list[bool]], None],
+    ) -> None:  # fmt: skip
+        """Write loops over axes: ``body(width, addresses, which of them stay in a vector)``.
+
+        sizes : of the elements at the pointers, in bytes.
+        """
+        if not axes:
+            body(1, [*pointers], [True] * len(pointers))
+            return
+        count, strides = axes[0]
+
+        def moved(i: Offset) -> list[At]:
+            return [
+                (name, offset if not stride else self.plus(self.times(i, stride), offset))
+                for (name, offset), stride in zip(pointers, strides, strict=True)
+            ]
+
+        if len(axes) > 1:
+            self.loop(count, 1, lambda i, _: self.nest(axes[1:], moved(i), sizes, body))
+            return
+        vectors = all(s in (0, size) for s, size in zip(strides, sizes, strict=True))
+        same = [stride == 0 for stride in strides]
+        self.loop(count, WIDTH if vectors else 1, lambda i, width: body(width, moved(i), same))
+
+
+class Axis(NamedTuple):
+    """An axis of a loop nest: the count of elements, and the bytes from one to the next."""
+
+    count: Offset
+    strides: tuple[int, ...]
+
+
+def joined_axes(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[Axis]:
+    """Return the axes of loops over data of several layouts: few, the longest steps first.
+
+    strides : of each operand.  Axes that lie one behind the other in all operands become one.
+    """
+    axes = [
+        Axis(count, tuple([of[k] for of in strides])) for k, count in enumerate(shape) if count != 1
+    ]
+    axes.sort(key=lambda axis: [-abs(stride) for stride in axis.strides])
+    found: list[Axis] = []
+    for axis in axes:
+        last = found[-1] if found else None
+        if last is not None and all(
+            outer == inner * int(axis.count)
+            for outer, inner in zip(last.strides, axis.strides, strict=True)
+        ):
+            found[-1] = Axis(int(last.count) * int(axis.count), axis.strides)
+        else:
+            found.append(axis)
+    return found
+
+
+# --- types ------------------------------------------------------------------------------------------
+def vector_of(kind: str, width: int) -> str:
+    return kind if width == 1 else f"<{width} x {kind}>"
+
+
+def memory_type(dtype: np.dtype[Any]) -> str:
+    """Return LLVM's type for elements in memory; complex numbers and halves are bits."""
+    if dtype.kind == "f" and dtype.itemsize in FLOATS:
+        return FLOATS[dtype.itemsize]
+    if dtype.kind not in "biufc" or dtype.itemsize > 16 or dtype.char in "gG":
+        raise Unsupported(f"values of dtype {dtype}")
+    return f"i{8 * dtype.itemsize}"
+
+
+def value_type(dtype: np.dtype[Any], width: int) -> str:
+    return vector_of("i1" if dtype.kind == "b" else memory_type(dtype), width)
+
+
+def aligned(dtype: np.dtype[Any]) -> int:
+    return int(dtype.alignment)
+
+
+def number_text(x: Any, dtype: np.dtype[Any], width: int) -> str:
+    """Return a number as a constant of LLVM."""
+    value = np.asarray(x).astype(dtype)[()]
+    if dtype.kind == "b":
+        one = "true" if value else "false"
+    elif dtype.kind in "iu":
+        one = str(int(value))
+    elif dtype.kind == "f" and dtype.itemsize in FLOATS:
+        (bits,) = struct.unpack("<Q", struct.pack("<d", float(value)))
+        one = f"0x{bits:016X}"
+    else:
+        raise Unsupported(f"a number of dtype {dtype}")
+    kind = value_type(dtype, 1)
+    return one if width == 1 else "<" + ", ".join([f"{kind} {one}"] * width) + ">"

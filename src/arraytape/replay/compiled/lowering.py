@@ -1,0 +1,1186 @@
+"""Lowering: a program's nodes become records of kernels and of calls of NumPy's inner loops.
+
+Elementwise nodes of one shape wait in a group, so that one kernel computes them and their values
+stay in registers.  A group is written as soon as a node needs one of its values in another way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..passes.nodes import packed
+from ..passes.simplify import MASKED, is_basic
+from ..passes.sums_by_blas import DOT
+from ..passes.ufunc_calls import CASTS, ufunc_of
+from ..program import CONSTANT, INPUT, Guard, Node, Operand, Program, operands
+from .driver import MOST_ARGUMENTS, Table, block_record, kernel_record, loop_record, python_function
+from .elements import WRITERS, conversion, converted
+from .inner_loops import InnerLoop, inner_loop
+from .kernel import (
+    ARGUMENTS,
+    NOWHERE,
+    SCRATCH,
+    WIDTH,
+    At,
+    Axis,
+    Buffer,
+    Kernel,
+    Place,
+    Pointer,
+    joined_axes,
+    memory_type,
+    number_text,
+    value_type,
+    vector_of,
+)
+from .machine import Code, Unsupported
+
+BLOCK = 2048  # elements of a block of a large group with calls of NumPy's loops
+MEMBERS = 48  # elementwise nodes of a kernel, at most: LLVM's time grows faster than their count
+LINE = 64  # bytes of a cache line, to which scratch memory is aligned
+ALWAYS = 1 << 60  # the place of the last read of what leaves the program
+# Nodes that only arrange data: their result is a view, or a copy where the layout asks for one.
+ARRANGES = frozenset((
+    "broadcast_to", "broadcast_view", "contiguous", "expand_dims", "flip", "getitem", "laid_out",
+    "matrix_transpose", "moveaxis", "permute_dims", "reshape", "reshaped", "squeeze", "stop_gradient",
+))  # fmt: skip
+REDUCTIONS = {"sum": np.add, "max": np.maximum, "min": np.minimum, "prod": np.multiply}
+FIRST = {"sum": 0.0, "prod": 1.0}  # what NumPy begins with; extremes begin with an element
+FILLS = {"zeros": 0, "ones": 1}
+
+
+class Refused(Unsupported):
+    """The error for a node that could not be lowered."""
+
+    def __init__(self, node: Node, why: str) -> None:
+        super().__init__(why)
+        self.node = node
+
+
+class Entry(NamedTuple):
+    """A record before its memory has a place: writes its words; uses : the buffers that it touches."""
+
+    words: Callable[[], list[int]]
+    uses: list[Buffer]
+
+
+class Check(NamedTuple):
+    """A NaN check, as a member of a group."""
+
+    node: Node
+
+
+Member = Node | Check
+
+
+class Group:
+    """Elementwise nodes of one shape, and checks of them, that have not been written yet."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+        self.members: list[Member] = []
+
+
+class Lowered:
+    """A program as machine code.
+
+    run : takes the inputs and the memory for the results; see ``python_function``.  results : shape,
+    dtype and strides of this memory, for the program's outputs and then its writes.  kernels,
+    records : how many there are.  bytes : of scratch memory.
+    """
+
+    def __init__(self, program: Program) -> None:
+        lowering = Lowering(program)
+        self.results = lowering.results
+        self.kernels, self.records = len(lowering.kernels), len(lowering.entries)
+        self.bytes = lowering.place_buffers()
+        self.code = Code(lowering.text()) if lowering.kernels else None
+        memory = np.zeros(self.bytes + LINE, np.uint8)
+        start = -(-memory.ctypes.data // LINE) * LINE
+        masks = [dtype.alignment - 1 for dtype in lowering.argument_dtypes()]
+        words = [start, len(masks), *masks]
+        lowering.addresses = {
+            text: self.code.address(name) for text, name in lowering.kernels.items()
+        } if self.code is not None else {}  # fmt: skip
+        for entry in lowering.entries:
+            words += entry.words()
+        table = np.array([*words, 0], np.int64).view(Table)
+        table.kept = self.code, memory, lowering.constants
+        self.run = python_function(table)
+
+
+class Lowering:
+    """The lowering of one program, node by node."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.places: dict[Node, Place] = {}
+        self.groups: dict[Node, Group] = {}  # of the members of open groups
+        self.open: list[Group] = []
+        self.entries: list[Entry] = []
+        self.kernels: dict[str, str] = {}  # the name of each kernel, by its text
+        self.declared: set[str] = set()
+        self.addresses: Mapping[str, int] = {}
+        self.constants: list[Any] = []
+        self.scratch: list[Buffer] = []
+        self.lying: dict[Buffer, list[Node]] = {}  # the nodes whose data lies in a buffer
+        self.at = 0  # the place of the node that is lowered
+        self.last: dict[Node, int] = {}  # the place of the last direct read
+        for place, node in enumerate(program.nodes):
+            for x in operands(node):
+                self.last[x] = place
+        for node in (*program.outputs, *program.writes):
+            self.last[node] = ALWAYS
+        self.users: dict[Node, list[Node]] = {}
+        for node in program.nodes:
+            for x in operands(node):
+                self.users.setdefault(x, []).append(node)
+        self.results: list[tuple[tuple[int, ...], np.dtype[Any], tuple[int, ...]]] = []
+        if len(program.inputs) + len(program.outputs) + len(program.writes) > MOST_ARGUMENTS:
+            raise Unsupported("too many inputs and results")
+        self.lower()
+
+    def argument_dtypes(self) -> list[np.dtype[Any]]:
+        return [x.dtype for x in self.program.inputs] + [dtype for _, dtype, _ in self.results]
+
+    # --- the program --------------------------------------------------------------------------------
+    def lower(self) -> None:
+        guards: dict[Node, list[Guard]] = {}
+        for guard in self.program.guards:
+            guards.setdefault(guard.node, []).append(guard)
+        for i, node in enumerate(self.program.inputs):
+            self.put_at(
+                node, Place(Buffer(ARGUMENTS + i, 0, 0), 0, node.shape, node.strides, node.dtype)
+            )
+        for place, node in enumerate(self.program.nodes):
+            self.at = place
+            try:
+                if node.is_call:
+                    self.call(node)
+                for guard in guards.get(node, ()):
+                    self.guard(guard)
+            except Unsupported as error:
+                raise Refused(node, str(error)) from None
+        self.at = len(self.program.nodes)
+        self.write_groups([*self.open])
+        for node in (*self.program.outputs, *self.program.writes):
+            self.result(node)
+
+    def call(self, node: Node) -> None:
+        if node.shape is None or 0 in node.shape:
+            raise Unsupported(f"{node.op} of no elements")
+        for x in operands(node):
+            if x.shape is None or 0 in x.shape:
+                raise Unsupported(f"{node.op} of no elements")
+        memory_type(node.dtype)
+        if node.op in ARRANGES:
+            self.arrange(node)
+        elif node.op in FILLS:
+            self.fill(self.new(node), FILLS[node.op])
+        elif node.op in CALLS:
+            CALLS[node.op](self, node)
+        else:
+            self.elementwise(node)
+
+    def result(self, node: Node) -> None:
+        """Let an output lie in the memory of the caller: its own memory becomes that, or is copied."""
+        place = self.place(node)
+        number = len(self.program.inputs) + len(self.results)
+        shape, strides = node.shape, node.strides
+        if not is_dense(shape, strides, node.dtype.itemsize):
+            raise Unsupported("a result with gaps")
+        self.results.append((shape, node.dtype, strides))
+        buffer = place.buffer
+        whole = buffer.size == node.size * node.dtype.itemsize and not place.offset
+        if buffer.base == SCRATCH and whole and place.strides == strides:
+            buffer.base = ARGUMENTS + number
+            return
+        self.copy(Place(Buffer(ARGUMENTS + number, 0, 0), 0, shape, strides, node.dtype), place)
+
+    # --- memory -------------------------------------------------------------------------------------
+    def put_at(self, node: Node, place: Place) -> Place:
+        self.places[node] = place
+        self.lying.setdefault(place.buffer, []).append(node)
+        return place
+
+    def memory(self, size: int) -> Buffer:
+        buffer = Buffer(SCRATCH, 0, size)
+        self.scratch.append(buffer)
+        return buffer
+
+    def new(self, node: Node) -> Place:
+        """Return the place of a result, in memory of its own."""
+        size = node.dtype.itemsize
+        strides = node.strides
+        if not is_dense(node.shape, strides, size):
+            strides = packed(node.shape, size)
+        return self.put_at(
+            node, Place(self.memory(node.size * size), 0, node.shape, strides, node.dtype)
+        )
+
+    def temporary(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Place:
+        size = math.prod(shape) * dtype.itemsize
+        return Place(self.memory(size), 0, shape, packed(shape, dtype.itemsize), dtype)
+
+    def place(self, x: Node) -> Place:
+        """Return where a value lies; a group that computes it is written first."""
+        if x in self.groups:
+            self.write_groups([self.groups[x]])
+        if x not in self.places:
+            if x.op != CONSTANT:
+                raise Unsupported(f"no place for {x.op}")
+            memory_type(x.dtype)
+            return self.put_at(x, self.constant(x.value))
+        return self.places[x]
+
+    def constant(self, value: np.ndarray[Any, Any]) -> Place:
+        if not value.dtype.isnative or not value.flags.aligned or not value.size:
+            raise Unsupported("a constant of another layout")
+        self.constants.append(value)
+        buffer = Buffer(NOWHERE, value.ctypes.data, 0)
+        return Place(buffer, 0, value.shape, value.strides, value.dtype)
+
+    def place_buffers(self) -> int:
+        """Give scratch memory its places; return its size in bytes.
+
+        Buffers that are not needed at the same time share memory.
+        """
+        first: dict[Buffer, int] = {}
+        last: dict[Buffer, int] = {}
+        for i, entry in enumerate(self.entries):
+            for buffer in entry.uses:
+                if buffer.base == SCRATCH:
+                    first.setdefault(buffer, i)
+                    last[buffer] = i
+        starting: dict[int, list[Buffer]] = {}
+        for buffer, i in first.items():
+            starting.setdefault(i, []).append(buffer)
+        free: list[tuple[int, int]] = []  # offset, size
+        used: list[tuple[int, Buffer]] = []  # the last record, the buffer
+        end = 0
+        for i in sorted(starting):
+            gone = [one for one in used if one[0] < i]
+            used = [one for one in used if one[0] >= i]
+            free = merged_gaps(free + [(b.offset, rounded_up(b.size)) for _, b in gone])
+            for buffer in sorted(starting[i], key=lambda b: -b.size):
+                size = rounded_up(buffer.size)
+                fits = [gap for gap in free if gap[1] >= size]
+                if fits:
+                    gap = min(fits, key=lambda gap: gap[1])
+                    free.remove(gap)
+                    buffer.offset = gap[0]
+                    if gap[1] > size:
+                        free.append((gap[0] + size, gap[1] - size))
+                else:
+                    buffer.offset, end = end, end + size
+                used.append((last[buffer], buffer))
+        return end
+
+    def words_of(self, pointer: Pointer) -> tuple[int, int, int]:
+        return pointer.buffer.base, pointer.buffer.offset + pointer.offset, pointer.step
+
+    # --- records ------------------------------------------------------------------------------------
+    def finish(self, kernel: Kernel, count: int | None = None) -> Entry:
+        """Return the record of a kernel whose text is complete."""
+        text = kernel.text()
+        self.kernels.setdefault(text, f"kernel{len(self.kernels)}")
+        self.declared |= kernel.declared
+        pointers = [*kernel.pointers]
+
+        def words() -> list[int]:
+            flat = [word for pointer in pointers for word in self.words_of(pointer)]
+            return kernel_record(self.addresses[text], flat, count)
+
+        return Entry(words, [pointer.buffer for pointer in pointers])
+
+    def text(self) -> str:
+        """Return the text of all kernels."""
+        functions = [f"define void @{name}{text}" for text, name in self.kernels.items()]
+        return "\n".join([*sorted(self.declared), *functions])
+
+    def loop_entry(
+        self, loop: InnerLoop, pointers: Sequence[Pointer], dims: Sequence[int],
+        steps: Sequence[int], outer: Sequence[tuple[int, Sequence[int]]] = (),
+    ) -> Entry:  # fmt: skip
+        """Return the record of a call of one of NumPy's loops."""
+
+        def words() -> list[int]:
+            flat = [word for pointer in pointers for word in self.words_of(pointer)]
+            return loop_record(loop, flat, dims, steps, outer)
+
+        return Entry(words, [pointer.buffer for pointer in pointers])
+
+    def call_over(self, loop: InnerLoop, shape: Sequence[int], places: Sequence[Place]) -> Entry:
+        """Return a call of an elementwise loop over data of any layout."""
+        axes = joined_axes(shape, [place.strides for place in places])
+        *outer, inner = axes or [Axis(1, (0,) * len(places))]
+        return self.loop_entry(
+            loop, [Pointer(place.buffer, place.offset) for place in places],
+            [int(inner.count)], inner.strides,
+            [(int(axis.count), axis.strides) for axis in outer],
+        )  # fmt: skip
+
+    def copy(self, target: Place, source: Place) -> None:
+        self.each([target, source], lambda kernel, width, at, same: kernel.store(
+            kernel.load(at[1], source.dtype, width, same[1]), at[0], target.dtype, width
+        ))  # fmt: skip
+
+    def fill(self, target: Place, number: float) -> None:
+        text = number_text(number, target.dtype, 1)
+        self.each([target], lambda kernel, width, at, same: kernel.store(
+            kernel.spread(text, target.dtype, width), at[0], target.dtype, width
+        ))  # fmt: skip
+
+    def each(
+        self, places: Sequence[Place],
+        body: Callable[[Kernel, int, list[At], list[bool]], None],
+    ) -> None:  # fmt: skip
+        """Write a kernel over all elements of the first place, to whose shape the others broadcast."""
+        shape = places[0].shape
+        strides = [broadcast_strides(place, shape) for place in places]
+        kernel = Kernel()
+        axes = joined_axes(shape, strides)
+        sizes = [place.dtype.itemsize for place in places]
+        pointers = [kernel.pointer_to(place) for place in places]
+        kernel.nest(axes, pointers, sizes, lambda width, at, same: body(kernel, width, at, same))
+        self.entries.append(self.finish(kernel))
+
+    # --- views and copies -----------------------------------------------------------------------------
+    def arrange(self, node: Node) -> None:
+        """Find the layout of a view by applying the call to memory that nobody reads."""
+        x = node.args[0]
+        if type(x) is not Node or any(type(y) is Node for y in operands(node)[1:]):
+            raise Unsupported(f"{node.op} at arrays")
+        if node.op == "getitem" and not is_basic(node.args[1]):
+            return self.rows(node)
+        place = self.place(x)
+        view, start = view_of_nothing(place)
+        key = node.args[1] if node.op == "getitem" else None
+        if node.op == "getitem":
+            found = view[
+                (*key, ...)
+                if type(key) is tuple and Ellipsis not in [*map(type_or_value, key)]
+                else key
+            ]
+            found = np.asarray(found) if not isinstance(found, np.ndarray) else found
+        else:
+            assert node.call is not None
+            found = np.asarray(
+                node.call(*[view if y is x else y for y in node.args], **node.keywords)
+            )
+        if found.shape != node.shape:
+            raise Unsupported(f"{node.op} to another shape")
+        if np.shares_memory(found, view):
+            offset = place.offset + found.__array_interface__["data"][0] - start
+            self.put_at(node, Place(place.buffer, offset, found.shape, found.strides, found.dtype))
+            return None
+        target = self.new(node)
+        if node.op in ("reshape", "reshaped"):
+            size = node.dtype.itemsize
+            if target.strides != packed(node.shape, size):
+                raise Unsupported("reshape in another order")
+            target = target._replace(shape=place.shape, strides=packed(place.shape, size))
+        elif node.shape != place.shape:
+            raise Unsupported(f"{node.op} that copies")
+        self.copy(target, place)
+        return None
+
+    # --- elementwise --------------------------------------------------------------------------------
+    def elementwise(self, node: Node) -> None:
+        """Add a node to the group of its operands, or to another one of its shape."""
+        Step.of(node)  # raises Unsupported
+        mine: list[Group] = []
+        for x in operands(node):
+            group = self.groups.get(x)
+            if group is None:
+                continue
+            if x.shape != node.shape:
+                self.write_groups([group])
+            elif group not in mine:
+                mine.append(group)
+        mine = [group for group in mine if group in self.open]
+        group = mine[0] if mine else next((g for g in self.open if g.shape == node.shape), None)
+        if group is None:
+            group = Group(node.shape)
+            self.open.append(group)
+        for other in mine[1:]:
+            group.members += other.members
+            self.open.remove(other)
+            for member in other.members:
+                if type(member) is Node:
+                    self.groups[member] = group
+        group.members.append(node)
+        self.groups[node] = group
+
+    def write_groups(self, groups: Iterable[Group]) -> None:
+        for group in groups:
+            if group in self.open:
+                self.open.remove(group)
+                GroupWriter(self, group).write()
+
+    def is_read_later(self, node: Node, inside: set[Node]) -> bool:
+        """Return True if something outside of a group reads a member."""
+        if self.last.get(node) == ALWAYS:
+            return True
+        return any(user not in inside for user in self.users.get(node, ()))
+
+    # --- reductions -----------------------------------------------------------------------------------
+    def reduce(self, node: Node) -> None:
+        """Write a reduction as NumPy does: one of its loops over the axes in the order of memory."""
+        x, *more = node.args
+        options = {name: value for name, value in node.keywords.items() if value is not None}
+        axis = options.pop("axis", None) if not more else more[0]
+        options.pop("keepdims", None)
+        if (
+            type(x) is not Node
+            or x.dtype != node.dtype
+            or len(more) > 1
+            or options.keys() - {"dtype"}
+        ):
+            raise Unsupported(f"{node.op} with {', '.join(options) or 'another dtype'}")
+        if np.dtype(options.get("dtype", x.dtype)) != x.dtype:
+            raise Unsupported(f"{node.op} in another dtype")
+        rank = len(x.shape)
+        axes = range(rank) if axis is None else axis if type(axis) is tuple else (axis,)
+        reduced = {one % rank for one in axes} if rank else set()
+        loop = inner_loop(REDUCTIONS[node.op], (x.dtype,) * 3)
+        source = self.place(x)
+        target = self.new(node)
+        if not is_dense(target.shape, target.strides, target.dtype.itemsize):
+            raise Unsupported("a reduction to another layout")
+        kept = [k for k in range(rank) if k not in reduced]
+        # The strides of the result for the axes of x: 0 along the reduced axes.
+        inner = target.strides if len(target.shape) == len(kept) else None
+        steps = dict(zip(kept, inner, strict=True)) if inner is not None else {
+            k: target.strides[k] for k in kept
+        }  # fmt: skip
+        along = tuple([steps.get(k, 0) for k in range(rank)])
+        if node.op in FIRST:
+            self.fill(target, FIRST[node.op])
+        else:  # an extreme value of the first element and all is that of all
+            first = tuple([1 if k in reduced else n for k, n in enumerate(x.shape)])
+            self.copy(target._replace(shape=first, strides=along), source._replace(shape=first))
+        spread = target._replace(shape=x.shape, strides=along)
+        order = joined_axes(x.shape, [source.strides, along])
+        *outer, last = order or [Axis(1, (0, 0))]
+        pointers = [Pointer(p.buffer, p.offset) for p in (spread, source, spread)]
+        self.entries.append(self.loop_entry(
+            loop, pointers, [int(last.count)], [last.strides[1], last.strides[0], last.strides[1]],
+            [(int(a.count), (a.strides[1], a.strides[0], a.strides[1])) for a in outer],
+        ))  # fmt: skip
+
+    def any_of(self, node: Node) -> None:
+        """Write ``any`` or ``all`` of booleans over all elements."""
+        x = node.args[0]
+        options = [value for value in node.keywords.values() if value not in (None, False)]
+        if len(node.args) > 1 or options or x.dtype.kind != "b" or node.shape:
+            raise Unsupported(f"{node.op} over axes")
+        source, target = self.place(x), self.new(node)
+        logical = np.logical_or if node.op == "any" else np.logical_and
+        self.fill(target, node.op == "all")
+        axes = joined_axes(x.shape, [source.strides])
+        *outer, last = axes or [Axis(1, (0,))]
+        pointers = [Pointer(p.buffer, p.offset) for p in (target, source, target)]
+        self.entries.append(self.loop_entry(
+            inner_loop(logical, (x.dtype,) * 3), pointers, [int(last.count)],
+            [0, last.strides[0], 0], [(int(a.count), (0, a.strides[0], 0)) for a in outer],
+        ))  # fmt: skip
+
+    # --- products -------------------------------------------------------------------------------------
+    def dot(self, node: Node) -> None:
+        """Write a sum of products of elements, in the order of memory, by BLAS."""
+        x, y = [self.place(x) for x in node.args]
+        size = x.dtype.itemsize
+        flat = [joined_axes(p.shape, [p.strides]) for p in (x, y)]
+        if x.dtype != y.dtype or any(len(axes) > 1 for axes in flat):
+            raise Unsupported("a sum of products of other layouts")
+        strides = [axes[0].strides[0] if axes else size for axes in flat]
+        target = self.new(node)
+        loop = inner_loop(np.vecdot, (x.dtype, y.dtype, node.dtype))
+        self.entries.append(self.loop_entry(
+            loop, [Pointer(p.buffer, p.offset) for p in (x, y, target)],
+            [1, math.prod(x.shape)], [0, 0, 0, *strides],
+        ))  # fmt: skip
+
+    def matmul(self, node: Node) -> None:
+        """Write products of matrices as NumPy's matmul does, by BLAS where it can."""
+        if len(node.args) != 2 or node.keywords or any(type(x) is not Node for x in node.args):
+            raise Unsupported("matmul with options")
+        x, y = [self.place(x) for x in node.args]
+        loop = inner_loop(np.matmul, (x.dtype, y.dtype, node.dtype))
+        target = self.new(node)
+        size = node.dtype.itemsize
+        outer_shape = node.shape[: len(node.shape) - (len(x.shape) > 1) - (len(y.shape) > 1)]
+        rank = len(outer_shape)
+        (m, n), x_steps = core(x) if len(x.shape) > 1 else ((1, x.shape[0]), (size, x.strides[0]))
+        (_, k), y_steps = core(y) if len(y.shape) > 1 else ((n, 1), (y.strides[0], size))
+        steps = list(target.strides[rank:])
+        if len(x.shape) == 1:
+            steps.insert(0, size)
+        if len(y.shape) == 1:
+            steps.append(size)
+        around = [
+            broadcast_strides(p._replace(shape=p.shape[:-2], strides=p.strides[:-2]), outer_shape)
+            for p in (x, y)
+        ]
+        axes = joined_axes(outer_shape, [*around, target.strides[:rank]])
+        *outer, last = axes or [Axis(1, (0, 0, 0))]
+        self.entries.append(self.loop_entry(
+            loop, [Pointer(p.buffer, p.offset) for p in (x, y, target)],
+            [int(last.count), m, n, k], [*last.strides, *x_steps, *y_steps, *steps],
+            [(int(a.count), a.strides) for a in outer],
+        ))  # fmt: skip
+
+    # --- parts ----------------------------------------------------------------------------------------
+    def put(self, node: Node) -> None:
+        """Write ``x[key] = value`` in the memory of x if nothing reads that any more, or in a copy."""
+        x, key, value = node.args
+        if not is_basic(key):
+            raise Unsupported("a write at arrays")
+        self.write_groups([*self.open])  # whatever reads the old values comes first
+        source = self.place(x)
+        given = self.place(value) if type(value) is Node else self.number(value, x.dtype)
+        if given.dtype != x.dtype:
+            raise Unsupported("a write in another dtype")
+        if self.may_change(source, node) and given.buffer is not source.buffer:
+            target = self.put_at(node, source)
+        else:
+            target = self.new(node)
+            self.copy(target, source)
+        view, start = view_of_nothing(target)
+        part = view[
+            (*key, ...)
+            if type(key) is tuple and Ellipsis not in [*map(type_or_value, key)]
+            else key
+        ]
+        if not isinstance(part, np.ndarray):
+            part = view[(*key, ...)] if type(key) is tuple else view[key, ...]
+        if not part.size:
+            return
+        offset = target.offset + part.__array_interface__["data"][0] - start
+        # A value may have leading axes of length 1 that the part has not.
+        shape, strides = given.shape, given.strides
+        while len(shape) > part.ndim and shape[0] == 1:
+            shape, strides = shape[1:], strides[1:]
+        self.copy(
+            Place(target.buffer, offset, part.shape, part.strides, part.dtype),
+            given._replace(shape=shape, strides=strides),
+        )
+
+    def number(self, x: Any, dtype: np.dtype[Any]) -> Place:
+        return self.constant(np.asarray(x).astype(dtype))
+
+    def may_change(self, place: Place, node: Node) -> bool:
+        """Return True if nothing reads a buffer after a node that overwrites it."""
+        if place.buffer.base != SCRATCH:
+            return False
+        return all(self.last.get(x, -1) <= self.at for x in self.lying[place.buffer])
+
+    def join(self, node: Node) -> None:
+        """Write ``concat`` or ``stack``: each array is copied to its part."""
+        arrays = node.args[0]
+        axis = node.keywords.get("axis", node.args[1] if len(node.args) > 1 else 0)
+        if (
+            type(arrays) not in (tuple, list)
+            or type(axis) is not int
+            or node.keywords.keys() - {"axis"}
+        ):
+            raise Unsupported(f"{node.op} with options")
+        if any(type(x) is not Node or x.dtype != node.dtype for x in arrays):
+            raise Unsupported(f"{node.op} of several dtypes")
+        places = [self.place(x) for x in arrays]
+        target = self.new(node)
+        axis %= len(node.shape)
+        start = target.offset
+        for place in places:
+            if node.op == "stack":
+                shape = (*place.shape[:axis], 1, *place.shape[axis:])
+                strides = (*place.strides[:axis], 0, *place.strides[axis:])
+                place = place._replace(shape=shape, strides=strides)
+            part = Place(target.buffer, start, place.shape, target.strides, target.dtype)
+            self.copy(part, place)
+            start += place.shape[axis] * target.strides[axis]
+
+    # --- indices --------------------------------------------------------------------------------------
+    def rows(self, node: Node) -> None:
+        """Write ``x[i]`` at one array of integers, along the first axis."""
+        x, key = node.args
+        keys = key if type(key) is tuple else (key,)
+        if type(keys[0]) is not Node or any(part != slice(None) for part in keys[1:]):
+            raise Unsupported("several index arrays")
+        self.gather(node, x, keys[0])
+
+    def take(self, node: Node) -> None:
+        x, index, *more = node.args
+        axis = node.keywords.get("axis", more[0] if more else None)
+        if axis != 0 or node.keywords.keys() - {"axis"} or type(index) is not Node:
+            raise Unsupported("take along another axis")
+        self.gather(node, x, index)
+
+    def gather(self, node: Node, x: Node, index: Node) -> None:
+        source, at = self.place(x), self.place(index)
+        target = self.new(node)
+        rank = len(at.shape)
+        if at.dtype != np.int64 or not is_flat(at) or not is_flat(target):
+            raise Unsupported("an index of another dtype or layout")
+        row = Place(
+            source.buffer, source.offset, source.shape[1:], source.strides[1:], source.dtype
+        )
+        into = Place(
+            target.buffer, target.offset, target.shape[rank:], target.strides[rank:], target.dtype
+        )
+        step = math.prod(into.shape) * target.dtype.itemsize
+
+        def body(kernel: Kernel, i: Any, k: str) -> None:
+            pointers = [
+                (kernel.pointer_to(into)[0], kernel.times(i, step)),
+                (kernel.pointer_to(row)[0], kernel.times(k, source.strides[0])),
+            ]
+            self.small_nest(kernel, [into, row], pointers, lambda width, at, same: kernel.store(
+                kernel.load(at[1], row.dtype, width, same[1]), at[0], into.dtype, width
+            ))  # fmt: skip
+
+        self.each_index(at, source.shape[0], body)
+
+    def scatter(self, node: Node) -> None:
+        """Write ``scatter_add``: zeros, to whose rows values are added in their order."""
+        x, _, key = node.args
+        keys = key if type(key) is tuple else (key,)
+        if type(keys[0]) is not Node or any(part != slice(None) for part in keys[1:]):
+            raise Unsupported("scatter_add at other keys")
+        index = keys[0]
+        values, at = self.place(x), self.place(index)
+        target = self.new(node)
+        rank = len(at.shape)
+        if at.dtype != np.int64 or not is_flat(at) or not is_flat(values) or x.dtype != node.dtype:
+            raise Unsupported("an index of another dtype or layout")
+        if x.shape[rank:] != node.shape[1:] or x.shape[:rank] != at.shape:
+            raise Unsupported("values of another shape")
+        adds = WRITERS["add"]
+        self.fill(target, 0)
+        row = Place(
+            target.buffer, target.offset, target.shape[1:], target.strides[1:], target.dtype
+        )
+        given = Place(
+            values.buffer, values.offset, values.shape[rank:], values.strides[rank:], values.dtype
+        )
+        step = math.prod(given.shape) * given.dtype.itemsize
+
+        def body(kernel: Kernel, i: Any, k: str) -> None:
+            pointers = [
+                (kernel.pointer_to(row)[0], kernel.times(k, target.strides[0])),
+                (kernel.pointer_to(given)[0], kernel.times(i, step)),
+            ]
+
+            def add(width: int, at: list[At], same: list[bool]) -> None:
+                old = kernel.load(at[0], row.dtype, width)
+                more = kernel.load(at[1], row.dtype, width, same[1])
+                kernel.store(adds(kernel, row.dtype, width, [old, more]), at[0], row.dtype, width)
+
+            self.small_nest(kernel, [row, given], pointers, add)
+
+        self.each_index(at, node.shape[0], body)
+
+    def each_index(
+        self, index: Place, count: int, body: Callable[[Kernel, Any, str], None]
+    ) -> None:
+        """Write a loop over indices; one that is out of range is unusual, and then stands for 0."""
+        kernel = Kernel()
+        name, _ = kernel.pointer_to(index)
+
+        def one(i: Any, _: int) -> None:
+            k = kernel.load((name, kernel.times(i, 8)), index.dtype, 1)
+            negative = kernel.value(f"icmp slt i64 {k}, 0")
+            shifted = kernel.value(f"add i64 {k}, {count}")
+            k = kernel.value(f"select i1 {negative}, i64 {shifted}, i64 {k}")
+            outside = kernel.value(f"icmp uge i64 {k}, {count}")
+            kernel.require_not(outside, 1)
+            body(kernel, i, kernel.value(f"select i1 {outside}, i64 0, i64 {k}"))
+
+        kernel.loop(math.prod(index.shape), 1, one)
+        self.entries.append(self.finish(kernel))
+
+    def small_nest(
+        self, kernel: Kernel, places: Sequence[Place], pointers: Sequence[At],
+        body: Callable[[int, list[At], list[bool]], None],
+    ) -> None:  # fmt: skip
+        shape = places[0].shape
+        axes = joined_axes(shape, [place.strides for place in places])
+        kernel.nest(axes, pointers, [place.dtype.itemsize for place in places], body)
+
+    # --- guards -----------------------------------------------------------------------------------------
+    def guard(self, guard: Guard) -> None:
+        node = guard.node
+        if guard.kind == "no NaN":
+            if node in self.groups:
+                self.groups[node].members.append(Check(node))
+                return
+            if node.dtype.kind != "f":
+                raise Unsupported("a NaN check of complex numbers")
+            self.each([self.place(node)], lambda kernel, width, at, same: nan_check(
+                kernel, kernel.load(at[0], node.dtype, width, same[0]), node.dtype, width
+            ))  # fmt: skip
+        elif guard.kind == "value":
+            self.value_guard(self.place(node), guard.expected)
+        else:
+            raise Unsupported("a guard on a shape")
+
+    def value_guard(self, place: Place, expected: bytes) -> None:
+        bits = np.dtype(f"u{place.dtype.itemsize}") if place.dtype.itemsize <= 8 else None
+        if bits is None:
+            raise Unsupported("a guard on a complex number")
+        wanted = np.frombuffer(expected, bits).reshape(place.shape).copy()
+        found = place._replace(dtype=bits)
+
+        def compare(kernel: Kernel, width: int, at: list[At], same: list[bool]) -> None:
+            x = kernel.load(at[0], bits, width, same[0])
+            y = kernel.load(at[1], bits, width, same[1])
+            differs = kernel.value(f"icmp ne {value_type(bits, width)} {x}, {y}")
+            kernel.require_not(differs, width)
+
+        self.each([found, self.constant(wanted)], compare)
+
+
+class Step(NamedTuple):
+    """An elementwise node as instructions on values, or as a call of one of NumPy's loops.
+
+    dtypes : of the operands, to which they are converted first.  loop : None for instructions.
+    write : writes the instructions.
+    """
+
+    dtypes: tuple[np.dtype[Any], ...]
+    args: tuple[Any, ...]
+    loop: InnerLoop | None
+    write: Callable[[Kernel, int, list[str]], str] | None
+
+    @staticmethod
+    def of(node: Node) -> Step:
+        """Return how a node is computed, or raise Unsupported."""
+        if node.op in CASTS:
+            return cast_step(node)
+        if node.op in (MASKED, "where"):
+            return choice_step(node)
+        if node.op in ("copied", "copy") and len(node.args) == 1 and not node.keywords:
+            return Step((node.dtype,), node.args, None, lambda kernel, width, args: args[0])
+        ufunc = ufunc_of(node)
+        if ufunc is None or ufunc.signature is not None or node.op == "pow":
+            raise Unsupported(f"{node.op}")
+        dtypes = resolved(ufunc, node)
+        *given, result = dtypes
+        for x, dtype in zip(node.args, given, strict=True):
+            if type(x) is Node and x.dtype != dtype:
+                conversion(x.dtype, dtype)
+        writer = WRITERS.get(ufunc.__name__)
+        same = len({*given}) == 1
+        if writer is not None and same:
+            try:
+                writer(Kernel(), given[0], 1, ["%a", "%b"])
+            except Unsupported:
+                writer = None
+        if writer is not None and same:
+            dtype = given[0]
+            number_texts(node.args, given)
+            return Step(tuple(given), node.args, None, lambda kernel, width, args: writer(
+                kernel, dtype, width, args
+            ))  # fmt: skip
+        if any(type(x) is Node and x.dtype != d for x, d in zip(node.args, given, strict=True)):
+            raise Unsupported(f"{node.op} of several dtypes")
+        return Step(tuple(given), node.args, inner_loop(ufunc, tuple(dtypes)), None)
+
+
+def resolved(ufunc: np.ufunc, node: Node) -> tuple[np.dtype[Any], ...]:
+    """Return the dtypes with which NumPy runs a ufunc on the operands of a node."""
+    given = []
+    for x in node.args:
+        if type(x) is Node:
+            given.append(x.dtype)
+        elif type(x) in (int, float, complex, bool):
+            given.append(np.dtype(bool) if type(x) is bool else type(x))
+        elif isinstance(x, np.generic):
+            given.append(x.dtype)
+        else:
+            raise Unsupported(f"{node.op} of {type(x).__name__}")
+    try:
+        found = ufunc.resolve_dtypes((*given, *[None] * ufunc.nout))
+    except TypeError as error:
+        raise Unsupported(f"{node.op}: {error}") from None
+    if found[-1] != node.dtype:
+        raise Unsupported(f"{node.op} to another dtype")
+    for x, dtype in zip(node.args, found, strict=False):
+        if type(x) in (int, float) and dtype.kind in "fiu":
+            with np.errstate(all="ignore"):
+                fits = np.asarray(x).astype(dtype)
+            if dtype.kind in "iu" and fits != x or np.isinf(fits) != math.isinf(x):
+                raise Unsupported(f"{node.op} of a number beyond {dtype}")
+    return found
+
+
+def number_texts(args: Sequence[Operand], dtypes: Sequence[np.dtype[Any]]) -> None:
+    for x, dtype in zip(args, dtypes, strict=True):
+        if type(x) is not Node:
+            number_text(x, dtype, 1)
+
+
+def cast_step(node: Node) -> Step:
+    x = node.args[0]
+    if type(x) is not Node or node.view or node.keywords.keys() - {"copy"}:
+        raise Unsupported("a cast with options")
+    if x.dtype != node.dtype:
+        conversion(x.dtype, node.dtype)
+    return Step((node.dtype,), (x,), None, lambda kernel, width, args: args[0])
+
+
+def choice_step(node: Node) -> Step:
+    """Return the step of ``where(mask, x, y)``, or of a choice by bits between x and 0."""
+    if node.op == "where":
+        mask, x, y = node.args if len(node.args) == 3 else (None, None, None)
+    else:
+        x, mask, y = node.args
+        if type(y) is bool:  # x where the mask is true, or where it is false; 0 elsewhere
+            zero = np.zeros((), node.dtype)[()]
+            x, y = (x, zero) if y else (zero, x)
+    if type(mask) is not Node or mask.dtype.kind != "b" or node.keywords:
+        raise Unsupported("where with another mask")
+    for value in (x, y):
+        if type(value) is Node and value.dtype != node.dtype:
+            conversion(value.dtype, node.dtype)
+        elif type(value) is not Node:
+            number_text(value, node.dtype, 1)
+
+    def write(kernel: Kernel, width: int, args: list[str]) -> str:
+        kind = value_type(node.dtype, width)
+        bits = vector_of("i1", width)
+        return kernel.value(f"select {bits} {args[0]}, {kind} {args[1]}, {kind} {args[2]}")
+
+    return Step((mask.dtype, node.dtype, node.dtype), (mask, x, y), None, write)
+
+
+def nan_check(kernel: Kernel, x: str, dtype: np.dtype[Any], width: int) -> None:
+    kernel.require_not(kernel.value(f"fcmp uno {value_type(dtype, width)} {x}, {x}"), width)
+
+
+class GroupWriter:
+    """The writer of one group: kernels for its instructions, between calls of NumPy's loops.
+
+    phases : even numbers are instructions, odd ones calls.  stored : the members that something
+    outside of the group reads, which get memory of their own.
+    """
+
+    def __init__(self, lowering: Lowering, group: Group) -> None:
+        self.lowering, self.group = lowering, group
+        self.members = group.members
+        self.nodes = [member for member in self.members if type(member) is Node]
+        self.inside = {*self.nodes}
+        self.steps = {node: Step.of(node) for node in self.nodes}
+        self.stored = [node for node in self.nodes if lowering.is_read_later(node, self.inside)]
+        for node in self.nodes:
+            lowering.groups.pop(node, None)
+        self.phase: dict[Member, int] = {}
+        for member in self.members:
+            read = [x for x in inputs_of(member) if x in self.inside]
+            latest = max([self.phase[x] for x in read], default=0)
+            calls = type(member) is Node and self.steps[member].loop is not None
+            # The next number of the member's kind: a call that reads another call's result is later.
+            self.phase[member] = latest + (2 if calls and latest % 2 else latest % 2 != calls)
+        self.parts = self.find_parts()
+        self.part_of = {member: i for i, part in enumerate(self.parts) for member in part}
+
+    def find_parts(self) -> list[list[Member]]:
+        """Return the members of each kernel or call, in the order in which they run."""
+        by_phase: dict[int, list[Member]] = {}
+        for member in self.members:
+            by_phase.setdefault(self.phase[member], []).append(member)
+        parts: list[list[Member]] = []
+        for number in sorted(by_phase):
+            found = by_phase[number]
+            parts += [[x] for x in found] if number % 2 else equal_parts(found)
+        return parts
+
+    def write(self) -> None:
+        lowering, size = self.lowering, math.prod(self.group.shape)
+        for node in self.stored:
+            lowering.new(node)
+        flat = self.is_flat()
+        blocks = flat and size > BLOCK and len(self.parts) > 1
+        scratch: dict[Node, Place] = {}
+        shape = (min(size, BLOCK),) if blocks else self.group.shape
+        crossing = {
+            x for member in self.members for x in inputs_of(member)
+            if x in self.inside and self.part_of[x] != self.part_of[member]
+        }  # fmt: skip
+        for node in self.nodes:
+            if node in crossing and node not in self.stored:
+                scratch[node] = self.temporary(shape, node)
+        if not blocks:
+            for part in self.parts:
+                lowering.entries += self.entries_of(part, scratch, flat, 0, size)
+            return
+        whole, rest = divmod(size, BLOCK)
+        inner = [
+            entry for part in self.parts for entry in self.entries_of(part, scratch, True, 0, BLOCK)
+        ]
+        lowering.entries.append(Entry(
+            lambda: block_record(whole, [entry.words() for entry in inner]),
+            [buffer for entry in inner for buffer in entry.uses],
+        ))  # fmt: skip
+        if rest:
+            for part in self.parts:
+                lowering.entries += self.entries_of(part, scratch, True, whole * BLOCK, rest)
+
+    def temporary(self, shape: tuple[int, ...], node: Node) -> Place:
+        """Return memory for a value between parts, in the order of memory of the node."""
+        place = self.lowering.temporary(shape, node.dtype)
+        if shape == node.shape and is_dense(shape, node.strides, node.dtype.itemsize):
+            return place._replace(strides=node.strides)
+        return place
+
+    def is_flat(self) -> bool:
+        """Return True if all data of the group lies in one order without gaps, or is one element."""
+        layouts = []
+        for node in self.nodes:
+            for x in (node, *inputs_of(node)):
+                if x in self.inside:
+                    if is_dense(x.shape, x.strides, x.dtype.itemsize):
+                        layouts.append(order_of(x.shape, x.strides))
+                    else:
+                        layouts.append(order_of(x.shape, packed(x.shape, x.dtype.itemsize)))
+                elif x.size != 1:
+                    place = self.lowering.place(x)
+                    if place.shape != self.group.shape or not is_dense(
+                        place.shape, place.strides, place.dtype.itemsize
+                    ):
+                        return False
+                    layouts.append(order_of(place.shape, place.strides))
+        return len({*layouts}) <= 1
+
+    def entries_of(
+        self, part: list[Member], scratch: Mapping[Node, Place], flat: bool, start: int, count: int
+    ) -> list[Entry]:
+        """Return the records of a part, for ``count`` elements of flat data from ``start`` on."""
+        first = part[0]
+        if type(first) is Node and self.steps[first].loop is not None:
+            return self.call(first, scratch, flat, start, count)
+        return [self.instructions(part, scratch, flat, start, count)]
+
+    def operand(self, x: Node, scratch: Mapping[Node, Place]) -> Place:
+        if x in scratch:
+            return scratch[x]
+        return self.lowering.place(x)
+
+    def pointer(self, x: Node, scratch: Mapping[Node, Place], start: int, blocks: bool) -> Pointer:
+        """Return the pointer to a block of flat data; a single element is at the same place always."""
+        place = self.operand(x, scratch)
+        if x in scratch and len(place.shape) == 1 and self.group.shape != place.shape:
+            return Pointer(place.buffer, place.offset)
+        if math.prod(place.shape) == 1:
+            return Pointer(place.buffer, place.offset)
+        size = place.dtype.itemsize
+        return Pointer(place.buffer, place.offset + start * size, BLOCK * size if blocks else 0)
+
+    def call(
+        self, node: Node, scratch: Mapping[Node, Place], flat: bool, start: int, count: int
+    ) -> list[Entry]:
+        """Return the records of a call of one of NumPy's loops, after conversions of its operands."""
+        step = self.steps[node]
+        lowering, size = self.lowering, math.prod(self.group.shape)
+        blocks = flat and count < size
+        assert step.loop is not None
+        operands_: list[Node | Place] = []
+        for x, dtype in zip(step.args, step.dtypes, strict=True):
+            if type(x) is not Node:
+                operands_.append(lowering.number(x, dtype))
+            else:
+                operands_.append(x)
+        if not flat:
+            places = [
+                x if isinstance(x, Place) else self.operand(x, scratch) for x in (*operands_, node)
+            ]
+            shape = self.group.shape
+            spread = [p._replace(shape=shape, strides=broadcast_strides(p, shape)) for p in places]
+            return [lowering.call_over(step.loop, shape, spread)]
+        pointers, steps = [], []
+        for x in (*operands_, node):
+            if isinstance(x, Place):
+                pointers.append(Pointer(x.buffer, x.offset))
+                steps.append(0)
+            else:
+                pointers.append(self.pointer(x, scratch, start, blocks and not start))
+                steps.append(0 if x.size == 1 and size > 1 else x.dtype.itemsize)
+        return [lowering.loop_entry(step.loop, pointers, [count], steps)]
+
+    def instructions(
+        self, part: list[Member], scratch: Mapping[Node, Place], flat: bool, start: int, count: int
+    ) -> Entry:
+        """Return the record of a kernel that computes the members of a part."""
+        kernel = Kernel()
+        here = {member for member in part if type(member) is Node}
+        read = [*dict.fromkeys(x for member in part for x in inputs_of(member) if x not in here)]
+        written = [x for x in part if type(x) is Node and (x in scratch or x in self.stored)]
+        size = math.prod(self.group.shape)
+        blocks = flat and count < size and not start
+
+        def body(width: int, at: list[At], same: list[bool]) -> None:
+            values: dict[Node, str] = {}
+            for x, place, one in zip(read, at[len(written) :], same[len(written) :], strict=True):
+                values[x] = kernel.load(place, x.dtype, width, one)
+            targets = dict(zip(written, at, strict=False))
+            for member in part:
+                if type(member) is Check:
+                    nan_check(kernel, values[member.node], member.node.dtype, width)
+                    continue
+                assert type(member) is Node
+                values[member] = self.value(kernel, member, values, width)
+                if member in targets:
+                    kernel.store(values[member], targets[member], member.dtype, width)
+
+        data = [*written, *read]
+        if not flat:
+            shape = self.group.shape
+            places = [self.operand(x, scratch) for x in data]
+            strides = [broadcast_strides(place, shape) for place in places]
+            kernel.nest(
+                joined_axes(shape, strides), [kernel.pointer_to(place) for place in places],
+                [x.dtype.itemsize for x in data], body,
+            )  # fmt: skip
+            return self.lowering.finish(kernel)
+        names = [
+            (kernel.pointer(self.pointer(x, scratch, start, blocks)), x.size == 1 and size > 1)
+            for x in data
+        ]
+        strides_ = tuple(
+            [0 if one else x.dtype.itemsize for (_, one), x in zip(names, data, strict=True)]
+        )
+        kernel.counted = count > 64
+        length: Any = "%count" if kernel.counted else count
+        kernel.nest(
+            [Axis(length, strides_)], [(name, 0) for name, _ in names],
+            [x.dtype.itemsize for x in data], body,
+        )  # fmt: skip
+        return self.lowering.finish(kernel, count if kernel.counted else None)
+
+    def value(self, kernel: Kernel, node: Node, values: Mapping[Node, str], width: int) -> str:
+        """Write the instructions of a node; return the name of its value."""
+        step = self.steps[node]
+        args = []
+        for x, dtype in zip(step.args, step.dtypes, strict=True):
+            if type(x) is Node:
+                args.append(converted(kernel, values[x], x.dtype, dtype, width))
+            else:
+                args.append(number_text(x, dtype, width))
+        assert step.write is not None
+        return step.write(kernel, width, args)
+
+
+def inputs_of(member: Member) -> tuple[Node, ...]:
+    return (member.node,) if type(member) is Check else operands(member)  # type: ignore[arg-type]
+
+
+def equal_parts(members: list[Member]) -> list[list[Member]]:
+    """Return a long row of members in parts, of which many are equal if the row repeats itself.
+
+    Equal parts are one kernel.
+    """
+    count = len(members)
+    if count <= MEMBERS:
+        return [members]
+    names = [member.op if type(member) is Node else "check" for member in members]
+    middle = count // 4
+    period = next(
+        (d for d in range(1, min(count // 3, 400))
+         if all(names[i] == names[i + d] for i in range(middle, count - middle - d))),
+        None,
+    )  # fmt: skip
+    if period is None:
+        return [members[i : i + MEMBERS] for i in range(0, count, MEMBERS)]
+    step = period * max(1, round(MEMBERS / period))
+    first = middle
+    while first and names[first - 1] == names[first - 1 + period]:
+        first -= 1
+    starts = [0, *range(first + period, count, step)]
+    found = [members[i:j] for i, j in zip(starts, [*starts[1:], count], strict=True)]
+    return [part for part in found if part]
+
+
+# --- layouts --------------------------------------------------------------------------------------------
+def is_dense(shape: Sequence[int], strides: Sequence[int], size: int) -> bool:
+    """Return True if data has no gaps, no element twice, and no axis backwards."""
+    axes = sorted((s, n) for n, s in zip(shape, strides, strict=True) if n != 1)
+    for stride, count in axes:
+        if stride != size:
+            return False
+        size *= count
+    return True
+
+
+def order_of(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
+    """Return the axes of more than one element, the longest steps first."""
+    axes = [k for k, n in enumerate(shape) if n != 1]
+    return tuple(sorted(axes, key=lambda k: -strides[k]))
+
+
+def is_flat(place: Place) -> bool:
+    size = place.dtype.itemsize
+    wanted = packed(place.shape, size)
+    return all(n == 1 or s == w for n, s, w in zip(place.shape, place.strides, wanted, strict=True))
+
+
+def core(place: Place) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return shape and strides of the matrices in a stack of them."""
+    return place.shape[-2:], place.strides[-2:]  # type: ignore[return-value]
+
+
+def broadcast_strides(place: Place, shape: Sequence[int]) -> tuple[int, ...]:
+    """Return the strides with which data is read in a shape to which it broadcasts."""
+    more = len(shape) - len(place.shape)
+    own = [
+        0 if n == 1 and wanted != 1 else stride
+        for n, stride, wanted in zip(place.shape, place.strides, shape[more:], strict=True)
+    ]
+    return (0,) * more + tuple(own)
+
+
+def view_of_nothing(place: Place) -> tuple[np.ndarray[Any, Any], int]:
+    """Return an array with the layout of a place, over memory that is not read, and its address."""
+    low = sum(min(0, (n - 1) * s) for n, s in zip(place.shape, place.strides, strict=True))
+    high = sum(max(0, (n - 1) * s) for n, s in zip(place.shape, place.strides, strict=True))
+    memory = np.empty(high - low + place.dtype.itemsize, np.uint8)
+    view = np.ndarray(place.shape, place.dtype, memory, -low, place.strides)
+    return view, view.__array_interface__["data"][0]
+
+
+def type_or_value(x: Any) -> Any:
+    """Return Ellipsis for Ellipsis, and the type of anything else, which may not compare."""
+    return x if x is Ellipsis else type(x)
+
+
+def rounded_up(size: int) -> int:
+    return max(LINE, -(-size // LINE) * LINE)
+
+
+def merged_gaps(gaps: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return free parts of memory, those one behind the other joined."""
+    found: list[tuple[int, int]] = []
+    for offset, size in sorted(gaps):
+        if found and sum(found[-1]) == offset:
+            found[-1] = found[-1][0], found[-1][1] + size
+        else:
+            found.append((offset, size))
+    return found
+
+
+CALLS: dict[str, Callable[[Lowering, Node], None]] = {
+    "matmul": Lowering.matmul,
+    DOT: Lowering.dot,
+    "put": Lowering.put,
+    "take": Lowering.take,
+    "scatter_add": Lowering.scatter,
+    "any": Lowering.any_of,
+    "all": Lowering.any_of,
+    "concat": Lowering.join,
+    "stack": Lowering.join,
+    **dict.fromkeys(REDUCTIONS, Lowering.reduce),
+}

@@ -1,0 +1,168 @@
+"""Machine code from the text of LLVM's intermediate representation, by llvmlite.
+
+llvmlite is optional.  Object code is kept on disk between processes, in the user's cache folder.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import sys
+import sysconfig
+import threading
+from pathlib import Path
+from typing import Any
+
+LEVEL = 2  # of LLVM's optimizations, as clang -O2
+DIGEST = hashlib.sha256
+COMPILING = threading.RLock()  # llvmlite's engines are made one at a time
+
+
+class Unsupported(Exception):
+    """The error for a call that is not lowered; its text says why."""
+
+
+@functools.cache
+def why_not() -> str:
+    """Return why this Python cannot run compiled programs, or "" if it can."""
+    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return "compiled programs need CPython with its global interpreter lock"
+    if flags_of_this_machine() is None:
+        return f"compiled programs are written for x86-64 and aarch64, not for {machine_name()}"
+    try:
+        import llvmlite.binding  # noqa: F401
+    except ImportError as error:
+        return f"pip install arraytape[compiled] brings llvmlite, which is missing ({error})"
+    return ""
+
+
+def machine_name() -> str:
+    import platform
+
+    return platform.machine()
+
+
+def flags_of_this_machine() -> str | None:
+    return {"x86_64": "x86", "AMD64": "x86", "aarch64": "arm", "arm64": "arm"}.get(machine_name())
+
+
+@functools.cache
+def native_target() -> Any:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_triple(llvm.get_process_triple())
+
+
+def target_machine() -> Any:
+    """Return LLVM's description of this processor, for one engine, which owns it."""
+    import llvmlite.binding as llvm
+
+    return native_target().create_target_machine(
+        opt=LEVEL,
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        jit=True,
+    )
+
+
+class Code:
+    """Machine code in memory, which lives as long as this object.
+
+    kept : whether the object code may be kept on disk; a text with addresses must not.  cached :
+    whether it came from the disk.
+    """
+
+    def __init__(self, text: str, kept: bool = True) -> None:
+        import llvmlite.binding as llvm
+
+        with COMPILING:
+            machine = target_machine()
+            module = llvm.parse_assembly(text)
+            file = ObjectFile(text if kept else None)
+            self.cached = file.code is not None
+            if not self.cached:
+                builder = llvm.create_pass_builder(
+                    machine, llvm.create_pipeline_tuning_options(speed_level=LEVEL)
+                )
+                builder.getModulePassManager().run(module, builder)
+            self.engine = llvm.create_mcjit_compiler(module, machine)
+            self.engine.set_object_cache(file.write, file.read)
+            self.engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        return int(self.engine.get_function_address(name))
+
+
+class ObjectFile:
+    """The object code of one text, as a file in the cache folder.
+
+    code : the bytes of a file that is whole, or None.
+    """
+
+    def __init__(self, text: str | None) -> None:
+        self.path = path_of(text) if text is not None else None
+        self.code: bytes | None = None
+        if self.path is not None and is_private(self.path):
+            try:
+                content = self.path.read_bytes()
+            except OSError:
+                return
+            digest, code = content[:32], content[32:]
+            if DIGEST(code).digest() == digest:
+                self.code = code
+
+    def read(self, module: object) -> bytes | None:
+        return self.code
+
+    def write(self, module: object, code: bytes) -> None:
+        """Write the file by a rename, so that no other process reads a part of it."""
+        if self.path is None:
+            return
+        try:
+            part = self.path.with_name(f"{self.path.name}.{os.getpid()}.{threading.get_ident()}")
+            part.write_bytes(DIGEST(code).digest() + code)
+            part.chmod(0o600)
+            part.replace(self.path)
+        except OSError:
+            pass  # a full disk: the next process compiles again
+
+
+def path_of(text: str) -> Path | None:
+    """Return the file for a text on this processor; None where there is no folder for it."""
+    folder = cache_folder()
+    if folder is None:
+        return None
+    import llvmlite
+    import llvmlite.binding as llvm
+
+    parts = (
+        llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(),
+        str(LEVEL), text,
+    )  # fmt: skip
+    return folder / f"{DIGEST(chr(0).join(parts).encode()).hexdigest()}.o"
+
+
+@functools.cache
+def cache_folder() -> Path | None:
+    """Return the folder for object code, made if necessary; None if others could write to it."""
+    root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    folder = Path(root) / "arraytape" / "compiled"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return folder if is_private(folder) else None
+
+
+def is_private(path: Path) -> bool:
+    """Return True if this user owns a file or folder, and nobody else may write to it."""
+    try:
+        found = path.stat()
+    except OSError:
+        return False
+    if not hasattr(os, "getuid"):
+        return True
+    return found.st_uid == os.getuid() and not found.st_mode & 0o022

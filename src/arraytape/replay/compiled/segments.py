@@ -1,0 +1,158 @@
+"""Segments: the parts of a program that run as machine code, and those that call NumPy.
+
+A segment is a program of its own: its inputs are values that earlier segments computed.  If anything
+unusual happens in machine code, NumPy computes this one segment from the same inputs.  So what a
+user's function does in an earlier segment is never done twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+
+from ..passes.simplify import copied, is_basic
+from ..program import CONSTANT, FOREIGN, INPUT, Guard, Node, Program, operands
+from .lowering import ARRANGES, CALLS, FILLS, Lowered, Refused, Step
+from .machine import Unsupported
+
+LEAST = 2  # calls of NumPy that a segment of machine code replaces, at least
+
+
+class Segment:
+    """A part of a program.
+
+    program : the part, whose inputs stand for values of earlier segments.  origin : the node of the
+    whole program for each of its nodes.  native : whether it is to be machine code.  lowered : its
+    machine code, or None.
+    """
+
+    def __init__(self, program: Program, origin: dict[Node, Node], native: bool) -> None:
+        self.program, self.origin, self.native = program, origin, native
+        self.lowered: Lowered | None = None
+
+
+def segments_of(program: Program) -> tuple[list[Segment], list[str]]:
+    """Return the segments of a program, and why some of its calls are not machine code."""
+    numpys: dict[Node, str] = {}  # the nodes that NumPy computes, with the reason
+    for node in program.nodes:
+        if node.is_call and not is_free(node):
+            why = why_numpy(node)
+            if why:
+                numpys[node] = why
+    while True:
+        segments = cut_program(program, numpys)
+        refused = len(numpys)
+        for segment in segments:
+            if segment.native:
+                try:
+                    segment.lowered = Lowered(segment.program)
+                except Refused as refusal:
+                    numpys[segment.origin[refusal.node]] = str(refusal)
+                except Unsupported as error:
+                    calls = [segment.origin[x] for x in segment.program.nodes if x.is_call]
+                    numpys.update(dict.fromkeys(calls, str(error)))
+        if len(numpys) == refused:
+            return segments, sorted({*numpys.values()})
+
+
+def why_numpy(node: Node) -> str:
+    """Return why a call cannot be machine code wherever it stands, or ""."""
+    if node.op.startswith(FOREIGN):
+        return "a user's function"
+    if node.op in ARRANGES or node.op in FILLS or node.op in CALLS:
+        return ""
+    try:
+        Step.of(node)
+    except Unsupported as error:
+        return str(error)
+    return ""
+
+
+def is_free(node: Node) -> bool:
+    """Return True if a node only arranges data, so that each segment may do it again."""
+    if node.op not in ARRANGES or not node.view or len(operands(node)) != 1:
+        return False
+    return node.op != "getitem" or is_basic(node.args[1])
+
+
+def cut_program(program: Program, numpys: Mapping[Node, str]) -> list[Segment]:
+    """Return the segments in the order in which they run."""
+    taken = {*numpys}
+    while True:
+        levels = levels_of(program, taken)
+        counts = Counter(level for node, level in levels.items() if node.op not in ARRANGES)
+        small = {level for level in levels.values() if level % 2 == 0 and counts[level] < LEAST}
+        if not small:
+            return parts_of(program, levels)
+        taken.update(node for node, level in levels.items() if level in small)
+
+
+def levels_of(program: Program, numpys: Collection[Node]) -> dict[Node, int]:
+    """Return the number of each node's segment: even for machine code, odd for NumPy.
+
+    Views and constants have none: each segment that reads one has its own.  A user's function
+    runs after all calls that stand before it, and before all that stand after it.
+    """
+    levels: dict[Node, int] = {}
+    least = 0
+    for node in program.nodes:
+        if not node.is_call or is_free(node):
+            continue
+        level = max([least, *[levels.get(source_of(x), 0) for x in operands(node)]])
+        foreign = node.op.startswith(FOREIGN)
+        if foreign:
+            level = max([level, *levels.values()])
+        levels[node] = level + (level % 2 != (node in numpys))
+        if foreign:
+            least = levels[node]
+    return levels
+
+
+def source_of(x: Node) -> Node:
+    """Return the node whose data a view arranges."""
+    while is_free(x):
+        x = operands(x)[0]
+    return x
+
+
+def parts_of(program: Program, levels: Mapping[Node, int]) -> list[Segment]:
+    """Return the segment of each level: its nodes, with the views and constants that they read."""
+    numbers = sorted({*levels.values()})
+    guards: dict[int, list[Guard]] = {number: [] for number in numbers}
+    for guard in program.guards:
+        guards[levels.get(source_of(guard.node), numbers[0])].append(guard)
+    found: list[Segment] = []
+    read: dict[int, set[Node]] = {}
+    for number in numbers:
+        inside = {node for node, level in levels.items() if level == number}
+        inside.update(guard.node for guard in guards[number])
+        for node in reversed(program.nodes):
+            if node in inside:
+                inside.update(x for x in operands(node) if x.op == CONSTANT or is_free(x))
+        read[number] = {x for node in inside for x in (node, *operands(node))
+                        if x not in levels or levels[x] != number}  # fmt: skip
+        read[number] = {x for x in read[number] if x.op != CONSTANT and not is_free(x)}
+        of: dict[Node, Node] = {}
+        nodes: list[Node] = []
+        for node in program.nodes:
+            if node in read[number]:
+                of[node] = Node(INPUT, like=node)
+            elif node in inside:
+                same = all(of[x] is x for x in operands(node))
+                of[node] = node if same else copied(node, of)
+            else:
+                continue
+            nodes.append(of[node])
+        part = Program(
+            [of[node] for node in program.nodes if node in read[number]], nodes,
+            [guard._replace(node=of[guard.node]) for guard in guards[number]],
+        )  # fmt: skip
+        found.append(Segment(part, {new: node for node, new in of.items()}, number % 2 == 0))
+    asked = {source_of(node) for node in (*program.outputs, *program.writes)}
+    for number, segment in zip(numbers, found, strict=True):
+        later = asked.union(*[read[other] for other in numbers if other > number])
+        segment.program.outputs = [
+            new for new, node in segment.origin.items()
+            if levels.get(node) == number and node in later
+        ]  # fmt: skip
+    return found
