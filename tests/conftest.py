@@ -22,6 +22,7 @@ from arraytape._record.op import REGISTRY
 from arraytape._record.stack import recorders
 from arraytape._storage import cupy
 from arraytape._storage.storage import STORAGES
+from arraytape.replay.compiled import executable
 from arraytape.testing import storages
 
 pytest.register_assert_rewrite("helpers")
@@ -48,6 +49,9 @@ def pytest_addoption(parser):
         choices=("numpy", "hostile", "frozen", "array_api_strict", "cupy"),
         default="numpy",
         help="where arrays lie that are made without a device (default: numpy)",
+    )
+    parser.addoption(
+        "--compiled", action="store_true", help="run each replayed program as machine code at once"
     )
 
 
@@ -110,6 +114,7 @@ def pytest_sessionstart(session):
 
     session.config.stash[LEFT_FILES] = LeftFiles(session.config.rootpath, os.getcwd())
     len(REGISTRY)  # imports all chapters of ops
+    executable.ALWAYS = session.config.getoption("--compiled")
 
 
 # Hooks, since a fixture for each test takes as long as a small test.

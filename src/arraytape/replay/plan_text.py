@@ -73,10 +73,6 @@ class PlanText:
         file = f"<arraytape plan of {name}>"
         return defined_function(text, file, "replay", self.scope)
 
-    def replace_run(self, run: Callable[..., Any]) -> None:
-        """Let the next calls run the program by another function."""
-        self.scope["run"] = run
-
     def result_of_leaves(self) -> Callable[[Any], Any]:
         """Return a function that builds the result from its leaves, for exported programs."""
         leaves = iter([f"leaves[{i}]" for i in range(len(self.call.given))])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from itertools import count
 from typing import NamedTuple
 
@@ -83,7 +84,8 @@ class Plan:
         if compile is not False and self.taped is None:
             plain = without_implied_looks(factored(plain) if blocks else plain)
             self.executable = Executable(plain, self.source.name, run, compile)
-            self.executable.start(text.replace_run)
+            # Only the globals of the plan's function: the text holds the traced call's arguments.
+            self.executable.start(partial(text.scope.__setitem__, "run"))
         self.replayed = 0
         self.tick = count(1).__next__
 

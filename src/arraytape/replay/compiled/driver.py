@@ -122,6 +122,7 @@ done:
 define void @call_loop(ptr %bases, ptr %record, ptr %bad, i64 %block) {
 entry:
   %pointers = alloca [8 x ptr], align 16
+  %given = alloca [8 x ptr], align 16
   %counters = alloca [32 x i64], align 16
   %kat = getelementptr i64, ptr %record, i64 2
   %k = load i64, ptr %kat
@@ -167,7 +168,9 @@ ready:
   call void @note_flags(ptr %bad)
   br label %call
 call:
-  call void %function(ptr %pointers, ptr %dims, ptr %steps, ptr %data)
+  ; The loops of generalized ufuncs move the pointers that they are given.
+  call void @llvm.memcpy.p0.p0.i64(ptr %given, ptr %pointers, i64 64, i1 false)
+  call void %function(ptr %given, ptr %dims, ptr %steps, ptr %data)
   br label %axis
 axis:
   %d = phi i64 [%rank, %call], [%axisof, %overflow]
@@ -208,6 +211,7 @@ done:
   ret void
 }
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
 define ptr @drive(ptr %self, ptr %arguments, i64 %count) {
 entry:

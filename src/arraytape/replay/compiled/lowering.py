@@ -16,15 +16,15 @@ from ..passes.nodes import packed
 from ..passes.simplify import MASKED, is_basic
 from ..passes.sums_by_blas import DOT
 from ..passes.ufunc_calls import CASTS, ufunc_of
-from ..program import CONSTANT, INPUT, Guard, Node, Operand, Program, operands
+from ..program import CONSTANT, Guard, Node, Operand, Program, operands
 from .driver import MOST_ARGUMENTS, Table, block_record, kernel_record, loop_record, python_function
 from .elements import WRITERS, conversion, converted
 from .inner_loops import InnerLoop, inner_loop
 from .kernel import (
     ARGUMENTS,
+    FLOATS,
     NOWHERE,
     SCRATCH,
-    WIDTH,
     At,
     Axis,
     Buffer,
@@ -716,13 +716,16 @@ class Lowering:
     def guard(self, guard: Guard) -> None:
         node = guard.node
         if guard.kind == "no NaN":
-            if node in self.groups:
+            if node in self.groups and node.dtype.kind == "f" and node.dtype.itemsize in FLOATS:
                 self.groups[node].members.append(Check(node))
                 return
-            if node.dtype.kind != "f":
-                raise Unsupported("a NaN check of complex numbers")
-            self.each([self.place(node)], lambda kernel, width, at, same: nan_check(
-                kernel, kernel.load(at[0], node.dtype, width, same[0]), node.dtype, width
+            place = self.place(node)
+            if node.dtype.kind == "c":
+                place = parts_of_complex(place)
+            if place.dtype.kind != "f" or place.dtype.itemsize not in FLOATS:
+                raise Unsupported(f"a NaN check of {node.dtype}")
+            self.each([place], lambda kernel, width, at, same: nan_check(
+                kernel, kernel.load(at[0], place.dtype, width, same[0]), place.dtype, width
             ))  # fmt: skip
         elif guard.kind == "value":
             self.value_guard(self.place(node), guard.expected)
@@ -814,7 +817,7 @@ def resolved(ufunc: np.ufunc, node: Node) -> tuple[np.dtype[Any], ...]:
         if type(x) in (int, float) and dtype.kind in "fiu":
             with np.errstate(all="ignore"):
                 fits = np.asarray(x).astype(dtype)
-            if dtype.kind in "iu" and fits != x or np.isinf(fits) != math.isinf(x):
+            if (dtype.kind in "iu" and fits != x) or np.isinf(fits) != math.isinf(x):
                 raise Unsupported(f"{node.op} of a number beyond {dtype}")
     return found
 
@@ -1131,6 +1134,14 @@ def is_flat(place: Place) -> bool:
 def core(place: Place) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return shape and strides of the matrices in a stack of them."""
     return place.shape[-2:], place.strides[-2:]  # type: ignore[return-value]
+
+
+def parts_of_complex(place: Place) -> Place:
+    """Return real and imaginary parts of complex data as floats, along a last axis."""
+    dtype = np.zeros(0, place.dtype).real.dtype
+    return place._replace(
+        shape=(*place.shape, 2), strides=(*place.strides, dtype.itemsize), dtype=dtype
+    )
 
 
 def broadcast_strides(place: Place, shape: Sequence[int]) -> tuple[int, ...]:

@@ -118,6 +118,8 @@ def source_of(x: Node) -> Node:
 def parts_of(program: Program, levels: Mapping[Node, int]) -> list[Segment]:
     """Return the segment of each level: its nodes, with the views and constants that they read."""
     numbers = sorted({*levels.values()})
+    if not numbers:
+        return []
     guards: dict[int, list[Guard]] = {number: [] for number in numbers}
     for guard in program.guards:
         guards[levels.get(source_of(guard.node), numbers[0])].append(guard)
