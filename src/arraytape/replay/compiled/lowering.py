@@ -135,6 +135,8 @@ class Lowering:
                 self.last[x] = place
         for node in (*program.outputs, *program.writes):
             self.last[node] = ALWAYS
+        self.asked = {*program.outputs, *program.writes}
+        self.asked.update(guard.node for guard in program.guards if guard.kind == "value")
         self.users: dict[Node, list[Node]] = {}
         for node in program.nodes:
             for x in operands(node):
@@ -424,9 +426,7 @@ class Lowering:
 
     def is_read_later(self, node: Node, inside: set[Node]) -> bool:
         """Return True if something outside of a group reads a member."""
-        if self.last.get(node) == ALWAYS:
-            return True
-        return any(user not in inside for user in self.users.get(node, ()))
+        return node in self.asked or any(user not in inside for user in self.users.get(node, ()))
 
     # --- reductions -----------------------------------------------------------------------------------
     def reduce(self, node: Node) -> None:
@@ -500,6 +500,11 @@ class Lowering:
             raise Unsupported("a sum of products of other layouts")
         strides = [axes[0].strides[0] if axes else size for axes in flat]
         target = self.new(node)
+        if math.prod(x.shape) == 1:  # NumPy's dot multiplies, which keeps the sign of a zero
+            places = [p._replace(shape=(), strides=()) for p in (target, x, y)]
+            loop = inner_loop(np.multiply, (x.dtype, y.dtype, node.dtype))
+            self.entries.append(self.call_over(loop, (), [*places[1:], places[0]]))
+            return
         loop = inner_loop(np.vecdot, (x.dtype, y.dtype, node.dtype))
         self.entries.append(self.loop_entry(
             loop, [Pointer(p.buffer, p.offset) for p in (x, y, target)],
@@ -1012,7 +1017,7 @@ class GroupWriter:
                 steps.append(0)
             else:
                 pointers.append(self.pointer(x, scratch, start, blocks and not start))
-                steps.append(0 if x.size == 1 and size > 1 else x.dtype.itemsize)
+                steps.append(0 if x.size == 1 else x.dtype.itemsize)  # as NumPy does
         return [lowering.loop_entry(step.loop, pointers, [count], steps)]
 
     def instructions(

@@ -380,9 +380,12 @@ class Source:
         return self.spreads[key]
 
     def infix(self, node: Node) -> bool:
-        """Write arithmetic of scalars with operators; return False if it is another call."""
+        """Write arithmetic of scalars with operators; return False if it is another call.
+
+        Products of NumPy's complex scalars are rounded in another way than those of arrays.
+        """
         sign = facts_of(node.op).infix
-        if not sign or not all(self.is_scalar(x) for x in node.args):
+        if not sign or not all(self.is_scalar(x) for x in node.args) or node.dtype.kind == "c":
             return False
         args = [self.text_of(x, False) for x in node.args]
         self.scalars.add(node)
