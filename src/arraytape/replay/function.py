@@ -180,9 +180,13 @@ class Function(Generic[P, R]):
         found: Any = sys.modules.get(self.__module__)
         for name in self.name.split("."):
             found = getattr(found, name, None)
-        return self.name if found is self else (
-            Function,
-            (self.eager, self.limit, self.strict, self.compile),
+        return (
+            self.name
+            if found is self
+            else (
+                Function,
+                (self.eager, self.limit, self.strict, self.compile),
+            )
         )
 
     # --- calls ------------------------------------------------------------------------------------

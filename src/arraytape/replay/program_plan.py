@@ -92,7 +92,9 @@ class Plan:
     @property
     def info(self) -> TraceInfo:
         ops = self.before, self.program.count()
-        return TraceInfo(self.said, ops, self.guards, self.replayed, self.source.kept.bytes)
+        compiled = self.executable
+        memory = compiled.bytes if compiled and compiled.compiled else self.source.kept.bytes
+        return TraceInfo(self.said, ops, self.guards, self.replayed, memory)
 
     @property
     def text_of_program(self) -> str:

@@ -300,7 +300,12 @@ class Table(np.ndarray[Any, Any]):
 @functools.cache
 def driver() -> Code:
     """Return the machine code of the driver, which all programs share."""
-    flags = FLAGS[machine := flags_of_this_machine() or ""]
+    return Code(driver_text(flags_of_this_machine() or ""), kept=False)
+
+
+def driver_text(machine: str) -> str:
+    """Return the text of the driver for "x86" or "arm", with addresses of this process."""
+    flags = FLAGS[machine]
     # CPython 3.12 made None, True and False immortal; before, a result is a new reference.
     counted = (
         ""
@@ -322,14 +327,14 @@ def driver() -> Code:
     text = READ_FLAGS[machine] + DRIVER
     for name, value in words.items():
         text = text.replace(name, str(value))
-    return Code(text, kept=False)
+    return text
 
 
 @functools.cache
 def offset_of_data() -> int:
     """Return where an array's struct has the address of its data, or raise Unsupported."""
     offset = object.__basicsize__  # the first field of PyArrayObject
-    arrays = [np.empty(3), np.zeros((2, 5), np.int8), np.empty(9)[4:]]
+    arrays: list[np.ndarray[Any, Any]] = [np.empty(3), np.zeros((2, 5), np.int8), np.empty(9)[4:]]
     for x in arrays:
         if ctypes.c_ssize_t.from_address(id(x) + offset).value != x.ctypes.data:
             raise Unsupported("NumPy's arrays have another layout")

@@ -14,15 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from ..._util.array_types import RawArray
 from ..passes.nodes import packed
 from ..program import Node, Program, defined_function, operands, result_of
 from ..text.program_source import Source, show
 from .driver import FALLBACK
+from .lowering import LINE
 from .machine import Unsupported, why_not
 from .segments import Segment, segments_of, source_of
 
-Run = Callable[..., tuple[tuple[RawArray, ...], tuple[RawArray, ...]]]
+Data = np.ndarray[Any, Any]
+Run = Callable[..., tuple[tuple[Data, ...], tuple[Data, ...]]]
 TIMED = 9  # calls of each kind whose times are compared
 GAIN = 0.97  # of NumPy's time, which machine code must stay below
 WATCHED = 16  # calls after one that fell back; if half of them do, too, NumPy takes over
@@ -64,7 +65,7 @@ class Executable:
         left = patience
         started = False
 
-        def run(*inputs: RawArray) -> Any:
+        def run(*inputs: Data) -> Any:
             nonlocal left, started
             begin = perf_counter()
             result = self.numpys(*inputs)
@@ -82,7 +83,7 @@ class Executable:
             self.segments, self.reasons = segments_of(self.program)
             natives = [one for one in self.segments if one.lowered is not None]
             if not natives:
-                raise Unsupported("; ".join(self.reasons) or "it has no calls")
+                raise Unsupported("; ".join(self.reasons) or "its parts are too short")
             run = self.joined()
         except Exception as error:  # of LLVM, perhaps: NumPy's calls serve
             if ALWAYS and not isinstance(error, Unsupported):
@@ -100,7 +101,7 @@ class Executable:
         times: dict[Run, list[float]] = {native: [], self.numpys: []}
         turns = 0
 
-        def run(*inputs: RawArray) -> Any:
+        def run(*inputs: Data) -> Any:
             nonlocal turns
             turns += 1
             chosen = (native, self.numpys)[turns % 2]
@@ -127,11 +128,18 @@ class Executable:
             f"(not {'; '.join(self.reasons)})" if self.reasons else ""
         )
 
+    @property
+    def bytes(self) -> int:
+        """Return how much memory machine code keeps between calls."""
+        kept = [one.lowered for one in self.segments if one.lowered is not None]
+        return sum([one.bytes for one in kept if not one.own_scratch])
+
     # --- the function -------------------------------------------------------------------------------
     def joined(self) -> Run:
         """Return one function that runs the segments, one after the other."""
         scope: dict[str, Any] = {
-            "empty": np.empty, "ndarray": np.ndarray, "underflow_matters": underflow_matters,
+            "empty": np.empty, "ndarray": np.ndarray, "uint8": np.uint8,
+            "underflow_matters": underflow_matters,
         }  # fmt: skip
         names = {node: f"x{i}" for i, node in enumerate(self.program.inputs)}
         lines: list[str] = []
@@ -144,11 +152,10 @@ class Executable:
             for node in found:
                 names[node] = f"v{len(names)}"
             targets = "".join([f"{names[node]}, " for node in found])
-            numpys = f"numpy{number}"
-            scope[numpys] = lazy_source(part, f"{self.name}_{number}")
-            by_numpy = f"({targets}), _ = {numpys}({arguments})"
             if segment.lowered is None:
-                lines.append(by_numpy if found else f"{numpys}({arguments})")
+                numpys = f"numpy{number}"
+                scope[numpys] = lazy_source(part, self.name)
+                lines.append(f"({targets}), _ = {numpys}({arguments})")
                 continue
             unfit = [
                 f"{names[x]}.shape != {x.shape!r} or {names[x]}.strides != {x.strides!r}"
@@ -160,10 +167,17 @@ class Executable:
                 for node, result in zip(found, segment.lowered.results, strict=True)
             ]
             native = f"native{number}"
-            scope[native] = Watched(segment, scope, native, numpys, self).first_run
+            watched = Watched(segment, scope, native, self)
+            scope[native], scope[f"fallen{number}"] = watched.first_run, watched.fall_back
+            if segment.lowered.own_scratch:
+                lines.append(f"scratch = empty({segment.lowered.bytes + LINE}, uint8)")
+                targets_ = f"{targets}scratch"
+            else:
+                targets_ = targets
             lines += [
-                f"r = {' or '.join([*unfit, ''])}{native}({arguments}{', ' if given else ''}{targets})",
-                f"if r is not None and (r or underflow_matters()): {by_numpy}",
+                f"r = {' or '.join([*unfit, ''])}{native}({arguments}{', ' if given else ''}{targets_})",
+                f"if r is not None and (r or underflow_matters()): "
+                f"({targets}), _ = fallen{number}({arguments})",
             ]
             checked.update(found)
         outputs, writes = self.result_texts(names, scope)
@@ -197,55 +211,65 @@ class Executable:
                 own = not (several and root in inputs)
             found.append(text if own else f"{text}.copy(order='K')")
         count = len(self.program.outputs)
-        return "".join([f"{x}, " for x in found[:count]]), "".join([f"{x}, " for x in found[count:]])
+        return "".join([f"{x}, " for x in found[:count]]), "".join(
+            [f"{x}, " for x in found[count:]]
+        )
 
 
 class Watched:
     """The machine code of one segment, as it is called first and after unusual values."""
 
     def __init__(
-        self, segment: Segment, scope: dict[str, Any], native: str, numpys: str, owner: Executable
+        self, segment: Segment, scope: dict[str, Any], native: str, owner: Executable
     ) -> None:
         assert segment.lowered is not None
-        self.run, self.count = segment.lowered.run, len(segment.program.inputs)
-        self.scope, self.native, self.numpys, self.owner = scope, native, numpys, owner
+        self.run, self.numpys = segment.lowered.run, lazy_source(segment.program, owner.name)
+        self.inputs, self.outputs = len(segment.program.inputs), len(segment.program.outputs)
+        self.scope, self.native, self.owner = scope, native, owner
         self.calls = self.fallen = 0
 
-    def first_run(self, *arrays: RawArray) -> bool | None:
+    def first_run(self, *arrays: Data) -> bool | None:
         """Run machine code and NumPy's calls on the same inputs, and compare the results."""
-        inputs, results = arrays[: self.count], arrays[self.count :]
+        inputs, results = arrays[: self.inputs], arrays[self.inputs :][: self.outputs]
         unusual = self.run(*arrays)
         if unusual is not None:
             return unusual
-        expected, _ = self.scope[self.numpys](*inputs)
+        expected, _ = self.numpys(*inputs)
         if all(same_bits(x, y) for x, y in zip(results, expected, strict=True)):
-            self.scope[self.native] = self.watched_run
+            self.scope[self.native] = self.run
         else:
-            self.owner.reasons.append("a segment whose results differ from NumPy's")
-            self.scope[self.native] = never
+            self.give_up("its results differ from NumPy's")
         return FALLBACK
 
-    def watched_run(self, *arrays: RawArray) -> bool | None:
-        """Run machine code, and count how often it does not serve."""
-        unusual = self.run(*arrays)
+    def fall_back(self, *inputs: Data) -> Any:
+        """Run NumPy's calls in place of machine code, and watch the next calls."""
+        self.fallen += 1
+        if self.scope[self.native] == self.run:
+            self.calls, self.fallen = 0, 1
+            self.scope[self.native] = self.watched_run
+        return self.numpys(*inputs)
+
+    def watched_run(self, *arrays: Data) -> bool | None:
+        """Run machine code; after some calls, keep it if it served in most of them."""
         self.calls += 1
-        self.fallen += unusual is FALLBACK
-        if self.calls == WATCHED:
-            if 2 * self.fallen >= self.calls:
-                self.owner.reasons.append("a segment with unusual values in most calls")
-                self.scope[self.native] = never
-            else:
-                self.scope[self.native] = self.run
-            self.calls = self.fallen = 0
-        return unusual
+        if self.calls > WATCHED:
+            if 2 * self.fallen >= WATCHED:
+                self.give_up("its values are unusual in most calls")
+                return FALLBACK
+            self.scope[self.native] = self.run
+        return self.run(*arrays)
+
+    def give_up(self, why: str) -> None:
+        self.owner.reasons.append(f"a part of it: {why}")
+        self.scope[self.native] = never
 
 
-def never(*arrays: RawArray) -> bool:
+def never(*arrays: Data) -> bool:
     """Stand in for machine code that does not serve: NumPy's calls run in its place."""
     return True
 
 
-def same_bits(x: RawArray, y: RawArray) -> bool:
+def same_bits(x: Data, y: Data) -> bool:
     """Return True if two arrays have the same layout and bits; any NaN equals any other."""
     if (x.shape, x.dtype, x.strides) != (y.shape, y.dtype, y.strides):
         return False
@@ -266,7 +290,7 @@ def lazy_source(program: Program, name: str) -> Run:
     """Return NumPy's calls for a program, whose text is written at the first call."""
     made: list[Run] = []
 
-    def run(*inputs: RawArray) -> Any:
+    def run(*inputs: Data) -> Any:
         if not made:
             made.append(Source(program, name).function)
         return made[0](*inputs)
@@ -274,13 +298,13 @@ def lazy_source(program: Program, name: str) -> Run:
     return run
 
 
-def view_function(node: Node, root: Node) -> Callable[[RawArray], RawArray]:
+def view_function(node: Node, root: Node) -> Callable[[Data], Data]:
     """Return a function that arranges the data of a root as a view of it does."""
     path = [node]
     while path[-1] is not root:
         path.append(operands(path[-1])[0])
 
-    def view(x: RawArray) -> RawArray:
+    def view(x: Data) -> Data:
         known: dict[Node, Any] = {root: x}
         for one in reversed(path[:-1]):
             known[one] = result_of(one, known)

@@ -251,7 +251,7 @@ class Kernel:
         if not axes:
             body(1, [*pointers], [True] * len(pointers))
             return
-        count, strides = axes[0]
+        size, strides = axes[0]
 
         def moved(i: Offset) -> list[At]:
             return [
@@ -260,17 +260,17 @@ class Kernel:
             ]
 
         if len(axes) > 1:
-            self.loop(count, 1, lambda i, _: self.nest(axes[1:], moved(i), sizes, body))
+            self.loop(size, 1, lambda i, _: self.nest(axes[1:], moved(i), sizes, body))
             return
         vectors = all(s in (0, size) for s, size in zip(strides, sizes, strict=True))
         same = [stride == 0 for stride in strides]
-        self.loop(count, WIDTH if vectors else 1, lambda i, width: body(width, moved(i), same))
+        self.loop(size, WIDTH if vectors else 1, lambda i, width: body(width, moved(i), same))
 
 
 class Axis(NamedTuple):
-    """An axis of a loop nest: the count of elements, and the bytes from one to the next."""
+    """An axis of a loop nest: its count of elements, and the bytes from one to the next."""
 
-    count: Offset
+    size: Offset
     strides: tuple[int, ...]
 
 
@@ -287,10 +287,10 @@ def joined_axes(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[
     for axis in axes:
         last = found[-1] if found else None
         if last is not None and all(
-            outer == inner * int(axis.count)
+            outer == inner * int(axis.size)
             for outer, inner in zip(last.strides, axis.strides, strict=True)
         ):
-            found[-1] = Axis(int(last.count) * int(axis.count), axis.strides)
+            found[-1] = Axis(int(last.size) * int(axis.size), axis.strides)
         else:
             found.append(axis)
     return found

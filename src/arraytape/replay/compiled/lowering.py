@@ -17,6 +17,7 @@ from ..passes.simplify import MASKED, is_basic
 from ..passes.sums_by_blas import DOT
 from ..passes.ufunc_calls import CASTS, ufunc_of
 from ..program import CONSTANT, Guard, Node, Operand, Program, operands
+from ..text.kept_memory import MOST
 from .driver import MOST_ARGUMENTS, Table, block_record, kernel_record, loop_record, python_function
 from .elements import WRITERS, conversion, converted
 from .inner_loops import InnerLoop, inner_loop
@@ -90,7 +91,8 @@ class Lowered:
 
     run : takes the inputs and the memory for the results; see ``python_function``.  results : shape,
     dtype and strides of this memory, for the program's outputs and then its writes.  kernels,
-    records : how many there are.  bytes : of scratch memory.
+    records : how many there are.  bytes : of scratch memory.  own_scratch : whether each call gets
+    scratch memory of its own, because that is more than a program may keep.
     """
 
     def __init__(self, program: Program) -> None:
@@ -99,9 +101,16 @@ class Lowered:
         self.kernels, self.records = len(lowering.kernels), len(lowering.entries)
         self.bytes = lowering.place_buffers()
         self.code = Code(lowering.text()) if lowering.kernels else None
-        memory = np.zeros(self.bytes + LINE, np.uint8)
-        start = -(-memory.ctypes.data // LINE) * LINE
         masks = [dtype.alignment - 1 for dtype in lowering.argument_dtypes()]
+        self.own_scratch = self.bytes > MOST
+        if self.own_scratch:  # the caller gives it, as the last argument
+            lowering.scratch_base = ARGUMENTS + len(masks)
+            memory = np.zeros(0, np.uint8)
+            start = 0
+            masks.append(0)
+        else:
+            memory = np.zeros(self.bytes + LINE, np.uint8)
+            start = -(-memory.ctypes.data // LINE) * LINE
         words = [start, len(masks), *masks]
         lowering.addresses = {
             text: self.code.address(name) for text, name in lowering.kernels.items()
@@ -125,6 +134,7 @@ class Lowering:
         self.kernels: dict[str, str] = {}  # the name of each kernel, by its text
         self.declared: set[str] = set()
         self.addresses: Mapping[str, int] = {}
+        self.scratch_base = SCRATCH
         self.constants: list[Any] = []
         self.scratch: list[Buffer] = []
         self.lying: dict[Buffer, list[Node]] = {}  # the nodes whose data lies in a buffer
@@ -283,7 +293,9 @@ class Lowering:
         return end
 
     def words_of(self, pointer: Pointer) -> tuple[int, int, int]:
-        return pointer.buffer.base, pointer.buffer.offset + pointer.offset, pointer.step
+        base = pointer.buffer.base
+        base = self.scratch_base if base == SCRATCH else base
+        return base, pointer.buffer.offset + pointer.offset, pointer.step
 
     # --- records ------------------------------------------------------------------------------------
     def finish(self, kernel: Kernel, count: int | None = None) -> Entry:
@@ -322,8 +334,8 @@ class Lowering:
         *outer, inner = axes or [Axis(1, (0,) * len(places))]
         return self.loop_entry(
             loop, [Pointer(place.buffer, place.offset) for place in places],
-            [int(inner.count)], inner.strides,
-            [(int(axis.count), axis.strides) for axis in outer],
+            [int(inner.size)], inner.strides,
+            [(int(axis.size), axis.strides) for axis in outer],
         )  # fmt: skip
 
     def copy(self, target: Place, source: Place) -> None:
@@ -469,8 +481,8 @@ class Lowering:
         *outer, last = order or [Axis(1, (0, 0))]
         pointers = [Pointer(p.buffer, p.offset) for p in (spread, source, spread)]
         self.entries.append(self.loop_entry(
-            loop, pointers, [int(last.count)], [last.strides[1], last.strides[0], last.strides[1]],
-            [(int(a.count), (a.strides[1], a.strides[0], a.strides[1])) for a in outer],
+            loop, pointers, [int(last.size)], [last.strides[1], last.strides[0], last.strides[1]],
+            [(int(a.size), (a.strides[1], a.strides[0], a.strides[1])) for a in outer],
         ))  # fmt: skip
 
     def any_of(self, node: Node) -> None:
@@ -486,8 +498,8 @@ class Lowering:
         *outer, last = axes or [Axis(1, (0,))]
         pointers = [Pointer(p.buffer, p.offset) for p in (target, source, target)]
         self.entries.append(self.loop_entry(
-            inner_loop(logical, (x.dtype,) * 3), pointers, [int(last.count)],
-            [0, last.strides[0], 0], [(int(a.count), (0, a.strides[0], 0)) for a in outer],
+            inner_loop(logical, (x.dtype,) * 3), pointers, [int(last.size)],
+            [0, last.strides[0], 0], [(int(a.size), (0, a.strides[0], 0)) for a in outer],
         ))  # fmt: skip
 
     # --- products -------------------------------------------------------------------------------------
@@ -536,8 +548,8 @@ class Lowering:
         *outer, last = axes or [Axis(1, (0, 0, 0))]
         self.entries.append(self.loop_entry(
             loop, [Pointer(p.buffer, p.offset) for p in (x, y, target)],
-            [int(last.count), m, n, k], [*last.strides, *x_steps, *y_steps, *steps],
-            [(int(a.count), a.strides) for a in outer],
+            [int(last.size), m, n, k], [*last.strides, *x_steps, *y_steps, *steps],
+            [(int(a.size), a.strides) for a in outer],
         ))  # fmt: skip
 
     # --- parts ----------------------------------------------------------------------------------------
@@ -717,7 +729,7 @@ class Lowering:
         axes = joined_axes(shape, [place.strides for place in places])
         kernel.nest(axes, pointers, [place.dtype.itemsize for place in places], body)
 
-    # --- guards -----------------------------------------------------------------------------------------
+    # --- guards ---------------------------------------------------------------------------------------
     def guard(self, guard: Guard) -> None:
         node = guard.node
         if guard.kind == "no NaN":
@@ -778,7 +790,7 @@ class Step(NamedTuple):
         if ufunc is None or ufunc.signature is not None or node.op == "pow":
             raise Unsupported(f"{node.op}")
         dtypes = resolved(ufunc, node)
-        *given, result = dtypes
+        *given, _ = dtypes
         for x, dtype in zip(node.args, given, strict=True):
             if type(x) is Node and x.dtype != dtype:
                 conversion(x.dtype, dtype)
@@ -1113,7 +1125,7 @@ def equal_parts(members: list[Member]) -> list[list[Member]]:
     return [part for part in found if part]
 
 
-# --- layouts --------------------------------------------------------------------------------------------
+# --- layouts --------------------------------------------------------------------------------------
 def is_dense(shape: Sequence[int], strides: Sequence[int], size: int) -> bool:
     """Return True if data has no gaps, no element twice, and no axis backwards."""
     axes = sorted((s, n) for n, s in zip(shape, strides, strict=True) if n != 1)

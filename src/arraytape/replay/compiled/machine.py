@@ -17,6 +17,12 @@ from typing import Any
 LEVEL = 2  # of LLVM's optimizations, as clang -O2
 DIGEST = hashlib.sha256
 COMPILING = threading.RLock()  # llvmlite's engines are made one at a time
+if hasattr(os, "register_at_fork"):  # a child would wait for a thread that it does not have
+    os.register_at_fork(
+        before=COMPILING.acquire,
+        after_in_parent=COMPILING.release,
+        after_in_child=COMPILING.release,
+    )
 
 
 class Unsupported(Exception):

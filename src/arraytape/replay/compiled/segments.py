@@ -1,8 +1,8 @@
 """Segments: the parts of a program that run as machine code, and those that call NumPy.
 
 A segment is a program of its own: its inputs are values that earlier segments computed.  If anything
-unusual happens in machine code, NumPy computes this one segment from the same inputs.  So what a
-user's function does in an earlier segment is never done twice.
+unusual happens in machine code, NumPy computes this one segment from the same inputs.  So no call
+of an earlier segment is made twice.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def segments_of(program: Program) -> tuple[list[Segment], list[str]]:
 def why_numpy(node: Node) -> str:
     """Return why a call cannot be machine code wherever it stands, or ""."""
     if node.op.startswith(FOREIGN):
-        return "a user's function"
+        return node.op.removeprefix(f"{FOREIGN}.").rpartition(".")[0] or node.op
     if node.op in ARRANGES or node.op in FILLS or node.op in CALLS:
         return ""
     try:
@@ -90,7 +90,7 @@ def cut_program(program: Program, numpys: Mapping[Node, str]) -> list[Segment]:
 def levels_of(program: Program, numpys: Collection[Node]) -> dict[Node, int]:
     """Return the number of each node's segment: even for machine code, odd for NumPy.
 
-    Views and constants have none: each segment that reads one has its own.  A user's function
+    Views and constants have none: each segment that reads one has its own.  A foreign function
     runs after all calls that stand before it, and before all that stand after it.
     """
     levels: dict[Node, int] = {}

@@ -1,0 +1,442 @@
+"""Replays as machine code: what runs, and that the bits, warnings and errors are NumPy's."""
+
+import gc
+import os
+import threading
+import time
+import warnings
+import weakref
+
+import numpy as np
+import pytest
+
+import arraytape as xp
+from arraytape.replay.compiled import driver, executable, machine, segments
+from arraytape.replay.compiled.inner_loops import inner_loop
+from helpers import replayed_programs
+
+pytest.importorskip("llvmlite", reason="pip install arraytape[compiled]")
+
+X = [1.0, 2.0, 3.0]
+
+
+def compiled(f):
+    return xp.function(f, compile=True)
+
+
+def warmed(step, *args, calls=5):
+    """Call a step until machine code runs, and return it."""
+    for _ in range(calls):
+        step(*args)
+    assert step.compiled, step.explain()
+    return step
+
+
+# --- right ----------------------------------------------------------------------------------------
+def chain(x):
+    with xp.GradientTape() as tape:
+        tape.watch(x)
+        y = x
+        for _ in range(40):
+            y = xp.sin(y) * 0.9 + y / 3.0
+        loss = xp.sum(y * y)
+    return loss, tape.gradient(loss, x)
+
+
+def layers(x):
+    w = xp.reshape(xp.arange(12.0) / 7.0, (3, 4))
+    with xp.GradientTape() as tape:
+        tape.watch(x)
+        h = xp.tanh(x @ w + xp.asarray([0.5, -0.5, 1.0, 0.0]))
+        z = h - xp.max(h, axis=1, keepdims=True)
+        p = xp.exp(z) / xp.sum(xp.exp(z), axis=1, keepdims=True)
+        loss = -xp.mean(xp.log(p[:, 1]))
+    return loss, tape.gradient(loss, x), p.T
+
+
+def parts(x):
+    y = xp.concat([x[1:], x[:-1]])
+    old = y + 0.0
+    y[1:3] = y[2:4] * 2.0
+    y[::2] += 1.0
+    rows = xp.take(xp.stack([y, old]), xp.asarray([1, 0, 1]), axis=0)
+    return rows, y, xp.where(y > 2.0, y, -y), xp.any(y > 100.0), xp.astype(y > 1.0, xp.int64)
+
+
+def stacks(x):
+    a = xp.reshape(x, (2, 1, 2, 3))
+    b = xp.reshape(x, (2, 3, 2))
+    c = a @ b
+    return c, xp.sum(c, axis=(0, 2)), xp.max(c, axis=1), xp.matrix_transpose(c) * 2.0
+
+
+STEPS = {
+    "chain": (chain, (7,)),
+    "chain in blocks": (chain, (5001,)),
+    "layers": (layers, (5, 3)),
+    "parts": (parts, (6,)),
+    "stacks": (stacks, (12,)),
+}
+
+
+@pytest.mark.parametrize("dtype", [xp.float64, xp.float32])
+@pytest.mark.parametrize("name", STEPS)
+def test_machine_code_has_numpys_bits(name, dtype):
+    f, shape = STEPS[name]
+    rng = np.random.default_rng(3)
+    step = compiled(f)
+    for call in range(6):
+        x = xp.asarray(rng.normal(size=shape), dtype=dtype)
+        found, expected = step(x), f(x)
+        if call >= 3:
+            assert step.compiled, step.explain()
+        for y, z in zip(found, expected, strict=True):
+            y, z = np.asarray(y), np.asarray(z)
+            assert (y.shape, y.dtype, y.strides) == (z.shape, z.dtype, z.strides)
+            # Rewrites of last bits are those of any replay.
+            np.testing.assert_allclose(y, z, rtol=1e-5 if dtype == xp.float32 else 1e-13)
+
+
+@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.every(2)
+def test_random_programs_run_as_machine_code(seed, monkeypatch):
+    monkeypatch.setattr(executable, "ALWAYS", True)
+    replayed_programs.replay("array" if seed % 2 else "numpy", 7000 + seed)
+
+
+def test_a_program_differs_from_itself_nowhere(monkeypatch):
+    """The first call compares each result with NumPy's."""
+    differing = []
+    monkeypatch.setattr(executable, "ALWAYS", True)
+    monkeypatch.setattr(executable.Watched, "give_up", lambda watched, why: differing.append(why))
+    for f, shape in STEPS.values():
+        step = compiled(f)
+        for _ in range(4):
+            step(xp.asarray(np.random.default_rng(5).normal(size=shape)))
+    assert differing == []
+
+
+# --- segments -------------------------------------------------------------------------------------
+def test_a_call_without_machine_code_does_not_cost_the_rest():
+    def f(a, b):
+        c = xp.tanh(a) * 2.0 + xp.eye(3)
+        s = xp.linalg.solve(c, b)
+        return xp.sum(s * s) + xp.sum(xp.exp(-s))
+
+    rng = np.random.default_rng(0)
+    a, b = xp.asarray(rng.normal(size=(3, 3))), xp.asarray(rng.normal(size=(3, 2)))
+    step = warmed(compiled(f), a, b)
+    assert "linalg.solve" in step.explain()
+    np.testing.assert_allclose(step(a, b), f(a, b), rtol=1e-13)
+
+
+def test_numpy_computes_only_the_segment_that_is_unusual():
+    def f(a, b):
+        s = xp.linalg.solve(xp.tanh(a) * 2.0 + xp.eye(3), b)
+        return s, xp.sqrt(s) + s * 2.0
+
+    a, b = xp.zeros((3, 3)), xp.asarray(X)
+    step = warmed(compiled(f), a, b)
+    with pytest.warns(RuntimeWarning, match="invalid value") as found:
+        first, second = step(a, xp.asarray([-1.0, 2.0, 3.0]))
+    assert len(found) == 1
+    np.testing.assert_array_equal(first, [-1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(second, [np.nan, np.sqrt(2.0) + 4.0, np.sqrt(3.0) + 6.0])
+
+
+# --- warnings and errors --------------------------------------------------------------------------
+def quotient(x, y):
+    return xp.tanh(xp.maximum(x / y, 0.5)) + 1.0
+
+
+def test_numpys_warnings_come_as_without_machine_code():
+    """Some loops of NumPy clear the floating-point flags, so they are read before each call."""
+    step = warmed(compiled(quotient), xp.asarray(X), xp.asarray(X))
+    for bad in ([1.0, 0.0, 2.0], [0.0, 1.0, 2.0]):
+        with pytest.warns(RuntimeWarning, match="divide by zero") as found:
+            result = step(xp.asarray(X), xp.asarray(bad))
+        assert len(found) == 1
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(result, quotient(xp.asarray(X), xp.asarray(bad)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        step(xp.asarray(X), xp.asarray(X))
+
+
+def test_error_states_of_numpy_hold():
+    step = warmed(compiled(quotient), xp.asarray(X), xp.asarray(X))
+    zero = xp.asarray([1.0, 0.0, 2.0])
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide by zero"):
+        step(xp.asarray(X), zero)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("error")
+        step(xp.asarray(X), zero)
+
+
+def test_underflow_is_seen_where_numpy_is_asked_to():
+    step = warmed(compiled(lambda x: xp.exp(x) * 0.5 + 1.0), xp.asarray(X))
+    low = xp.asarray([-745.0, 0.0, 1.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        step(low)
+    with np.errstate(under="raise"), pytest.raises(FloatingPointError, match="underflow"):
+        step(low)
+
+
+def test_a_gradient_with_nan_is_computed_again_with_guards():
+    def f(x):
+        with xp.GradientTape() as tape:
+            tape.watch(x)
+            y = xp.sum(xp.where(x > 0.0, xp.sqrt(x), 0.0))
+        return tape.gradient(y, x)
+
+    step = warmed(compiled(f), xp.asarray(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        x = xp.asarray([1.0, -2.0, 4.0])
+        np.testing.assert_array_equal(step(x), f(x))
+
+
+def test_a_value_that_was_read_is_checked():
+    def f(x):
+        return x * 2.0 + 1.0 if xp.sum(x) > 0.0 else -x / 3.0
+
+    step = warmed(compiled(f), xp.asarray(X))
+    np.testing.assert_array_equal(step(-xp.asarray(X)), xp.asarray(X) / 3.0)
+
+
+def test_an_index_out_of_range_raises_as_before():
+    def f(x, i):
+        return xp.take(x * 2.0, i, axis=0) + 1.0
+
+    x = xp.asarray(X)
+    step = warmed(compiled(f), x, xp.asarray([0, -1]))
+    np.testing.assert_array_equal(step(x, xp.asarray([-3, 2])), [3.0, 7.0])
+    with pytest.raises(IndexError, match="out of bounds"):
+        step(x, xp.asarray([0, 3]))
+
+
+def test_unaligned_data_is_numpys():
+    memory = np.zeros(8 * 4 + 1, np.uint8)
+    odd = memory[1 : 1 + 24].view(np.float64)
+    odd[...] = X
+    step = warmed(compiled(lambda x: xp.tanh(x) * 2.0 + 1.0), xp.asarray(X))
+    np.testing.assert_array_equal(step(xp.asarray(odd, copy=False)), step(xp.asarray(X)))
+
+
+def test_data_that_is_unusual_in_most_calls_stays_with_numpy():
+    step = warmed(compiled(quotient), xp.asarray(X), xp.asarray(X))
+    zero = xp.asarray([1.0, 0.0, 2.0])
+    with np.errstate(all="ignore"):
+        for _ in range(2 * executable.WATCHED):
+            step(xp.asarray(X), zero)
+    assert "unusual in most calls" in step.explain()
+    np.testing.assert_array_equal(
+        step(xp.asarray(X), xp.asarray(X)), quotient(xp.asarray(X), xp.asarray(X))
+    )
+
+
+# --- which runs -----------------------------------------------------------------------------------
+def test_a_program_that_runs_long_is_compiled_in_another_thread(monkeypatch):
+    monkeypatch.setattr(executable, "PATIENCE", 0.0)
+    monkeypatch.setattr(executable, "PER_CALL", 0.0)
+    monkeypatch.setattr(executable, "GAIN", 1e9)
+    step = xp.function(chain)
+    x = xp.asarray(np.linspace(0.1, 1.0, 7))
+    expected = chain(x)
+    deadline = time.monotonic() + 60
+    while not step.compiled and time.monotonic() < deadline:
+        found = step(x)
+        np.testing.assert_allclose(found[1], expected[1], rtol=1e-13)
+    for _ in range(3 * executable.TIMED):
+        step(x)
+    assert "machine code for" in step.explain()
+
+
+def test_machine_code_that_is_not_faster_is_not_used(monkeypatch):
+    monkeypatch.setattr(executable, "GAIN", 0.0)
+    step = xp.function(chain)
+    x = xp.asarray(X)
+    for _ in range(3):
+        step(x)
+    made = step.last_plan().executable
+    made.compile()
+    for _ in range(2 * executable.TIMED + 1):
+        step(x)
+    assert not step.compiled
+    assert "machine code takes as long" in step.explain()
+
+
+def test_no_machine_code_if_it_is_not_wanted():
+    step = xp.function(chain, compile=False)
+    for _ in range(4):
+        step(xp.asarray(X))
+    assert not step.compiled
+    assert "NumPy's calls" in step.explain()
+
+
+def test_without_llvmlite_everything_is_as_before(monkeypatch):
+    monkeypatch.setattr(executable, "why_not", lambda: "pip install arraytape[compiled]")
+    step = compiled(chain)
+    x = xp.asarray(X)
+    for _ in range(4):
+        step(x)
+    assert not step.compiled
+    assert "pip install arraytape[compiled]" in step.explain()
+
+
+def test_explain_before_there_is_a_program():
+    step = compiled(lambda x: x + 1.0)
+    assert "the function itself runs" in step.explain()
+
+
+def test_compile_must_be_a_bool_or_none():
+    with pytest.raises(TypeError, match="compile must be True, False or None"):
+        xp.function(chain, compile="yes")
+
+
+# --- memory, threads, processes -------------------------------------------------------------------
+def test_machine_code_is_freed_with_its_step():
+    step = warmed(compiled(lambda x: xp.tanh(x * 2.0) + x), xp.asarray(X))
+    code = weakref.ref(step.last_plan().executable.segments[0].lowered.code)
+    assert code() is not None
+    del step
+    gc.collect()
+    assert code() is None
+
+
+def test_threads_call_one_step_at_once():
+    step = warmed(compiled(layers), xp.asarray(np.ones((5, 3))))
+    inputs = [xp.asarray(np.random.default_rng(i).normal(size=(5, 3))) for i in range(4)]
+    expected = [np.asarray(step(x)[1]) for x in inputs]
+    wrong = []
+
+    def run(i):
+        found = [np.asarray(step(inputs[i])[1]).tobytes() for _ in range(200)]
+        wrong.extend({*found} - {expected[i].tobytes()})
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert wrong == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of threads that other tests left
+def test_a_forked_process_runs_and_compiles_steps():
+    x = xp.asarray(X)
+    step = warmed(compiled(chain), x)
+    expected = np.asarray(step(x)[1]).tobytes()
+    child = os.fork()
+    if not child:
+        try:
+            same = np.asarray(step(x)[1]).tobytes() == expected
+            other = warmed(compiled(lambda x: xp.cos(x) * 3.0 + x), x)
+            os._exit(0 if same and other.compiled else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_large_scratch_memory_is_not_kept(monkeypatch):
+    from arraytape.replay.compiled import lowering
+
+    monkeypatch.setattr(lowering, "MOST", 100)
+    x = xp.asarray(np.linspace(0.1, 1.0, 50))
+    step = warmed(compiled(chain), x)
+    assert step.traces[0].memory == 0
+    np.testing.assert_allclose(step(x)[1], chain(x)[1], rtol=1e-13)
+
+
+# --- the cache of object code ---------------------------------------------------------------------
+TEXT = """
+define void @nothing(ptr %bases, ptr %record, ptr %bad, i64 %block) {{
+  store i64 {}, ptr %bad
+  ret void
+}}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The cache in a folder of the test."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    machine.cache_folder.cache_clear()
+    yield tmp_path / "arraytape" / "compiled"
+    machine.cache_folder.cache_clear()
+
+
+def test_object_code_is_read_from_the_cache(folder):
+    assert not machine.Code(TEXT.format(1)).cached
+    assert machine.Code(TEXT.format(1)).cached
+    assert not machine.Code(TEXT.format(2)).cached
+    assert len([*folder.iterdir()]) == 2
+
+
+@pytest.mark.parametrize("damage", [b"", b"x" * 500, None])
+def test_a_damaged_file_in_the_cache_is_ignored(folder, damage):
+    machine.Code(TEXT.format(3))
+    (file,) = folder.iterdir()
+    content = file.read_bytes()
+    file.write_bytes(content[:-9] if damage is None else damage)
+    assert not machine.Code(TEXT.format(3)).cached
+    assert machine.Code(TEXT.format(3)).cached  # written again
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="this system has no owners of files")
+def test_a_folder_that_others_can_write_to_is_not_used(folder):
+    machine.Code(TEXT.format(4))
+    folder.chmod(0o777)
+    machine.cache_folder.cache_clear()
+    assert not machine.Code(TEXT.format(4)).cached
+    folder.chmod(0o700)
+    (file,) = folder.iterdir()
+    file.chmod(0o666)
+    machine.cache_folder.cache_clear()
+    assert not machine.Code(TEXT.format(4)).cached
+
+
+# --- the machine ----------------------------------------------------------------------------------
+def test_a_table_refuses_what_is_no_array_or_another_count():
+    f8 = np.dtype(np.float64)
+    x, y = np.linspace(0.0, 1.0, 20).reshape(4, 5), np.empty((4, 5))
+    record = driver.loop_record(
+        inner_loop(np.tanh, (f8, f8)), [2, 0, 0, 3, 0, 0], [5], [8, 8], [(4, (40, 40))]
+    )
+    table = np.array([0, 2, 7, 7, *record, 0], np.int64).view(driver.Table)
+    run = driver.python_function(table)
+    assert run(x, y) is None
+    np.testing.assert_array_equal(y, np.tanh(x))
+    assert run(x) is True
+    assert run(x, 3.0) is True
+    assert run(x, [y]) is True
+
+
+@pytest.mark.parametrize("triple", ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"])
+def test_the_driver_compiles_for_each_machine(triple):
+    """What this machine cannot run is compiled for the other one."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    text = driver.driver_text("arm" if "aarch64" in triple else "x86")
+    module = llvm.parse_assembly(text)
+    module.verify()
+    target = llvm.Target.from_triple(triple).create_target_machine(cpu="generic")
+    assembly = target.emit_assembly(module)
+    flags = "fpsr" if "aarch64" in triple else "stmxcsr"
+    assert flags in assembly.lower()
+
+
+def test_every_segment_of_a_program_has_its_own_values():
+    step = warmed(compiled(layers), xp.asarray(np.ones((5, 3))))
+    program = step.last_plan().executable.program
+    found, _ = segments.segments_of(program)
+    calls = [node for node in program.nodes if node.is_call and not segments.is_free(node)]
+    covered = [
+        part.origin[x] for part in found for x in part.program.nodes
+        if x.is_call and not segments.is_free(part.origin[x])
+    ]  # fmt: skip
+    assert sorted(map(id, covered)) == sorted(map(id, calls))
