@@ -18,7 +18,7 @@ from ..passes.nodes import packed
 from ..program import Node, Program, defined_function, operands, result_of
 from ..text.program_source import Source, show
 from .driver import FALLBACK
-from .lowering import LINE
+from .lowering import LINE, with_partial_sums
 from .machine import Unsupported, why_not
 from .segments import Segment, segments_of, source_of
 
@@ -80,6 +80,7 @@ class Executable:
     def compile(self) -> None:
         """Compile the program, and install what serves its next calls."""
         try:
+            self.program = with_partial_sums(self.program)
             self.segments, self.reasons = segments_of(self.program)
             natives = [one for one in self.segments if one.lowered is not None]
             if not natives:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..passes.nodes import packed
-from ..passes.simplify import MASKED, is_basic
+from ..passes.nodes import like, packed, same_layout
+from ..passes.simplify import MASKED, is_basic, mapped
 from ..passes.sums_by_blas import DOT
 from ..passes.ufunc_calls import CASTS, ufunc_of
 from ..program import CONSTANT, Guard, Node, Operand, Program, operands
@@ -52,6 +52,7 @@ ARRANGES = frozenset((
 REDUCTIONS = {"sum": np.add, "max": np.maximum, "min": np.minimum, "prod": np.multiply}
 FIRST = {"sum": 0.0, "prod": 1.0}  # what NumPy begins with; extremes begin with an element
 FILLS = {"zeros": 0, "ones": 1}
+PARTIAL, LARGE = "dot_of_blocks", 1 << 15  # a sum of products of so many elements is one of parts
 
 
 class Refused(Unsupported):
@@ -76,6 +77,33 @@ class Check(NamedTuple):
 
 
 Member = Node | Check
+
+
+def dot_of_blocks(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
+    """Return the sum of the products of elements, block by block in the order of memory."""
+    x, y = x.ravel("K"), y.ravel("K")
+    total = x.dtype.type(0)
+    for i in range(0, x.size, BLOCK):
+        total += x[i : i + BLOCK].dot(y[i : i + BLOCK])
+    return total
+
+
+def with_partial_sums(program: Program) -> Program:
+    """Return the program whose large sums of products are sums over blocks.
+
+    They are computed next to the calls on the same blocks, whose results need no memory then.
+    """
+
+    def partial(node: Node, _: Node) -> Node:
+        if node.op != DOT or node.args[0].size < LARGE or node.dtype.kind != "f":
+            return node
+        x, y = node.args
+        dense = is_dense(x.shape, x.strides, x.dtype.itemsize)
+        if not dense or not same_layout(x, y) or x.dtype != node.dtype:
+            return node
+        return like(node, PARTIAL, dot_of_blocks, x, y)
+
+    return mapped(program, partial)
 
 
 class Group:
@@ -407,19 +435,27 @@ class Lowering:
     def elementwise(self, node: Node) -> None:
         """Add a node to the group of its operands, or to another one of its shape."""
         Step.of(node)  # raises Unsupported
+        self.add_member(node, node.shape)
+
+    def partial_sum(self, node: Node) -> None:
+        """Add a sum over blocks to the group of its operands."""
+        inner_loop(np.vecdot, (node.dtype,) * 3)
+        self.add_member(node, node.args[0].shape)
+
+    def add_member(self, node: Node, shape: tuple[int, ...]) -> None:
         mine: list[Group] = []
         for x in operands(node):
             group = self.groups.get(x)
             if group is None:
                 continue
-            if x.shape != node.shape:
+            if x.shape != shape or x.op == PARTIAL:
                 self.write_groups([group])
             elif group not in mine:
                 mine.append(group)
         mine = [group for group in mine if group in self.open]
-        group = mine[0] if mine else next((g for g in self.open if g.shape == node.shape), None)
+        group = mine[0] if mine else next((g for g in self.open if g.shape == shape), None)
         if group is None:
-            group = Group(node.shape)
+            group = Group(shape)
             self.open.append(group)
         for other in mine[1:]:
             group.members += other.members
@@ -895,7 +931,8 @@ class GroupWriter:
         self.members = group.members
         self.nodes = [member for member in self.members if type(member) is Node]
         self.inside = {*self.nodes}
-        self.steps = {node: Step.of(node) for node in self.nodes}
+        self.sums = [node for node in self.nodes if node.op == PARTIAL]
+        self.steps = {node: Step.of(node) for node in self.nodes if node.op != PARTIAL}
         self.stored = [node for node in self.nodes if lowering.is_read_later(node, self.inside)]
         for node in self.nodes:
             lowering.groups.pop(node, None)
@@ -903,11 +940,14 @@ class GroupWriter:
         for member in self.members:
             read = [x for x in inputs_of(member) if x in self.inside]
             latest = max([self.phase[x] for x in read], default=0)
-            calls = type(member) is Node and self.steps[member].loop is not None
+            calls = type(member) is Node and self.is_call(member)
             # The next number of the member's kind: a call that reads another call's result is later.
             self.phase[member] = latest + (2 if calls and latest % 2 else latest % 2 != calls)
         self.parts = self.find_parts()
         self.part_of = {member: i for i, part in enumerate(self.parts) for member in part}
+
+    def is_call(self, node: Node) -> bool:
+        return node.op == PARTIAL or self.steps[node].loop is not None
 
     def find_parts(self) -> list[list[Member]]:
         """Return the members of each kernel or call, in the order in which they run."""
@@ -924,6 +964,8 @@ class GroupWriter:
         lowering, size = self.lowering, math.prod(self.group.shape)
         for node in self.stored:
             lowering.new(node)
+        for node in self.sums:
+            lowering.fill(lowering.places[node], 0)
         flat = self.is_flat()
         blocks = flat and size > BLOCK and len(self.parts) > 1
         scratch: dict[Node, Place] = {}
@@ -962,7 +1004,7 @@ class GroupWriter:
         """Return True if all data of the group lies in one order without gaps, or is one element."""
         layouts = []
         for node in self.nodes:
-            for x in (node, *inputs_of(node)):
+            for x in inputs_of(node) if node in self.sums else (node, *inputs_of(node)):
                 if x in self.inside:
                     if is_dense(x.shape, x.strides, x.dtype.itemsize):
                         layouts.append(order_of(x.shape, x.strides))
@@ -982,7 +1024,9 @@ class GroupWriter:
     ) -> list[Entry]:
         """Return the records of a part, for ``count`` elements of flat data from ``start`` on."""
         first = part[0]
-        if type(first) is Node and self.steps[first].loop is not None:
+        if type(first) is Node and first.op == PARTIAL:
+            return self.sum_of_blocks(first, scratch, start, count)
+        if type(first) is Node and self.is_call(first):
             return self.call(first, scratch, flat, start, count)
         return [self.instructions(part, scratch, flat, start, count)]
 
@@ -1031,6 +1075,34 @@ class GroupWriter:
                 pointers.append(self.pointer(x, scratch, start, blocks and not start))
                 steps.append(0 if x.size == 1 else x.dtype.itemsize)  # as NumPy does
         return [lowering.loop_entry(step.loop, pointers, [count], steps)]
+
+    def sum_of_blocks(
+        self, node: Node, scratch: Mapping[Node, Place], start: int, count: int
+    ) -> list[Entry]:
+        """Return the records that add the products of elements, each block's sum after the other."""
+        lowering, size = self.lowering, node.dtype.itemsize
+        loop = inner_loop(np.vecdot, (node.dtype,) * 3)
+        target, one = lowering.place(node), lowering.temporary((), node.dtype)
+        total, part = [Pointer(p.buffer, p.offset) for p in (target, one)]
+        adds = lowering.loop_entry(
+            inner_loop(np.add, (node.dtype,) * 3), [total, part, total], [1], [0, 0, 0]
+        )
+
+        def added(first: int, length: int, blocks: bool) -> list[Entry]:
+            pointers = [self.pointer(x, scratch, first, blocks) for x in node.args]
+            steps = [0, 0, 0, size, size]
+            return [lowering.loop_entry(loop, [*pointers, part], [1, length], steps), adds]
+
+        if count <= BLOCK:  # within a block of the group, or its rest
+            whole = count < math.prod(self.group.shape) and not start
+            return added(start, count, whole)
+        number, rest = divmod(count, BLOCK)
+        inner = added(start, BLOCK, True)
+        found = [Entry(
+            lambda: block_record(number, [entry.words() for entry in inner]),
+            [buffer for entry in inner for buffer in entry.uses],
+        )]  # fmt: skip
+        return found + (added(start + number * BLOCK, rest, False) if rest else [])
 
     def instructions(
         self, part: list[Member], scratch: Mapping[Node, Place], flat: bool, start: int, count: int
@@ -1203,6 +1275,7 @@ def merged_gaps(gaps: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 CALLS: dict[str, Callable[[Lowering, Node], None]] = {
     "matmul": Lowering.matmul,
     DOT: Lowering.dot,
+    PARTIAL: Lowering.partial_sum,
     "put": Lowering.put,
     "take": Lowering.take,
     "scatter_add": Lowering.scatter,
