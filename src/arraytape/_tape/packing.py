@@ -1,4 +1,8 @@
-"""Saved data packed by a user's function: records keep the function's result in place of the array."""
+"""Packing of the data that records keep: ``diagnose.saved_data``.
+
+In place of an array, a record keeps the result of the user's function ``pack``: the name of a file or a
+compressed copy, for example.  The backward pass calls the user's ``unpack`` to get the array back.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,11 @@ Unpack = Callable[[Any], Array]
 
 
 class Packed:
-    """The stand-in for an array in a record: the result of ``pack``, and ``unpack``."""
+    """The item that replaces an array in a record.
+
+    data : the result of the user's ``pack``.  unpack : the user's function that returns the array.
+    source : returns the original array while it is alive, and None afterwards.
+    """
 
     __slots__ = ("__weakref__", "data", "device", "dtype", "shape", "size", "source", "unpack")
 
@@ -35,7 +43,10 @@ class Packed:
             self.data = pack(x)
 
     def unpack_array(self) -> Any:
-        """Return the array that ``unpack`` gives; raise ValueError if its layout is another one."""
+        """Return the raw data that ``unpack`` returns.
+
+        Raise ValueError if its shape, dtype or device are not those of the original array.
+        """
         x = self.unpack(self.data)
         given = (x.shape, x._data.dtype, x.device) if isinstance(x, Array) else None
         if given != (self.shape, self.dtype, self.device):
@@ -47,7 +58,7 @@ class Packed:
 
 
 def reference(data: RawArray) -> Callable[[], Any]:
-    """Return a weak reference to data, or a function that returns None for a type without these."""
+    """Return a weak reference to data, or a function that returns None if the type allows none."""
     try:
         return ref(data)
     except TypeError:
@@ -55,9 +66,9 @@ def reference(data: RawArray) -> Callable[[], Any]:
 
 
 class Packing:
-    """An open block of ``saved_data``: it replaces arrays in records by ``Packed``.
+    """An open block of ``saved_data``, which replaces arrays in records by ``Packed`` objects.
 
-    known : by id of the array, so that an array that several records keep is packed once.
+    known : Packed objects by the ``id()`` of the array, so that an array in two records is packed once.
     recordings : the recordings whose records are packed.
     """
 
@@ -67,7 +78,7 @@ class Packing:
         self.known: WeakValueDictionary[int, Packed] = WeakValueDictionary()
 
     def pack_record(self, record: Record) -> Record:
-        """Return a record of an op with its arrays packed; any other record as it is."""
+        """Return the record of an op with its arrays packed.  Return any other record unchanged."""
         plan = plan_of(record)
         if not isinstance(plan, Plan) or not plan.positions:
             return record

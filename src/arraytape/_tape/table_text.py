@@ -22,7 +22,10 @@ def count_noun(count: int, what: str) -> str:
 
 
 def align_table(lines: Sequence[Sequence[str]]) -> str:
-    """Return a table of lines of cells: the first column to the left, the others to the right."""
+    """Return a table as text, its first column aligned to the left and the others to the right.
+
+    lines : the cells of each line.
+    """
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])])

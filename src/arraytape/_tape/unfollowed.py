@@ -1,8 +1,8 @@
-"""Sources that a tape does not follow: why their gradient is None, in one line.
+"""Warnings about sources whose gradient is None by mistake.
 
-No warning is due for a source that the tape follows and the target does not use: one of several sources
-may be unused.  A warning is due if the tape never followed the source, or if ``none_causes`` finds a
-mistake.
+There is a warning if the tape never followed the source, or if ``none_causes`` finds a mistake.  There
+is no warning just because the target does not use a source that the tape follows, since a program may
+well leave one of several sources unused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ON_THE_TAPE = see("source-that-the-tape-does-not-follow")
 
 
 def follows(recording: Recording, x: Array) -> bool:
-    """Return True if a tape follows an Array: a watched one, or one computed from watched ones."""
+    """Return True if an Array is watched, or was computed from watched Arrays."""
     if id(x) in recording.watched:
         return True
     value_ids = [x._current_id(), x._view.root._value_id if x._state & IS_VIEW else 0]
@@ -32,7 +32,7 @@ def follows(recording: Recording, x: Array) -> bool:
 
 
 def alike_among(recording: Recording) -> dict[str, Array]:
-    """Return the first watched Array of each shape and dtype, by these as text."""
+    """Return a dict from each layout text ("float64(3,)") to the first watched Array of that layout."""
     handles = [entry.handle for entry in recording.watched.values()]
     return {layout_text(x): x for x in reversed(handles)}
 
@@ -40,9 +40,10 @@ def alike_among(recording: Recording) -> dict[str, Array]:
 def why_not_followed(
     recording: Recording, x: Array, alikes: Callable[[], Mapping[str, Array]] | None = None
 ) -> str:
-    """Return why a tape does not follow a source, and what to do; "" if no warning is due.
+    """Return a sentence on why a tape does not follow the source x, and advice.
 
-    alikes : returns ``alike_among(recording)``, for callers with several sources.
+    Return "" if the tape follows x, or will watch it when it is read.
+    alikes : a function that returns ``alike_among(recording)``, cached by callers with several sources.
     """
     if follows(recording, x):
         return ""
@@ -77,7 +78,10 @@ def why_not_followed(
 def first_targets(
     recording: Recording, targets: Sequence[Array], starts: Sequence[int]
 ) -> dict[int, Array]:
-    """Return for each value computed from watched targets the first of these targets."""
+    """Return a dict from the id of each value that was computed from a watched target to that target.
+
+    Of several such targets, the dict has the first.
+    """
     leaves = [
         (target, start)
         for target, start in zip(targets, starts, strict=True)
@@ -95,9 +99,10 @@ def warn_of_unfollowed(
     recording: Recording, asked: Sequence[tuple[Array, int]], targets: Sequence[Array],
     starts: Sequence[int], alone: bool,
 ) -> None:  # fmt: skip
-    """Warn of each source, given with its id, that has no gradient by mistake.
+    """Warn of each source that has no gradient by mistake.
 
-    alone : whether no source at all has a gradient.
+    asked : the sources without a gradient, as pairs (Array, value id).  starts : ids of the targets.
+    alone : True if no source of the request has a gradient.
     """
     alikes = cache(lambda: alike_among(recording))
     swapped = first_targets(recording, targets, starts) if asked else {}
