@@ -259,7 +259,7 @@ class Recording(BaseRecorder, SeesAssignments):
         self.used_up = False
 
     def release_records(self) -> None:
-        # Set first: if an interruption comes, a request for a gradient of a part of the records raises.
+        # Set first: after an interruption a request for a gradient must raise, as records may be gone.
         self.used_up = True
         self.known, self.watched, self.journal, self.hooks = set(), {}, None, {}
         self.start_records()
@@ -369,7 +369,7 @@ class Recording(BaseRecorder, SeesAssignments):
 
     def be_awaited(self) -> None:
         """Make unrecorded ops leave a ``Cut`` until this tape computes a gradient or is freed."""
-        if len(AWAITED) > 8:  # perhaps tapes that were freed and never asked
+        if len(AWAITED) > 8:  # some may be tapes that were freed without a gradient
             forget_gone()
         # A weak reference without a callback, in which an interruption would be lost.
         reference: ref[Recorder] = ref(self)
