@@ -64,7 +64,7 @@ class ViewRecord(NamedTuple):
     plan: int
     view: int
     root: int
-    shape: tuple[int, ...]  # the root's
+    shape: tuple[int, ...]  # the shape of the root
     path: Path
 
 
@@ -77,7 +77,7 @@ class PutRecord(NamedTuple):
     value: int
     path: Path
     key: Any
-    shape: tuple[int, ...]  # the value's
+    shape: tuple[int, ...]  # the shape of the value, as ``dtype``
     dtype: Any
     lost: Any
     root_shape: tuple[int, ...]
@@ -93,7 +93,7 @@ class AddRecord(NamedTuple):
     value: int
     path: Path
     sign: int
-    shape: tuple[int, ...]  # the value's
+    shape: tuple[int, ...]  # the shape of the value, as ``dtype``
     dtype: Any
     root_shape: tuple[int, ...]
     root_dtype: Any
@@ -234,7 +234,7 @@ def pull_watch(at: Cotangents, record: Record) -> None:
 
 
 def region_of(buffer: RawArray, path: Path, key: Index | Batched, xp: Namespace) -> Any:
-    """Return ``walk_path(buffer, path)[key]``, the cotangent of the elements that a write replaced.
+    """Return ``walk_path(buffer, path)[key]``: the cotangent of the elements that a write sets.
 
     If the key is a batched mask, return the whole part at ``path``, with 0 where the mask is False.
     """

@@ -102,7 +102,7 @@ def is_shared(root: Array) -> bool:
 
 
 def is_unwritten(root: Array, data: RawArray) -> bool:
-    """Return True if ``data`` is a root's data, or a copy of it while exported that is still equal."""
+    """Return True if ``data`` is a root's data, or the copy for records of exported data, unchanged."""
     if root._data is data:
         return True
     return bool(root._state & EXPORTED) and root._exports.kept_copy(root._data) is data

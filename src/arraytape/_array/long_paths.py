@@ -120,8 +120,8 @@ def shortened(path: Path, shape: tuple[int, ...]) -> Path:
     # The path so far is ``done``, followed by the steps to the part ``box``.
     done: Path = ()
     box = Box(shape)
-    # The last reshape or broadcast, with ``done`` and ``box`` before it: if the next step but for keys
-    # that change nothing has the same kind, it replaces this one.
+    # The last reshape or broadcast, as its kind and the ``done`` and ``box`` before it.  A second step
+    # of the same kind replaces the last one if the steps in between change nothing.
     last: tuple[str, Path, Box] = ("", done, box)
     for i, (kind, argument) in enumerate(path):
         if kind is GETITEM:

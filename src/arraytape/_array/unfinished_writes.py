@@ -2,9 +2,9 @@
 
     UNFINISHED  (plan, new, old, value, what)
 
-The data may be that before the write, that after the write, or a part of each, so no derivative would be
-correct.  The root's value gets a new id, and an UNFINISHED record makes a gradient through that id an
-error.  If the storage refused the write with an error, nothing was written, and no record is needed.
+The Array may hold its old data, the new data, or a part of each, so no derivative would be correct.  The
+root's value gets a new id, and an UNFINISHED record makes a gradient through that id an error.  If the
+storage refused the write with an error, nothing was written, and no record is needed.
 """
 
 from __future__ import annotations

@@ -240,7 +240,7 @@ def sync_view(x: Array) -> int:
 
 @attach_method(Array, "_snapshot")
 def snapshot(x: Array) -> Array:
-    """Return x, up to date.  (Variable overrides this, and returns an Array of its present value.)"""
+    """Return x, brought up to date.  The override of Variable returns an Array of its present value."""
     if x._value_id < 0:
         x._sync()
     return x
@@ -248,7 +248,7 @@ def snapshot(x: Array) -> Array:
 
 @attach_method(Array, "_current_id")
 def current_id(x: Array) -> int:
-    """Return the id of the value that x holds now.  (Variable overrides this, to report no read.)"""
+    """Return the id of the value that x holds now.  For a Variable, no read is reported."""
     return current(x)[0]
 
 
@@ -333,9 +333,9 @@ def private_handle(x: Array) -> Array:
 
 
 def stable_handle(x: Array) -> Array:
-    """Return an Array with the value of x, whose data does not change if other code writes to that of x.
+    """Return an Array with the value of x, whose data no other code can change.
 
-    That is ``x`` itself if a record could share its data, or an Array with the copy for a record.
+    That is ``x`` itself if ``keep_data`` shares its data, or else an Array with the copy of it.
     """
     value_id, data = current(x)
     kept = keep_data(x)

@@ -93,7 +93,7 @@ class Facts:
     data_dependent_shape: str = ""
     scalars: bool = True
     moves: bool = False
-    NAMES: ClassVar[frozenset[str]]  # of the facts that may be stated
+    NAMES: ClassVar[frozenset[str]]  # the names of the facts that may be stated
 
     def with_facts(self, facts: dict[str, Any]) -> Self:
         """Set facts by name, and return self; raise TypeError for a name that is no fact."""
@@ -114,7 +114,7 @@ class Facts:
 
 Facts.NAMES = frozenset(Facts.__annotations__) - {"NAMES", "jumps", "per_element"}
 NOTHING = Facts()
-FACTS: dict[str, Facts] = {}  # by the raw function's name
+FACTS: dict[str, Facts] = {}  # facts by the name of the raw function
 
 
 @functools.cache

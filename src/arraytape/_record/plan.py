@@ -225,7 +225,7 @@ class Plan:
         return (name for name in self.positions if name.partition(" ")[0] not in LAYOUT)
 
     def input_layouts(self, record: Record) -> Iterator[tuple[Any, Any]]:
-        """Return the shape and dtype of each input, which the record keeps if contributions need fit."""
+        """Return pairs (shape, dtype) of the inputs, for a plan with a joint rule that needs fit."""
         assert self.fits is not None
         shapes, dtypes = ([record[place] for place in places] for places in self.fits)
         if self.op.variadic:

@@ -187,5 +187,5 @@ def probe(
 
 
 def raw_of(data: RawOperand) -> Any:
-    """Return the raw data of an Array; return raw data itself."""
+    """Return the raw data of an Array, or ``data`` itself if it is raw data."""
     return data._data if type(data) is Array else data

@@ -61,9 +61,9 @@ def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
 
 
 class Holes(Exception):
-    """Raised if some of the sources are None and others are Arrays: a model may lack a parameter.
+    """The exception for None among sources that are Arrays, as the missing bias of a model.
 
-    The caller catches the exception and asks for the gradients of the Arrays alone (``around_holes``).
+    The caller catches the exception and computes the gradients of the Arrays alone (``around_holes``).
     """
 
 
@@ -112,8 +112,8 @@ def arrays_of(
                 hint += f". {left}"
             elif isinstance(leaf, int | float | complex) or hasattr(leaf, "shape"):
                 hint += (
-                    ". A number or a foreign array is a constant to it: make an Array of it with "
-                    "asarray before the computation"
+                    ". A number or an array of another library is a constant to the tape: convert it "
+                    "with asarray before the computation"
                 )
             raise TypeError(
                 f"{caller}(): every {what} must be an Array, got {describe(leaf)}"
@@ -152,7 +152,7 @@ def filled_like(name: str, like: Array, shape: tuple[int, ...] | None = None) ->
 
 def one(y: Array) -> Array:
     """Return ones in the shape of a target: its default cotangent."""
-    if type(y._data) is np.ndarray and y._data.shape == ():  # the usual case: no ``storage_of``
+    if type(y._data) is np.ndarray and y._data.shape == ():  # the usual case, in a faster way
         return wrap(np.array(1.0, y._data.dtype))
     return filled_like("ones", y)
 

@@ -59,7 +59,7 @@ def by_blocks(pass_: BackwardPass, record: Record) -> bool:
         return False
     if out in pass_.wanted:
         return False
-    del g  # else the count of references below would include this one
+    del g  # the count of references below must not include this variable
     box = [pass_.cotangents.pop(out)]
     *others, final = in_turn(plan.pulls, record, box[0])
     for pull in others:

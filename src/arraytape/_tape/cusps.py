@@ -43,7 +43,7 @@ def answered(flag: Cusped, plan: Plan, record: Record) -> bool:
 def hides_a_cusp(records: Iterable[Record]) -> bool:
     """Return True if a selection was computed from the result of an op with a cusp.
 
-    Return True also if a user's function was, since it may contain a selection.
+    Return True also if a call of a user's function follows such an op, since it may select elements.
     """
     for record in records:  # a quick test first: most tapes have no op with a cusp
         if PLANS[record[0]].cusped:

@@ -34,6 +34,8 @@ SMALL = 4096  # elements up to which a sum in a new Array is faster than a write
 class RawData:
     """The operations of a pass on raw data.
 
+    In the methods, "data of this pass" is raw data; in the subclass ArrayData it is Arrays.
+
     storage, kind, xp : the storage of the cotangent in use, its type of raw data, its raw namespace.
     """
 
@@ -188,7 +190,7 @@ class RawData:
         if part is None or (hasattr(part, "dtype") and not self.recorded):
             return part
         raise TypeError(
-            f"the gradient rule of {op} gave {describe(part)}, which has left the tapes "
+            f"the gradient rule of {op} gave {describe(part)}, which no tape follows "
             f"[at {user_line()}]; compute it by the functions of the namespace that the rule is given"
         )
 
@@ -222,7 +224,7 @@ def of_followed(part: RawArray | Lazy | None, i: int, plan: Plan) -> Any:
 
 
 class ArrayData(RawData):
-    """Operations of a pass on Arrays: outer recorders record the ops of its rules."""
+    """The operations of a pass on Arrays, so that outer recorders record the ops of rules."""
 
     recorded = True
 

@@ -43,7 +43,7 @@ class ForwardPass(BaseRecorder):
     """The recorder of forward mode.
 
     tangents : the tangents by value id.
-    missing : dict from the id of a value to the MissingRule error of an op on its way, if any.
+    missing : for a value that was computed by an op without a rule, the MissingRule error by value id.
     undefined : a phrase for each factorisation whose rule made a tangent NaN (``note_undefined``).
     known : ids of the values that depend on the primals.  followed : this set, or empty while the
     accumulator is not active.
@@ -67,7 +67,7 @@ class ForwardPass(BaseRecorder):
             self.frames.append(id(frame_that_counts()))
             self.followed = self.known
             push_recorder(self)
-        except BaseException:  # an interruption
+        except BaseException:  # an interruption, such as KeyboardInterrupt
             self.end_forward()
             raise
 
@@ -121,7 +121,7 @@ class ForwardPass(BaseRecorder):
                 self.tangents[value_id] = tangent
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """Note that a value was converted to untracked data, or that a constant enters an inner op.
+        """Note that a value was converted to untracked data, or constants used by ops in a function.
 
         The journal of constants that enter ops begins with the first conversion.
         """

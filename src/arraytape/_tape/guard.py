@@ -42,8 +42,9 @@ def tell_once() -> None:
     import logging  # seldom needed, and slow to import
 
     logging.getLogger("arraytape").info(
-        "a gradient held a NaN, and the guarded rerun ran [at %s]: what a selection did not take "
-        "contributes zero. diagnose.nans says where the NaN came from; further reruns are not logged",
+        "a gradient held a NaN, and the guarded rerun ran [at %s]: elements that a selection did not "
+        "take contribute zero. diagnose.nans says where the NaN came from; further reruns are not "
+        "logged",
         user_line(),
     )
 
@@ -177,7 +178,7 @@ class GuardedPass(BackwardPass):
     ) -> Iterator[Contribution]:
         """Return contributions of an elementwise op, whose inputs are active where the result is.
 
-        Sum the mask over broadcast axes, as the contribution.
+        The mask is summed over broadcast axes, like the contribution.
         """
         for pull in plan.pulls:
             # Set inactive elements to 0 before the sum over broadcast axes adds them to active ones.

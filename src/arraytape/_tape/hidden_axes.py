@@ -31,7 +31,7 @@ enter(BATCHED)
 def of_hidden_axes(
     transpose: Rule, **saves: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that makes a linear op on Arrays of a function of raw data.
+    """Return a decorator that turns a function of raw data into a linear op on Arrays.
 
     transpose : the VJP of the op.  saves : functions of the op's inputs, by name, whose results the
     record keeps for the VJP.

@@ -19,7 +19,7 @@ class Kept(NamedTuple):
 
     name : the op.  records : the number of its records.
     kept : the bytes of the buffers that these records keep alive.
-    shared : the bytes of those of these buffers to which something else than records refers, too.
+    shared : the part of ``kept`` in buffers to which something other than the tape refers, too.
     """
 
     name: str

@@ -271,7 +271,10 @@ def time_of(x: Array) -> int:
 
 
 def computed_of_others(recording: Recording, x: Array, value_id: int, starts: Sequence[int]) -> str:
-    """Return a sentence if source and target were computed from the same watched Arrays."""
+    """Return a sentence if source and target were computed from the same watched Arrays.
+
+    The caller has checked that neither was computed from the other.
+    """
     above = ids_needed_for(recording.records, [value_id]) & ids_needed_for(
         recording.records, starts
     )

@@ -219,7 +219,7 @@ class Checks:
 
 
 def caller() -> FrameType:
-    """Return the frame that called ``record``: the innermost frame outside of this room's recorder."""
+    """Return the frame that called ``record``: the innermost frame outside of the files OURS."""
     frame = sys._getframe(1)
     while frame.f_code.co_filename in OURS and frame.f_back is not None:
         frame = frame.f_back

@@ -50,7 +50,7 @@ class Profile:
         self.resume()
 
     def resume(self) -> None:
-        """Begin to count time, since the tape's block was entered."""
+        """Restart the clock as the tape's block is entered, so that no time before it counts."""
         self.began = time.perf_counter()
         self.since: dict[int, float] = {}
 

@@ -143,7 +143,7 @@ def module_names(frame: FrameType) -> list[str]:
 def is_module(x: Any) -> bool:
     """Return True if x is a Module.
 
-    The test is by an attribute, since this room may not import the class: it is in a higher room.
+    The test is by an attribute, since this room may not import the class from a higher floor.
     """
     return hasattr(type(x), "_module_name")
 

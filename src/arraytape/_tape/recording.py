@@ -205,15 +205,15 @@ class Recording(BaseRecorder, SeesAssignments):
         self.persistent, self.one_shot = persistent, not persistent
         self.listed = True  # an attribute of the instance is found faster than one of the class
         self.exits = exits if exits is None else mode_of(exits)
-        # A list for ``xp.grad`` and its like, which do not return zeros that may come from an untracked
-        # conversion (float(x), np.asarray(x)); None for a GradientTape.
+        # A list if ``xp.grad`` or the like made the tape, else None.  It collects the gradients that may
+        # be zero only because of an untracked conversion (float(x), np.asarray(x)).
         self.doubts: list[Doubt] | None = None
         self.watches_variables = watch_accessed_variables
         self.followed: set[int] = UNFOLLOWED  # is ``known`` while the tape records
-        self.active = False  # True if its own block or a worker's is open
-        self.open = False  # True if its own block is open
-        self.block: Callable[[], Any] | None = None  # returns None once its own ``with`` is over
-        self.home = 0  # the id of the thread of its own block
+        self.active = False  # True if the tape's own block, or one of in_this_thread, is open
+        self.open = False  # True if the tape's own block is open
+        self.block: Callable[[], Any] | None = None  # returns None when the tape's ``with`` is over
+        self.home = 0  # the id of the thread of the tape's own block
         self.workers: list[int] = []  # the ids of the threads in a block of in_this_thread
         self.frames: list[int] = []  # the id() of each frame in which a block is open
         self.entered = False
@@ -344,7 +344,7 @@ class Recording(BaseRecorder, SeesAssignments):
             self.followed = self.known
             push_recorder(self)
             OPEN[id(self)] = ref(self)
-        except BaseException:  # an interruption
+        except BaseException:  # an interruption, such as KeyboardInterrupt
             self.leave_block()
             raise
 
@@ -353,7 +353,7 @@ class Recording(BaseRecorder, SeesAssignments):
         with ENTERING:
             self.open = False
             self.rest()
-            self.block = None  # last: if this is interrupted, ``enter_block`` leaves the block
+            self.block = None  # set last: after an interruption ``enter_block`` repeats this method
 
     def rest(self) -> None:
         """Stop following values if neither the tape's own block nor a worker's is open."""
@@ -371,7 +371,7 @@ class Recording(BaseRecorder, SeesAssignments):
         """Make unrecorded ops leave a ``Cut`` until this tape computes a gradient or is freed."""
         if len(AWAITED) > 8:  # some may be tapes that were freed without a gradient
             forget_gone()
-        # A weak reference without a callback, in which an interruption would be lost.
+        # The weak reference has no callback: CPython would ignore an interruption inside a callback.
         reference: ref[Recorder] = ref(self)
         AWAITED[id(self)] = reference
         if not self.known:
@@ -435,7 +435,7 @@ class Recording(BaseRecorder, SeesAssignments):
         elif missing_rule(plan, record) is not None:
             self.has_missing_rules = True
         else:
-            self.careful = True  # complex data, or more than one storage
+            self.careful = True  # a value is complex, or lies in another storage
 
     def note_exit(self, record: Sequence[Any]) -> None:
         """Note that a value was converted to untracked data.

@@ -1,4 +1,4 @@
-"""The tangents of forward mode, by value id, with writes into Arrays in place.
+"""The tangents of forward mode, by value id, and their changes by writes into Arrays.
 
 A write into an Array makes a new value, whose tangent differs from the old one in a part.  The tangent
 of the old value is seldom needed again.  So the old tangent is overwritten in place, and only the part
@@ -29,7 +29,7 @@ class Tangents:
 
     def __init__(self) -> None:
         self._held: dict[int, Array] = {}
-        # The id() of a tangent that no other value or handle has -> the id of its value.
+        # The value ids of tangents to which nothing else refers, by the id() of the tangent.
         self._own: dict[int, int] = {}
         # By the id of a value before a write: the id of the value after the write, the path and the key
         # of the write, and the part of the tangent that it replaced.
@@ -116,7 +116,7 @@ def write_into_tangent(
     # The key names an element twice, and ``lost`` masks the values that were overwritten.  The tangents
     # are added, not written: NumPy might write them in another order, so that other elements would last.
     whole = write_through(whole, path, key, 0.0, at)
-    if t.ndim > lost.ndim:  # a write drops leading axes of length 1
+    if t.ndim > lost.ndim:  # ``x[key] = value`` ignores leading axes of length 1 of the value
         t = at.xp.reshape(t, t.shape[t.ndim - lost.ndim :])
     lasting = at.xp.where(lost, 0.0, at.xp.broadcast_to(t, lost.shape))
     added = at.xp.scatter_add(lasting, walk_path(whole, path, at.xp).shape, key)

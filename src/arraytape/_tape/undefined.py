@@ -50,7 +50,8 @@ def warn_of_undefined(notes: Sequence[str], found: Iterable[Any]) -> None:
         return
     warnings.warn(
         "use the values alone, projectors alone, or a function of the matrix itself (inv, expm): the "
-        f"derivative through {notes[0]} whose values coincide, or whose columns depend on others, "
+        f"derivative through {notes[0]} whose eigenvalues or singular values coincide, or whose "
+        f"columns are linearly dependent, "
         f"up to rounding [at {user_line()}] (see {DECISION})",
         TapeWarning,
         stacklevel=stacklevel(),

@@ -42,7 +42,7 @@ def why_not_followed(
 ) -> str:
     """Return a sentence on why a tape does not follow the source x, and advice.
 
-    Return "" if the tape follows x, or will watch it when it is read.
+    Return "" if the tape follows x, or if x is a Variable and the tape watches Variables at their reads.
     alikes : a function that returns ``alike_among(recording)``, cached by callers with several sources.
     """
     if follows(recording, x):
