@@ -105,8 +105,8 @@ class OfThisProcess:
     def __reduce__(self) -> NoReturn:
         name = type(self).__name__
         raise TypeError(
-            f"a {name} cannot be pickled or copied: it refers to values by ids, which are those of "
-            f"other values elsewhere [at {user_line()}]. Make the {name} where the computation "
+            f"a {name} cannot be pickled or copied: it refers to values by ids, which mean other values "
+            f"in another process [at {user_line()}]. Make the {name} where the computation "
             "runs, and send Arrays, Variables and gradients, which are pickled as values "
             f"{see('tape-in-a-pickle')}"
         )

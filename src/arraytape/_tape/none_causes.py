@@ -107,16 +107,15 @@ def ran_stopped(where: str, pause: Pause | None = None) -> str:
 
 def was_assigned(name: str, line: str) -> str:
     return (
-        f"{name} was assigned to at {line}, and an assignment is never recorded: state "
-        "cuts history. Compute with the value itself where its gradient is to count"
+        f"{name} was assigned to at {line}, and assignments are never recorded, so the gradient ends "
+        "there. Compute with the assigned value itself, not with the Variable"
     )
 
 
 def swapped_words(x: Array, target: Array) -> str:
     return (
         f"the source {name_with_layout(x)} was computed from the target {name_with_layout(target)}, "
-        "and not the target of the "
-        "source: they are swapped. Call tape.gradient(target, sources)"
+        "and not the target from the source: they are swapped. Call tape.gradient(target, sources)"
     )
 
 
@@ -185,8 +184,8 @@ def why_not_recorded(request: Request, time: int, where: str) -> str:
     bounds = [*recording.periods, time + 1]
     if recording.reset_at and time < bounds[0]:
         return (
-            f"{where} ran before tape.reset() at {recording.reset_at}, which drops all records. Compute "
-            "it after that"
+            f"{where} ran before tape.reset() at {recording.reset_at}, which drops all records. Move it "
+            "below that line"
         )
     periods = zip(bounds[::2], bounds[1::2], strict=False)
     if not any(begun <= time < ended for begun, ended in periods):
@@ -240,9 +239,8 @@ def another_view(request: Request) -> str:
     ):  # fmt: skip
         return ""
     return (
-        f"{name_with_layout(x)} is a view that no op on the tape used, though another one of the "
-        "same part may have been: each x[key] is an Array of its own. Give the very Array that "
-        "was used"
+        f"{name_with_layout(x)} is a view that no op on the tape used, but an op may have used another "
+        "view of the same part: each x[key] is a new Array. Give the Array that was used as source"
     )
 
 
@@ -283,9 +281,8 @@ def computed_of_others(recording: Recording, x: Array, value_id: int, starts: Se
         return ""
     return (
         f"the target was computed from {join_words([*dict.fromkeys(parents)])}, as the source "
-        f"{name_with_layout(x)} was, "
-        "but not of this source: the name of the one that was used now stands for another Array (x = x "
-        "+ 1)? Give the Array that the target was computed from"
+        f"{name_with_layout(x)} was, but not from this source. Perhaps a name now refers to another "
+        "Array, as after x = x + 1. Give the Array that the target was computed from"
     )
 
 

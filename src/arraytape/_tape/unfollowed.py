@@ -57,21 +57,19 @@ def why_not_followed(
         )
     if x._current_id() in recording.implied:
         return (
-            f"of {name_with_layout(x)} only a view is watched: call tape.watch(x) on the whole, before "
-            "its use"
+            f"of {name_with_layout(x)} only a view is watched: call tape.watch(x) on the whole Array, "
+            "before it is used"
         )
     alike = (alikes() if alikes else alike_among(recording)).get(layout_text(x))
     if alike is not None:
         return (
-            f"the tape watches {name_with_layout(alike)}, and not this {name_with_layout(x)}: an "
-            "op, such as x = x + 1, "
-            "and asarray make new Arrays. Give what is watched as source, or watch the new one before "
-            "it is used"
+            f"the tape watches {name_with_layout(alike)}, and not this {name_with_layout(x)}: asarray, "
+            "and ops such as x = x + 1, make new Arrays. Give the watched Array as source, or watch the "
+            "new Array before it is used"
         )
     return (
-        f"{name_with_layout(x)} is not on the tape: it was not watched, nor computed inside the "
-        "block of what is "
-        "watched. Call tape.watch(x) inside the block, before x is used"
+        f"{name_with_layout(x)} is not on the tape: it was neither watched nor computed from watched "
+        "Arrays inside the block. Call tape.watch(x) inside the block, before x is used"
     )
 
 
