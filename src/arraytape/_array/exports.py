@@ -43,6 +43,7 @@ class Export:
         return self.data.__array_interface__
 
     def hand_out(self) -> np.ndarray[Any, Any]:
+        # NumPy reads ``__array_interface__``, and makes self the base of the array.
         array = np.asarray(self)
         self.handed_out = ref(array)
         return array

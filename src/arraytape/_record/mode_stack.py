@@ -311,6 +311,7 @@ def without_program_modes() -> Setting[ModeStack]:
 
 
 def _forget() -> None:
+    """Remove all modes, in a forked process: their blocks are those of the parent process."""
     MODE_STACK.set(NO_MODES)
     for mode in MODES.values():
         mode.thread = 0

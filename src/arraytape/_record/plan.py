@@ -166,6 +166,7 @@ class Plan:
         self.unknown = unknown_of(op, subset)
         self.notable = self.missing or op.moves or bool(self.unknown)
         self.number = number_plan(self)
+        # Items of a record before the kept values: the plan's number, the result id(s), the input ids.
         slots = Slots(2 + len(op.inputs))
         self.pulls = pulls_of(op, subset, needs_fit, slots)
         self.fits: tuple[tuple[int, ...], ...] | None = None
@@ -285,6 +286,10 @@ def kept_names(op: Op) -> list[str]:
 
 
 def rules_of(op: Op, subset: int) -> list[tuple[str, Rule]]:
+    """Return pairs (input, rule) for the followed inputs that have a rule.
+
+    subset : the followed inputs, bit i for input i.  A joint rule is returned with the first input.
+    """
     if op.joint:
         return [(op.inputs[0], op.joint)]
     # The rule None is a declaration that the input has no gradient, as the condition of ``where``.

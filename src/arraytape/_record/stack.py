@@ -276,6 +276,7 @@ def elsewhere(value_ids: Sequence[int]) -> None:
 
 
 def _forget() -> None:
+    """Remove all recorders, in a forked process: their blocks are those of the parent process."""
     STACK.set(EMPTY)
     OPEN.clear()
     AWAITED.clear()

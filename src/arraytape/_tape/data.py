@@ -144,7 +144,7 @@ class RawData:
                 part = sum_to(part, shape, xp)
             except Exception as error:
                 raise ValueError(
-                    f"the gradient rule of {op} gave a contribution of shape {given} to an input "
+                    f"the gradient rule of {op} returned a contribution of shape {given} to an input "
                     f"of shape {shape} [at {user_line()}]"
                 ) from error
         if part.dtype != dtype:
@@ -190,7 +190,7 @@ class RawData:
         if part is None or (hasattr(part, "dtype") and not self.recorded):
             return part
         raise TypeError(
-            f"the gradient rule of {op} gave {describe(part)}, which no tape follows "
+            f"the gradient rule of {op} returned {describe(part)}, which no tape follows "
             f"[at {user_line()}]; compute it by the functions of the namespace that the rule is given"
         )
 
@@ -202,7 +202,7 @@ class RawData:
         inputs = inputs_of(record)
         if len(given) != len(inputs):
             raise ValueError(
-                f"the gradient rule of {plan.op.name} gave {len(given)} contributions for "
+                f"the gradient rule of {plan.op.name} returned {len(given)} contributions for "
                 f"{len(inputs)} inputs [at {user_line()}]"
             )
         if not plan.fits:

@@ -70,6 +70,7 @@ class DeadRecordCollector:
             recording.record = recording.records.append
 
     def collect_dead(self, recording: Recording) -> None:
+        """Free the dead records among those that are new, or among all if ``full`` bytes are kept."""
         # Another thread may be about to record an op on a value that seems dead.
         if recording.shared:
             recording.record = recording.records.append

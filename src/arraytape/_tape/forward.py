@@ -77,6 +77,7 @@ class ForwardPass(BaseRecorder):
         remove_recorder(self)
 
     def watch_primal(self, x: Array, t: Array) -> None:
+        """Follow the primal x, with the tangent t."""
         xp: Any = namespace()
         root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
         value_id = root._ensure_id()

@@ -82,6 +82,7 @@ class GuardedPass(BackwardPass):
 
     def seed_target(self, value_id: int, seed: RawArray) -> None:
         super().seed_target(value_id, seed)
+        # All elements of a target are active, unless the seeds pick some (for a row of a Jacobian).
         if not self.picks:
             self.activity.add_contribution(value_id, ALL)
             return

@@ -69,8 +69,8 @@ def compute_batch_jacobian(
     x = one_array(source, "batch_jacobian", "source")
     if min(y.ndim, x.ndim) < 2 or y.shape[0] != x.shape[0]:
         raise ValueError(
-            "batch_jacobian(): target and source need at least two dimensions, the first one "
-            f"the same; got target {describe(y)}, source {describe(x)} [at {user_line()}]"
+            "batch_jacobian(): target and source need at least two dimensions, the first of the same "
+            f"length; got target {describe(y)}, source {describe(x)} [at {user_line()}]"
         )
     shape = y.shape + x.shape[1:]
     with recording.paused():
@@ -174,6 +174,7 @@ def largest_of(records: Iterable[Record]) -> int | None:
 
 
 def lacks_batched_form(error: BaseException | None) -> bool:
+    """Return True if an error, or one of its causes, is a NoBatchedForm."""
     while error is not None and not isinstance(error, NoBatchedForm):
         error = error.__cause__
     return error is not None

@@ -71,6 +71,7 @@ def memory_use(recording: Recording) -> MemoryUse:
     recording.check_usable()
     records = list(recording.records)
     shared = shared_buffers(records)
+    # A buffer that several records keep counts for the first of them.
     buffers, rows = Buffers(), dict[str, Kept]()
     for record in records:
         name, found = plan_of(record).name, buffers.new_in([record])

@@ -79,6 +79,7 @@ class UnfinishedWrite(MissingRule):
 
 
 def missing_rule_error(name: str) -> MissingRule:
+    """Return the error for an op or function without any rule; its advice depends on the kind."""
     op = REGISTRY.get(name)
     if op is None:
         declare = "Give it one with host_function(f, vjp) or custom_gradient"

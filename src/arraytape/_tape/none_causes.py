@@ -180,6 +180,10 @@ def target_not_recorded(request: Request) -> str:
 
 
 def why_not_recorded(request: Request, time: int, where: str) -> str:
+    """Return a sentence on why the tape did not record an op that ran at ``time``; "" if unknown.
+
+    where : the op and its line, for the sentence.
+    """
     recording = request.recording
     bounds = [*recording.periods, time + 1]
     if recording.reset_at and time < bounds[0]:

@@ -227,6 +227,7 @@ def caller() -> FrameType:
 
 
 def values_of_op(plan: Plan, seen: dict[str, Any]) -> Values:
+    """Return the values of an op, from the local variables ``seen`` of its compiled function."""
     ys = seen["ys"] if len(plan.op.outputs) > 1 else [seen["result"]]
     results = [range_of(name, y) for name, y in zip(plan.op.outputs, ys, strict=True)]
     return results, *operands_in(plan, seen)

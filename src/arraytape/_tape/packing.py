@@ -51,8 +51,8 @@ class Packed:
         given = (x.shape, x._data.dtype, x.device) if isinstance(x, Array) else None
         if given != (self.shape, self.dtype, self.device):
             raise ValueError(
-                f"saved_data: unpack must give back an Array {layout_text(self)}, as pack was given, "
-                f"got {describe(x)} [at {user_line()}]"
+                f"saved_data: unpack must return an Array {layout_text(self)}, like the argument of "
+                f"pack, got {describe(x)} [at {user_line()}]"
             )
         return current(x)[1]
 
@@ -91,7 +91,7 @@ class Packing:
         if type(item) not in STORAGES or type(item) is Batched:
             return item
         found = self.known.get(id(item))
-        if found is None or found.source() is not item:
+        if found is None or found.source() is not item:  # the id() may be that of a freed array
             found = self.known[id(item)] = Packed(wrap(item, 0, KEPT), self.pack, self.unpack)
         return found
 

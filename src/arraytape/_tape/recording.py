@@ -229,6 +229,7 @@ class Recording(BaseRecorder, SeesAssignments):
         self.forget_records()
 
     def forget_records(self) -> None:
+        """Return to the state of a tape that has recorded nothing; an active tape stays active."""
         # Set until all is done.  If an interruption comes before that, a request for a gradient raises,
         # and the next ``enter_block`` calls this method again.
         self.used_up = True
@@ -259,6 +260,7 @@ class Recording(BaseRecorder, SeesAssignments):
         self.used_up = False
 
     def release_records(self) -> None:
+        """Free the records and all that depends on them: the tape is used up."""
         # Set first: after an interruption a request for a gradient must raise, as records may be gone.
         self.used_up = True
         self.known, self.watched, self.journal, self.hooks = set(), {}, None, {}
@@ -388,6 +390,7 @@ class Recording(BaseRecorder, SeesAssignments):
                 tell_exit([self], value_id, "in another thread: see in_this_thread")
 
     def close_everywhere(self) -> None:
+        """Close the tape's own block and those of all workers."""
         remove_recorder(self)
         with ENTERING:
             self.open = False

@@ -224,6 +224,11 @@ class ReleasingPass:
         )
 
     def rerun_guarded(self, before: dict[int, Any], records: list[Record]) -> BackwardPass:
+        """Return a guarded pass that went through ``records``, beginning with the cotangents ``before``.
+
+        The pass first goes through the finished segments with made-up cotangents, only to find the
+        active elements.
+        """
         tell_once()
         plain = self.pass_
         pass_ = GuardedPass(RawData(plain.data.storage), plain.followed)

@@ -42,6 +42,7 @@ def walk_stepwise(pass_: BackwardPass, recording: Recording) -> None:
     makers = makers_of(recording.records, hooks)
     for i in range(len(recording.records) - 1, -1, -1):
         record = recording.records[i]
+        # A cotangent is complete when the pass reaches the record that made the value: call its hooks.
         for value_id in results_of(record) if hooks else ():
             if makers.get(value_id) == i:
                 show(pass_, value_id, hooks[value_id])
@@ -51,7 +52,7 @@ def walk_stepwise(pass_: BackwardPass, recording: Recording) -> None:
         pass_.go_back(PLANS[record[0]], record)
         if profile is not None:
             profile.went_back(record, time.perf_counter() - since)
-    for value_id in hooks.keys() - makers.keys():
+    for value_id in hooks.keys() - makers.keys():  # watched values, which no record made
         show(pass_, value_id, hooks[value_id])
 
 
@@ -130,7 +131,7 @@ def replaced_cotangent(g: Array, found: Array | None) -> Array:
         return g
     if not isinstance(found, Array) or (found.shape, found.dtype) != (g.shape, g.dtype):
         raise ValueError(
-            "on_gradient: the function must give None or an Array of the cotangent's shape and dtype, "
+            "on_gradient: the function must return None or an Array of the cotangent's shape and dtype, "
             f"{layout_text(g)}, got {describe(found)} [at {user_line()}]"
         )
     return found
