@@ -75,7 +75,7 @@ def forget_gone() -> None:
 def note_cut(
     name: str, results: Sequence[Array], value_ids: Sequence[int], operands: Sequence[Any]
 ) -> None:
-    """Leave a Cut at the results of an op that was not recorded, and at its operands without ids.
+    """Leave Cuts at the results of an op that was not recorded, and at its operands without ids.
 
     operands : the operands.  value_ids : the ids of their values, 0 for a value without an id.
     """

@@ -6,21 +6,23 @@ is derived again from the root's.  If a tape follows the root's value, the view'
 own.  Each write gives the root's value a new id.  So the id of a view is valid as long as the root's
 value has the id ``seen``, which was noted with it.
 
-The table shows the effect of three events on an Array, by its state bits (for a view, those of its
-root).  The bits are explained in ``array.py``.
+The table shows the effect of three events on an Array, by the bit that is set in its state.  The bits
+are explained in ``array.py``.  An event of a view changes the bits of its root.
 
-    state     keep (a record takes x's data)      write (x[k] = v, x += y)           export, view
-    --------  ----------------------------------  ---------------------------------  -----------------
-    0         share the data; set KEPT            in place; x[k] = v: set HOT        share the data
+    state     a record keeps x's data             write (x[k] = v, x += y)           export, or view of x
+    --------  ----------------------------------  ---------------------------------  --------------------
+    0         share the data; set KEPT            in place; x[k] = v sets HOT        share the data
     KEPT      share the data                      copy, clear KEPT; then in place    export: copy first
     HOT       share the data, set KEPT;           in place                           share the data
-              of a smaller view: a private copy
+              copy the data of a smaller view
     SCALAR    share the data; set KEPT            x += y makes a new Array           view: of a copy
-    PINNED    a private copy                      in place                           share the data
+    PINNED    copy the data                       in place                           share the data
     EXPORTED  one copy for all records while an   in place                           share the data
-              export lives; then as 0, cleared
-    IS_VIEW   set KEPT on the root; of a part of  make the root exclusive, cut the   by the root's bits
-              SMALL size: a private copy          data again, write; set HOT on it
+              export lives; then clear the bit
+              and proceed as for 0
+    IS_VIEW   set KEPT on the root; copy the      copy the root's data if KEPT,      as for the root
+              data of a view up to SMALL          derive the view's data, write to
+                                                  it, and set HOT on the root
 
 A view whose index differs between the examples of a vmap (``Picked``) has data of its own, which each
 read derives again.  A write to such a view goes to the root.
@@ -287,7 +289,7 @@ def peek(x: Array) -> Any:
 def keep_data(x: Array) -> Any:
     """Return the data of ``x`` for a record: shared, or a copy if writes to it are likely.
 
-    The column "keep" of the table in the module's docstring lists the cases.
+    The table in the docstring of the module lists the cases.
     """
     if MODES:
         meet(x)

@@ -102,8 +102,8 @@ class Mode:
 class ProgramMode(Mode):
     """A mode that answers calls only while a recorder on the stack of recorders has it.
 
-    Those are the calls of the program that is traced.  Calls by a policy or by ``saved_data`` are not
-    part of the program.
+    Those are the calls of the program that is traced.  Calls by a policy of ``recompute_grad`` or by the
+    functions of ``saved_data`` are not part of the program.
     """
 
     answers = True

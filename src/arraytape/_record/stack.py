@@ -37,7 +37,8 @@ OPEN: dict[int, ref[Recorder]] = {}
 # No value has the id 0.  Ids start at 4096, since each has to be an int object of its own, unlike
 # Python's small ints: ``_tape.dead_records`` counts the references to an id.
 new_value_id = itertools.count(1 << 12).__next__
-# The tapes that may still compute a gradient, by id().  Unrecorded ops leave a ``Cut`` for them.
+# The tapes that may still compute a gradient, by id().  As long as there are any, an op that is not
+# recorded leaves a note, a ``Cut``, for the warning that a gradient is None.
 AWAITED: dict[int, ref[Recorder]] = {}
 # The tapes of AWAITED that are open and follow nothing yet.  For them, an op on any Array leaves a Cut,
 # since the Array may be watched too late.

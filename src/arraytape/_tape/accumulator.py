@@ -1,4 +1,4 @@
-"""ForwardAccumulator: TensorFlow's forward mode over arrays of the array API."""
+"""ForwardAccumulator: forward mode as in TensorFlow, for arrays of the array API."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class Differentiation:
 
     def __init__(self, recording: Recording, targets: list[Array], asked: list[Array]) -> None:
         self.recording, self.targets, self.asked = recording, targets, asked
-        if AWAITED:  # the tape is asked now, so unrecorded ops need leave no Cut for it any more
+        if AWAITED:  # this is the request for which unrecorded ops left Cuts: no more are needed
             AWAITED.pop(id(recording), None)
             UNSTARTED.pop(id(recording), None)
         unwatched: dict[int, int] = {}  # new ids of sources that are not followed
@@ -294,9 +294,9 @@ class Differentiation:
         ]
 
     def note_for_others(self, found: Sequence[Any]) -> None:
-        """Leave a Cut at gradients that no recorder follows.
+        """Leave a ``Cut``, a note on an op that no tape recorded, at gradients that no recorder follows.
 
-        If another tape is asked for a gradient through them, its message can name the line.
+        If another tape then finds no gradient through them, its warning can name this line.
         """
         results = [g for g in found if isinstance(g, Array) and not g._value_id]
         if results:

@@ -370,7 +370,10 @@ class Recording(BaseRecorder, SeesAssignments):
                 self.periods.append(new_value_id())
 
     def be_awaited(self) -> None:
-        """Make unrecorded ops leave a ``Cut`` until this tape computes a gradient or is freed."""
+        """Make ops that no tape records leave a note, a ``Cut``, for warnings about None gradients.
+
+        That ends when this tape computes a gradient or is freed.
+        """
         if len(AWAITED) > 8:  # some may be tapes that were freed without a gradient
             forget_gone()
         # The weak reference has no callback: CPython would ignore an interruption inside a callback.

@@ -1,4 +1,4 @@
-"""GradientTape: TensorFlow's tape over arrays of the array API."""
+"""GradientTape: a tape with the semantics of TensorFlow's, for arrays of the array API."""
 
 from __future__ import annotations
 
@@ -369,8 +369,8 @@ class GradientTape(OfThisProcess, Block):
             watched, the source is the value that it held then; for an intermediate result, the value
             that it holds now.
         output_gradients : Array or nesting, default: None
-            Weights of the target's elements, in its nesting, shapes and kinds of dtype; None: ones.
-            Numbers, lists of numbers and NumPy arrays are converted.
+            Weights of the target's elements, with the nesting, the shapes and the kinds of dtype of
+            ``target``.  None: ones.  Numbers, lists of numbers and NumPy arrays are converted.
         unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
             The answer for a source on which the target does not depend: None, or zeros ("zero").
         nan : str, default: 'guard'
@@ -464,7 +464,9 @@ class GradientTape(OfThisProcess, Block):
         Notes
         -----
         ``jacobian(y, x)[i]`` is ``gradient(y[i], x)``: for complex data the gradient of y[i]'s real
-        part, which is conj(dy[i]/dx) where y is holomorphic.  All rows go through one backward pass.
+        part, which is conj(dy[i]/dx) where y is holomorphic.  A backward pass computes as many rows at
+        once as fit in about 64 MB.  If a user's rule or an op without a batched form is recorded, there
+        is a pass for each row.
         """
         return jacobian.compute_jacobian(self._recording, target, sources, unconnected_gradients)
 
