@@ -103,7 +103,10 @@ def is_shared(root: Array) -> bool:
 
 
 def is_unwritten(root: Array, data: RawArray) -> bool:
-    """Return True if ``data`` is a root's data, or the copy for records of exported data, unchanged."""
+    """Return True if a root's data has not changed since ``keep_data`` returned ``data``.
+
+    ``data`` is the root's own data, or the copy that records keep while the root's data is exported.
+    """
     if root._data is data:
         return True
     return bool(root._state & EXPORTED) and root._exports.kept_copy(root._data) is data

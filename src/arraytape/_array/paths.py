@@ -186,7 +186,10 @@ def write_through(buffer: RawArray, path: Path, key: Index, value: RawOperand, a
 
 
 def write_back(buffer: Any, last: tuple[str, Any], part: RawArray, at: Place) -> Any:
-    """Return ``buffer`` with the changed ``part``, the result of the step ``last`` on the buffer."""
+    """Return ``buffer``, or a copy, after a change to its part was written back.
+
+    part : the changed result of a step of a path on the buffer.  last : the step, (kind, argument).
+    """
     kind, argument = last
     if type(buffer) is ndarray or at.in_place(buffer):
         if kind not in MAY_COPY or at.shares(part, buffer):

@@ -304,7 +304,7 @@ class pushed(Context):
 
 
 def without_program_modes() -> Setting[ModeStack]:
-    """Return a block within which no ProgramMode gets calls, since they are not part of a program."""
+    """Return a block whose calls of ops are not part of a traced program: no ProgramMode gets them."""
     thread, observers, answering = mode_stack_here()
     rest = tuple([mode for mode in answering if not isinstance(mode, ProgramMode)])
     return Setting(MODE_STACK, (thread, observers, rest))

@@ -235,7 +235,7 @@ class Plan:
 
     # --- the same methods as those of ``Structural`` --------------------------------------------------
     def pull_cotangents(self, pass_: BackwardPass, record: Record) -> None:
-        """Pass cotangents back through a record of a plan without steps."""
+        """Pass cotangents back through a record that the fast loop cannot process (STEPS has None)."""
         if self.reading is not None:
             pass_.add_part(self.reading, self, record)
         else:
@@ -348,7 +348,10 @@ def picker(places: Sequence[int]) -> Picker:
 
 
 def namespace_last(rule: Rule, at: int) -> Rule:
-    """Return the rule with its parameter ``xp``, number ``at`` after the cotangent, moved to the end."""
+    """Return a function like ``rule`` whose parameter ``xp`` is the last.
+
+    at : the index of ``xp`` among the rule's parameters after the cotangent.
+    """
     return lambda g, *kept: rule(g, *kept[:at], kept[-1], *kept[at:-1])
 
 

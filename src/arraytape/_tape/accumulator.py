@@ -153,7 +153,10 @@ class ForwardAccumulator(OfThisProcess, Block):
 
 
 def tangent_of(x: Array, given: Operand) -> Array:
-    """Return the tangent of a primal as an Array; raise if the two do not fit each other."""
+    """Return ``given``, the tangent of the primal x, as an Array.
+
+    Raise TypeError or ValueError if x has no derivative, or the tangent does not fit x.
+    """
     if not isinstance(x, Array):
         raise TypeError(
             f"ForwardAccumulator: a primal must be an Array, got {describe(x)} [at {user_line()}]"

@@ -31,7 +31,7 @@ Masks: TypeAlias = "RawArray | str | tuple[RawArray | str | None, ...]"
 
 
 class ActivityData(RawData):
-    """The operations of a pass on masks, in place of cotangents."""
+    """The ``data`` of an ActivityPass: its operations on masks, which take the place of cotangents."""
 
     def move_to(self, data: RawArray) -> None:
         if data is not ALL:
@@ -80,7 +80,10 @@ class ActivityData(RawData):
             return self.xp.where(inactive, 0.0, self.mask_of_ones(counts))
 
     def as_counts(self, active: Any, g: Any) -> Any:
-        """Return the mask ``active`` of the cotangent ``g`` as an array; for a tuple g, a tuple."""
+        """Return the mask ``active`` of the cotangent ``g`` as an array: ones in its shape for ALL.
+
+        For several results both arguments and the return value are tuples.
+        """
         if type(g) is tuple:
             pairs = zip(active, g, strict=True)
             return tuple([p if p is None else self.as_counts(a, p) for a, p in pairs])

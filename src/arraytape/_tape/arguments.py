@@ -49,7 +49,10 @@ WORDS = {member.value: member for member in UnconnectedGradients}
 
 
 def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
-    """Return the member of the enum; raise ValueError with the allowed values for anything else."""
+    """Return the UnconnectedGradients with this value, or the member itself.
+
+    Raise ValueError, with the allowed values, for anything else.
+    """
     if isinstance(value, UnconnectedGradients):
         return value
     found = WORDS.get(value) if isinstance(value, str) else None

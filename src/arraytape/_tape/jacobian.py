@@ -95,7 +95,10 @@ def one_array(x: Nesting, caller: str, what: str) -> Array:
 
 
 def unit_seed(y: Array, i: int, batch: int) -> Array:
-    """Return a seed in the shape of y: in each of ``batch`` entries 1 at element i, 0 elsewhere."""
+    """Return a seed for row i: an Array in the shape of y with 1 at element i, and 0 elsewhere.
+
+    If ``batch``, the length of the first axis of y, is not 1, there is a 1 in each entry of that axis.
+    """
     storage = storage_of(y._data)
     size = math.prod(y.shape) // batch if batch else 0
     data = storage.create("zeros", y.device, (batch, size), dtype=y.dtype)

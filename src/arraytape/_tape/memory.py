@@ -42,7 +42,7 @@ class MemoryUse:
 
     @property
     def total(self) -> Kept:
-        """Return the sum of all rows."""
+        """Return a row with the sums over all rows."""
         return Kept(
             "all",
             sum(row.records for row in self.rows),

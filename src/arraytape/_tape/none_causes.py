@@ -268,7 +268,10 @@ def made_after_target(request: Request) -> str:
 
 
 def time_of(x: Array) -> int:
-    """Return the id of an Array's value, or of its root's value for a view, as a time."""
+    """Return the time at which an Array got its value, or for a view the time of its root's value.
+
+    That is the value id, since ids are handed out in ascending order.
+    """
     return x._view.seen if x._state & IS_VIEW else x._current_id()
 
 

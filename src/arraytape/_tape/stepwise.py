@@ -105,7 +105,7 @@ def makers_of(records: Sequence[Record], value_ids: Collection[int]) -> dict[int
 
 
 def show(pass_: BackwardPass, value_id: int, hooks: Sequence[Hook]) -> None:
-    """Call hooks with the cotangent of a value, and replace the cotangent by what they return."""
+    """Call the hooks of a value with its cotangent, and replace the cotangent by their result."""
     g = pass_.cotangents.get(value_id)
     if g is None:
         return

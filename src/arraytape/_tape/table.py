@@ -47,7 +47,7 @@ class Summary:
 
     @property
     def total(self) -> Row:
-        """Return the sum of all rows."""
+        """Return a row with the sums over all rows."""
         records, kept = sum(row.records for row in self.rows), sum(row.kept for row in self.rows)
         if all(row.forward is None for row in self.rows):
             return Row("all", records, kept, None, None)

@@ -65,7 +65,7 @@ class Tangents:
         return whole
 
     def apply_write(self, write: PutRecord | AddRecord) -> None:
-        """Set the tangent of the value that the root has after a write."""
+        """Compute and enter the tangent of a root's value after a write."""
         old, path, key = write.old, write.path, ... if isinstance(write, AddRecord) else write.key
         held, t = self.get(old), self.get(write.value)
         some = t if held is None else held
