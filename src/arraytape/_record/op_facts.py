@@ -25,6 +25,7 @@ def hull(count: int, *operands: Any) -> Any:
     return functools.reduce(lambda x, y: x.hull(y), operands)
 
 
+# The facts of functions whose result is a view of the operand, or the same elements in another shape.
 VIEW: Any = {"continuous": True, "propagates_nan": True, "rearranges": True, "range": hull}
 
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .._util.array_types import RawArray, ResultCotangents
 
 iadd: Any = operator.iadd  # ``data += contribution`` as an expression
+# A user's rule: from the cotangents of the results to contributions to the inputs, each may be None.
 Gradients = Callable[[Sequence[Array | None]], Sequence[Array | None]]
 
 

@@ -50,7 +50,7 @@ from .unfollowed import warn_of_unfollowed
 if TYPE_CHECKING:
     from .._exits.lost_parts import Lacks
 
-Place = tuple[int, Path]
+Place = tuple[int, Path]  # a value id, and the path to the part of its cotangent that is a gradient
 ZERO = UnconnectedGradients.ZERO  # an attribute of an enum class takes as long as a small op
 
 

@@ -36,6 +36,7 @@ from .tangents import Tangents
 from .tape import GradientTape
 from .undefined import note_undefined, warn_of_undefined
 
+# A function that applies a VJP and returns pairs (id of an input, contribution to its cotangent).
 PullBack = Callable[[], Iterable[tuple[int, Any]]]
 
 

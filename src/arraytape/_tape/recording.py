@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from ..variable import Variable
     from .tape import GradientTape
 
+# The flags of code objects whose functions are suspended and resumed.
 RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 NOTHING: Any = frozenset()  # the first value of an attribute that is replaced by a set when needed
 UNFOLLOWED: Any = frozenset()  # the value of ``followed`` while a recorder records nothing

@@ -81,6 +81,7 @@ def shortened(name: str) -> str:
     return rest if packages else name.removeprefix(os.getcwd() + os.sep)
 
 
+# By each word for the parameter ``by``: the function from a Line to the name of its row.
 KEYS: dict[str, Callable[[Line], str]] = {
     "op": lambda line: line.op,
     "line": lambda line: line.place.line,
