@@ -202,7 +202,7 @@ def assigned(p):
 
 
 def replaced(p):
-    p.said = "now stands for another Array"
+    p.said = "now refers to another Array"
     with p.tape as tape:
         tape.watch([p.x, p.other])
         y = p.finish(p.begin() * 1.0)

@@ -351,16 +351,16 @@ def not_a_number():
 # --- what is said: without lines, and with them -------------------------------------------------------
 NONE, ZERO, THERE = "The gradient is None: ", "The gradient is zero: ", "The gradient is there: "
 NOT_ON_TAPE = (
-    f"{NONE}{A} is not on the tape: it was not watched, nor computed inside the block of what is "
-    "watched. Call tape.watch(x) inside the block, before x is used."
+    f"{NONE}{A} is not on the tape: it was neither watched nor computed from watched Arrays inside the "
+    "block. Call tape.watch(x) inside the block, before x is used."
 )
 NOT_THE_WATCHED = (
-    f"{NONE}the tape watches {A}, and not this {A}: an op, such as x = x + 1, and asarray make new "
-    "Arrays. Give what is watched as source, or watch the new one before it is used."
+    f"{NONE}the tape watches {A}, and not this {A}: asarray, and ops such as x = x + 1, make new "
+    "Arrays. Give the watched Array as source, or watch the new Array before it is used."
 )
 BY_ASSIGNING = (
-    f"{NONE}Variable 'v' was assigned to at {{0}}, and an assignment is never recorded: state cuts "
-    "history. Compute with the value itself where its gradient is to count."
+    f"{NONE}Variable 'v' was assigned to at {{0}}, and assignments are never recorded, so the gradient "
+    "ends there. Compute with the assigned value itself, not with the Variable."
 )
 LATE = "it was watched, and watching does not reach back. Call tape.watch(x) before the first use."
 LEFT = (
@@ -375,13 +375,12 @@ THREAD = (
     "at {0}. Open `with tape.in_this_thread():` there."
 )
 SWAPPED = (
-    f"{NONE}the source {A} was computed from the target {A}, and not the target of the source: they are "
-    "swapped. Call tape.gradient(target, sources)."
+    f"{NONE}the source {A} was computed from the target {A}, and not the target from the source: they "
+    "are swapped. Call tape.gradient(target, sources)."
 )
 REPLACED = (
-    f"{NONE}the target was computed from {A}, as the source {A} was, but not of this source: the name "
-    f"of the "
-    "one that was used now stands for another Array (x = x + 1)? Give the Array that the target was "
+    f"{NONE}the target was computed from {A}, as the source {A} was, but not from this source. "
+    "Perhaps a name now refers to another Array, as after x = x + 1. Give the Array that the target was "
     "computed from."
 )
 INTEGERS = (
@@ -416,9 +415,8 @@ SAID = {
         f"{NONE}exp at {{0}} ran outside the tape's block. Move it into the block."
     ] * 2,
     a_source_from_after_the_block: [
-        f"{NONE}Array float64() is not on the tape: it was not watched, nor computed inside the block "
-        f"of "
-        "what is watched. Call tape.watch(x) inside the block, before x is used.",
+        f"{NONE}Array float64() is not on the tape: it was neither watched nor computed from watched "
+        "Arrays inside the block. Call tape.watch(x) inside the block, before x is used.",
         f"{NONE}the source Array float64() was computed of what the tape follows, but multiply at "
         f"{{0}} "
         "ran outside the tape's block. Move it into the block.",
@@ -462,9 +460,9 @@ SAID = {
     ] * 2,
     a_variable_that_was_assigned_to_another: [BY_ASSIGNING] * 2,
     a_view_made_afterwards: [
-        f"{NONE}Array float64(2,) is a view that no op on the tape used, though another one of the "
-        f"same part "
-        "may have been: each x[key] is an Array of its own. Give the very Array that was used."
+        f"{NONE}Array float64(2,) is a view that no op on the tape used, but an op may have used "
+        "another view of the same part: each x[key] is a new Array. Give the Array that was used as "
+        "source."
     ]
     * 2,
     a_variable_that_is_not_trainable: [
@@ -502,7 +500,8 @@ SAID = {
         "rule gives None for that input.",
     ],
     only_a_view_is_watched: [
-        f"{NONE}of {A} only a view is watched: call tape.watch(x) on the whole, before its use."
+        f"{NONE}of {A} only a view is watched: call tape.watch(x) on the whole Array, before it is "
+        "used."
     ] * 2,
     erased_by_a_write: [
         f"{ZERO}it came through multiply, and a write erased it: what was written took the place of "

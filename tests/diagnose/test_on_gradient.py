@@ -238,7 +238,7 @@ def test_something_else_is_an_error_and_the_tape_stays_usable(wrong, near):
         tape.watch(x)
         remove = diagnose.on_gradient(x, wrong)
         z = xp.sum(x)
-    with pytest.raises(ValueError, match=r"must give None or an Array of .* float64\(3,\), got"):
+    with pytest.raises(ValueError, match=r"must return None or an Array of .* float64\(3,\), got"):
         tape.gradient(z, x)
     remove()
     near(tape.gradient(z, x), [1.0] * 3)

@@ -210,7 +210,7 @@ def test_unpack_must_give_back_what_pack_was_given(wrong):
     with diagnose.saved_data(np.array, wrong), xp.GradientTape() as tape:
         tape.watch(x)
         y = xp.exp(x)
-    with pytest.raises(ValueError, match=r"unpack must give back an Array float64\(3,\)"):
+    with pytest.raises(ValueError, match=r"unpack must return an Array float64\(3,\)"):
         tape.gradient(y, x)
     assert len(tape._recording.records) == 1
 

@@ -84,7 +84,7 @@ def test_a_float_from_sklearns_loss_names_sklearns_line():
 def test_without_an_exit_a_float_target_is_told_what_to_do(x):
     with GradientTape() as tape:
         tape.watch(x)
-    with pytest.raises(TypeError, match=r"float 9\.0.*make an Array of it with asarray before"):
+    with pytest.raises(TypeError, match=r"float 9\.0.*convert it with asarray before"):
         tape.gradient(9.0, x)
 
 

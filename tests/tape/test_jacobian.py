@@ -58,7 +58,9 @@ def test_case_49_batch_jacobians():
     assert values(tape.batch_jacobian(square, x)) == [[[2, 0], [0, 4]], [[6, 0], [0, 8]]]
     assert values(tape.batch_jacobian(product, x)) == [[[6, 0], [0, 16]], [[30, 0], [0, 48]]]
     for target in (one, rows):
-        with pytest.raises(ValueError, match="at least two dimensions, the first one the same"):
+        with pytest.raises(
+            ValueError, match="at least two dimensions, the first of the same length"
+        ):
             tape.batch_jacobian(target, x)
     empty = xp.zeros((1, 0))
     with GradientTape() as tape:

@@ -1,1 +1,1 @@
-"""The Array: handles, views, paths, aliasing, memory shared with foreign code, untracked conversions."""
+"""The Array: handles, views, writes, memory shared with NumPy and others, untracked conversions."""

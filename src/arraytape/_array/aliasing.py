@@ -1,24 +1,30 @@
-"""The records of views and writes, and how cotangents and tangents pass through them.
+"""The records of views and writes, and the rules that pass cotangents and tangents through them.
 
     VIEW  (plan, view, root, shape of root, path)
     PUT   (plan, new, old, value, path, key, shape and dtype of value, lost, shape and dtype of root)
     ADD   (plan, new, old, value, path, sign, shape and dtype of value, shape and dtype of root)
     WATCH (plan, seen, watched, shape of root, path to seen, path)
 
-``new`` and ``old`` are the ids of the root's values after and before the write; ``value`` is the id of
-the written value.  ``lost`` is None or, for a key that names elements twice, the mask of the elements
-of ``value`` that a later element overwrote.
+A VIEW record is the read of a view: ``view`` and ``root`` are the value ids of the view and of its root,
+and ``path`` leads from the root's data to the view's.
 
-WATCH is recorded when an Array is watched whose root the tape follows already: gradients with respect
-to ``watched``, the value at ``path``, count the ops after the record and none before it.  There is one
-such record for each id that denotes a part of the root: the root's own and those of its views.
+PUT is a write ``x[key] = value``, and ADD is ``x += value`` or, with sign -1, ``x -= value``.  ``old``
+and ``new`` are the ids of the root's values before and after the write, and ``value`` is the id of the
+written value.  ``path`` leads from the root to x.  If the key names an element twice, ``lost`` is the
+mask of the elements of ``value`` that a later element overwrote; otherwise it is None.
+
+WATCH is recorded when an Array is watched whose root the tape follows already.  The Array's value gets
+the new id ``watched``.  A gradient with respect to ``watched`` counts the ops after the record and none
+before it.  ``seen`` is the id of the root's value or of a view of it, since each of them can be used in
+later ops: there is a WATCH record for each.  ``path to seen`` leads from the root to the part with that
+id, and ``path`` to the watched Array.
 
 Records are plain tuples, because the cyclic garbage collector does not track these.
-``ViewRecord(*record)`` and ``write_of(record)`` give them field names.
+``ViewRecord(*record)`` and ``write_of(record)`` return them as named tuples.
 
-For each kind there is a rule (``pull_view``, ``pull_put``, ``pull_add``) and a fast path for the usual
-case on NumPy's data, which calls the rule in any other case.  The backward pass calls the fast path;
-tests compare the results of both.
+VIEW, PUT and ADD each have a rule (``pull_view``) and a faster function for the usual case on NumPy's
+data (``pull_view_in_place``).  The backward pass calls the faster function, which calls the rule in all
+other cases.  Tests compare the results of both.
 """
 
 from __future__ import annotations
@@ -58,7 +64,7 @@ class ViewRecord(NamedTuple):
     plan: int
     view: int
     root: int
-    shape: tuple[int, ...]  # the root's
+    shape: tuple[int, ...]  # the shape of the root
     path: Path
 
 
@@ -71,7 +77,7 @@ class PutRecord(NamedTuple):
     value: int
     path: Path
     key: Any
-    shape: tuple[int, ...]  # the value's
+    shape: tuple[int, ...]  # the shape of the value, as ``dtype``
     dtype: Any
     lost: Any
     root_shape: tuple[int, ...]
@@ -87,7 +93,7 @@ class AddRecord(NamedTuple):
     value: int
     path: Path
     sign: int
-    shape: tuple[int, ...]  # the value's
+    shape: tuple[int, ...]  # the shape of the value, as ``dtype``
     dtype: Any
     root_shape: tuple[int, ...]
     root_dtype: Any
@@ -100,14 +106,17 @@ def view_record(view: int, root: int, shape: tuple[int, ...], path: Path) -> Rec
 class ViewsRead:
     """An index of the recorded views of each root, updated as a list of records grows.
 
-    Each record is read once.  Views are grouped by their position along the root's first axis, so that
-    a loop over rows does not compare each row with all others.
+    Each record is read once.  Views are grouped by their index on the root's first axis, or None for
+    views of several indices.  So a loop over rows does not compare each row with all others.
+
+    found : by the root's id and that index, the views as a dict from value ids to paths.
+    roots : by the root's id, the indices that occur (a dict, used as an ordered set).
     """
 
     def __init__(self) -> None:
-        self.seen = 0  # number of records read so far
-        self.found: dict[tuple[int, int | None], dict[int, Path]] = {}  # by root id and position
-        self.roots: dict[int, dict[int | None, None]] = {}  # positions of each root's views
+        self.seen = 0  # the number of records read so far
+        self.found: dict[tuple[int, int | None], dict[int, Path]] = {}
+        self.roots: dict[int, dict[int | None, None]] = {}
 
     def read_views(self, records: Sequence[Record]) -> None:
         for record in records[self.seen :]:
@@ -119,7 +128,10 @@ class ViewsRead:
         self.seen = len(records)
 
     def views_beside(self, root: int, path: Path, shape: tuple[int, ...]) -> dict[int, Path]:
-        """Return recorded views of ``root`` that may overlap the part at ``path``, with their paths."""
+        """Return the recorded views that may overlap a part of a root, as a dict from ids to paths.
+
+        root : the value id of the root.  path : the path to the part.  shape : the root's shape.
+        """
         position = position_along_first_axis(path, shape)
         positions = self.roots.get(root, {}) if position is None else (position, None)
         found: dict[int, Path] = {}
@@ -129,7 +141,10 @@ class ViewsRead:
 
 
 def position_along_first_axis(path: Path, shape: tuple[int, ...]) -> int | None:
-    """Return the only index of a root's first axis that ``path`` selects; None if it selects several."""
+    """Return the index on a root's first axis that ``path`` selects; None if it selects several.
+
+    shape : the root's shape.
+    """
     kind, key = path[0] if path else ("", None)
     part = key[0] if type(key) is tuple and key else key
     if kind is not GETITEM or not shape or not isinstance(part, int | integer | slice):
@@ -143,7 +158,6 @@ def position_along_first_axis(path: Path, shape: tuple[int, ...]) -> int | None:
 def watch_record(
     *, seen: int, watched: int, shape: tuple[int, ...], path_to_seen: Path, path: Path
 ) -> Record:
-    """Return a WATCH record: ``watched`` is the value ``seen``, counted from this record on."""
     return (WATCH.number, seen, watched, shape, path_to_seen, path)
 
 
@@ -151,9 +165,9 @@ def write_of(record: Record) -> PutRecord | AddRecord:
     return AddRecord(*record) if record[0] == ADD.number else PutRecord(*record)
 
 
-# --- the rules ----------------------------------------------------------------------------------------
+# --- the rules; ``at`` is the backward pass -----------------------------------------------------------
 def pull_view(at: Cotangents, record: Record) -> None:
-    """Add the cotangent of a view to its region of the root's cotangent."""
+    """Add the cotangent of a view to the root's cotangent, at the part that the view shows."""
     _, view, root, shape, path = record
     g = at.take_cotangent(view)
     if g is None or root not in at.followed:
@@ -162,7 +176,7 @@ def pull_view(at: Cotangents, record: Record) -> None:
     if WHOLE.issuperset(kinds):  # every element of the root: no buffer is needed
         at.lend_contribution(root, unwalked(g, path, shape, at.data))
         return
-    if PICK in kinds:  # the root may be shared by all examples of a vmap: sum over them
+    if PICK in kinds:  # all examples of a vmap may share the root: sum over them
         zeros = at.data.xp.zeros(shape, dtype=dtype_at_root(path, g.dtype), device=g.device)
         whole = add_through(at.data.widen_buffer(zeros, g), path, g, at.data)
         at.add_contribution(root, at.data.fit_contribution(whole, shape, whole.dtype))
@@ -175,7 +189,7 @@ def pull_view(at: Cotangents, record: Record) -> None:
 
 
 def pull_put(at: Cotangents, record: Record) -> None:
-    """Pass the written region's cotangent to the value, and the rest to the old root."""
+    """Split the new root's cotangent: the written region goes to the value, the rest to the old root."""
     _, new, old, value, path, key, shape, dtype, lost, _, _ = record
     data, buffer = at.data, at.take_owned(new)
     if buffer is None:
@@ -190,7 +204,7 @@ def pull_put(at: Cotangents, record: Record) -> None:
 
 
 def pull_add(at: Cotangents, record: Record) -> None:
-    """Pass the whole cotangent on to the old root, and a copy of its region to the added value."""
+    """Pass the new root's cotangent to the old root, and a copy of the written region to the value."""
     _, new, old, value, path, sign, shape, dtype, _, _ = record
     data, buffer = at.data, at.take_owned(new)
     if buffer is None:
@@ -204,7 +218,10 @@ def pull_add(at: Cotangents, record: Record) -> None:
 
 
 def pull_watch(at: Cotangents, record: Record) -> None:
-    """Add the cotangent of ``seen``, as summed so far, to that of ``watched``; keep that of ``seen``."""
+    """Add the cotangent of ``seen`` to that of ``watched``, and leave the former in place.
+
+    At this point the sum has the contributions of the ops after the watch alone.
+    """
     _, seen, watched, shape, path_to_seen, path = record
     g = at.peek(seen)
     if g is None:
@@ -217,18 +234,21 @@ def pull_watch(at: Cotangents, record: Record) -> None:
 
 
 def region_of(buffer: RawArray, path: Path, key: Index | Batched, xp: Namespace) -> Any:
-    """Return ``walk_path(buffer, path)[key]``; for a batched mask, the part with 0 where it is False."""
+    """Return ``walk_path(buffer, path)[key]``: the cotangent of the elements that a write sets.
+
+    If the key is a batched mask, return the whole part at ``path``, with 0 where the mask is False.
+    """
     part = walk_path(buffer, path, xp)
     if type(key) is Batched and is_mask(key):
-        # Each example's mask selects another number of elements, so the result keeps the part's shape.
-        # The written value was a scalar: ``fit_contribution`` sums the result to its shape.
+        # The masks of a vmap's examples select different numbers of elements, so the result cannot have
+        # them alone.  The written value was a scalar: ``fit_contribution`` sums the result to a scalar.
         return xp.where(key, part, 0.0)
     return part[key]
 
 
-# --- the fast paths -----------------------------------------------------------------------------------
+# --- faster functions for the usual cases; ``at`` is the backward pass --------------------------------
 def pull_view_in_place(at: Cotangents, record: Record) -> None:
-    """Do the work of ``pull_view`` for a path of one step: an index or a permutation."""
+    """Do the same as ``pull_view``, faster for a path of one step: an index or a permutation."""
     _, view, root, shape, path = record
     g = at.cotangents.get(view)
     if g is None:
@@ -254,7 +274,10 @@ def pull_view_in_place(at: Cotangents, record: Record) -> None:
 
 
 def pull_put_in_place(at: Cotangents, record: Record) -> None:
-    """Do the work of ``pull_put`` where the key makes a view of the root's buffer: index it once."""
+    """Do the same as ``pull_put``, faster if the key makes a view of the root's cotangent.
+
+    The view is made once, copied for the value, and set to 0 for the old root.
+    """
     _, new, old, value, path, key, shape, dtype, _, _, _ = record
     buffer = at.take_in_hand(new)
     if buffer is None:
@@ -276,7 +299,7 @@ def pull_put_in_place(at: Cotangents, record: Record) -> None:
 
 
 def pull_add_in_place(at: Cotangents, record: Record) -> None:
-    """Do the work of ``pull_add`` for the whole root, or for a part of the root's buffer."""
+    """Do the same as ``pull_add``, without copies of the root's cotangent."""
     _, new, old, value, path, sign, shape, dtype, _, _ = record
     if not path:
         g = at.take_cotangent(new)
@@ -288,7 +311,7 @@ def pull_add_in_place(at: Cotangents, record: Record) -> None:
                 part = at.data.fit_contribution(part, shape, dtype)
             (at.lend_contribution if part is g else at.add_contribution)(value, part)
         if old in at.followed:
-            at.lend_contribution(old, g)  # value and root share one cotangent: nothing is copied
+            at.lend_contribution(old, g)  # lent, since value and old root may share this cotangent
         return
     buffer = at.take_in_hand(new)
     if buffer is None:
@@ -307,7 +330,7 @@ def pull_add_in_place(at: Cotangents, record: Record) -> None:
 
 # --- forward mode -------------------------------------------------------------------------------------
 class Tangents(Protocol):
-    """The part of forward mode that the records of views and writes use."""
+    """The methods of a forward pass that the records of views and writes use."""
 
     def tangent(self, value_id: int, /) -> Any: ...
     def tangent_part(self, tangent: Array, path: Path, /) -> Any: ...

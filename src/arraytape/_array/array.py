@@ -1,6 +1,7 @@
-"""The Array: a handle on data, with the id of the value that it holds now (``_value_id``).
+"""The class Array: a handle on data, with the id of the value that it holds now (``_value_id``).
 
-This module imports neither ops nor tapes: ``ops.operators`` attaches the operators.
+This module imports neither ops nor tapes.  Other modules attach the operators and most methods to the
+class: ``ops.operators``, ``views``, ``_numpy_hook`` and others.
 """
 
 from __future__ import annotations
@@ -25,33 +26,36 @@ if TYPE_CHECKING:
     Operand: TypeAlias = "Array | npt.ArrayLike"  # ops convert numbers, lists and host data
     Axes: TypeAlias = int | Sequence[int] | None  # None: all axes
 
-# Bits of Array._state; ``views`` has a table of what each event does to them.
-KEPT = 1  # a record shares this data: the next write copies it first
-SCALAR = 2  # a 0-d result of an op, immutable in NumPy: x += 1 makes a new Array
-HOT = 4  # written in part since its data was made: records copy small views of it
-PINNED = 8  # foreign code shares this data for good: records copy it at once
-IS_VIEW = 16  # an alias of part of another Array, its root
-EXPORTED = 32  # foreign code shares this data for as long as an export lives; see ``exports``
+# Bits of Array._state.  A table in the docstring of ``views`` lists how each event changes them.
+KEPT = 1  # a record shares this data: the next write copies the data first
+SCALAR = 2  # the Array is a 0-d result of an op, immutable as in NumPy: x += 1 makes a new Array
+HOT = 4  # a part was written since the data was made, so records copy small views of this data
+PINNED = 8  # another library shares this data for good, so each record keeps a copy
+IS_VIEW = 16  # the Array is an alias of a part of another Array, its root
+EXPORTED = 32  # NumPy code shares this data for as long as an export lives: see ``exports``
 
 # Masks of several bits, which generated code and writes test.
-FOREIGN = PINNED | EXPORTED  # foreign code may read and write this data
-ALIASED = FOREIGN | IS_VIEW  # other handles or foreign code share this memory: write in place
-ONLY_KEPT = KEPT  # state == ONLY_KEPT: a record shares this data already, nothing is to be done
-KEEP_IS_A_MARK = HOT  # state < KEEP_IS_A_MARK: to keep is to set KEPT; else call views.keep_data
+FOREIGN = PINNED | EXPORTED  # code outside of arraytape may read and write this data
+ALIASED = FOREIGN | IS_VIEW  # others share this memory, so a write has to go into this memory
+ONLY_KEPT = KEPT  # if state == ONLY_KEPT, a record shares this data already: nothing is to be done
+# If state < KEEP_IS_A_MARK, a record may share the data, and only the bit KEPT has to be set.  Otherwise
+# ``views.keep_data`` has to be called.
+KEEP_IS_A_MARK = HOT
 
-# Held while a handle gets other memory, a value its id, or a tape the record of either, where threads
-# may share the handle or the tape.  The op path does not take the lock: the field whose value proves
-# that other fields are valid (such as ``View.seen`` for ``View.written_id``) is set last.
+# Held while the memory of a handle or the id of a value changes, or a tape gets the record of such a
+# change, if threads may share the handle or the tape.  Ops read without the lock.  So where one field
+# shows that others are valid (as ``View.seen`` for ``View.written_id``), that field is set last.
 MOVING = reentrant_lock()
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
-PUBLIC: list[ModuleType] = []
+PUBLIC: list[ModuleType] = []  # the public namespace, once it is imported
 
 
 def namespace() -> Any:
-    """Return the public namespace, in which rules on Arrays compute.
+    """Return the public namespace, the package ``arraytape``, in which rules on Arrays compute.
 
-    The namespace imports every room, so no room can import it: it enters itself when it is complete.
+    No room can import the package, since the package imports every room.  So the package adds itself to
+    ``PUBLIC`` at the end of its import.
     """
     return PUBLIC[0]
 
@@ -59,22 +63,21 @@ def namespace() -> Any:
 class Array(ForeignNames):
     """An array of the array API standard whose ops are recorded on the active tapes.
 
-    Made by creation functions such as ``asarray`` and by ops, never by calling the class.
+    Arrays are made by creation functions such as ``asarray`` and by ops, never by calling the class.
 
-    An Array is a handle on data of a storage, NumPy's or CuPy's, plus the id of the value that it
-    holds now.  Writing to it (``x[key] = value``, ``x += y``) moves the handle on to a new value;
-    what was recorded never changes.  Views share their data, as NumPy's do: a write through one of
-    them is seen by all.
+    An Array is a handle on data of NumPy or CuPy, with the id of the value that it holds now.  A write
+    (``x[key] = value``, ``x += y``) gives the handle a new value; recorded values never change.  Views
+    share their data, as in NumPy: a write through one view changes the others and the Array itself.
 
-    Operators are the functions of the same meaning: ``x + y`` is ``add(x, y)``.  Methods are those of
-    the standard and those of NumPy's arrays, so that code for these runs on Arrays.
+    Operators call functions: ``x + y`` is ``add(x, y)``.  An Array has the methods of the standard and
+    those of NumPy's arrays, so that code for NumPy's arrays runs on Arrays.
 
     Attributes
     ----------
     T : Array
         The axes in reverse order, as a view.
     device : str
-        Where the data lies: 'cpu', 'cuda:0' and so on.
+        The device of the data: 'cpu', 'cuda:0' and so on.
     dtype : dtype
         The type of the elements.
     flat : Array
@@ -84,7 +87,7 @@ class Array(ForeignNames):
     itemsize : int
         Bytes of one element.
     mT : Array
-        Each matrix transposed, as a view.
+        The last two axes swapped, as a view: the transpose of each matrix.
     nbytes : int
         Bytes of all elements.
     ndim : int
@@ -108,8 +111,8 @@ class Array(ForeignNames):
     >>> x.shape, x.ndim, x.size, x.dtype, x.itemsize, x.nbytes, x.device
     ((2, 3), 2, 6, dtype('float64'), 8, 48, 'cpu')
 
-    Operators, functions and methods are recorded while a tape is open. A write is seen by views, and
-    gradients are those of what was computed, before the write and after it:
+    Operators, functions and methods are recorded while a tape is open. Gradients are correct for ops
+    before a write and after it:
 
     >>> with xp.GradientTape() as tape:
     ...     tape.watch(x)
@@ -145,7 +148,7 @@ class Array(ForeignNames):
     >>> print(x[0].cumsum(), x[0].cumprod(), x[0].dot(x[1]))
     [1. 3. 6.] [1. 2. 6.] 32.0
 
-    Order and choice; ``sort`` and ``partition`` put the array itself in order:
+    Sorting and selection; ``sort`` and ``partition`` change the array itself:
 
     >>> v = xp.asarray([3.0, 1.0, 2.0])
     >>> print(v.argsort(), v.argpartition(0)[0], v.take([0, 2]), v.repeat(2))
@@ -162,23 +165,23 @@ class Array(ForeignNames):
     >>> print(w.clip(0.0, 5.0), (v / 7.0).round(2), v.astype(xp.int64))
     [5. 5. 5.] [0.43 0.14 0.29] [3 1 2]
 
-    What leaves for Python and NumPy, and moves to other devices:
+    Conversions to Python and NumPy objects, and to other devices:
 
     >>> v.tolist(), v[0].item(), v.to_numpy(), v.to_device("cpu").device
     ([3.0, 1.0, 2.0], 3.0, array([3., 1., 2.]), 'cpu')
     """
 
-    # _value_id: the id of the value held now; 0: no tape follows the value; negative: call ``_sync``,
-    # because id and data of a view follow from its root's, and a Variable reports each read.  Read
-    # _value_id before _data: the data of a view is up to date only after ``_sync``.
-    # __weakref__ costs 2 ns per Array and no memory: allocations come in steps of 16 bytes.
+    # _value_id: the id of the value held now, or 0 if no tape follows the value.  If it is negative,
+    # ``_sync`` returns the id: a view brings its data and id up to date from its root, and a Variable
+    # reports the read.  Read _value_id before _data: only ``_sync`` brings a view's data up to date.
+    # __weakref__ costs 2 ns per Array but no memory, since allocations come in steps of 16 bytes.
     __slots__ = ("__weakref__", "_cut", "_data", "_exports", "_state", "_value_id", "_view")
     _data: Any
     _state: int
     _value_id: int
     _view: View  # set for views only
     _exports: Any  # set for roots in state EXPORTED
-    _cut: Any  # set on operands or results of an op that no tape recorded; see ``cuts``
+    _cut: Any  # set on operands or results of an op that no tape recorded: see ``cuts``
     __hash__ = None  # type: ignore[assignment]  # == compares elements
     _has_state = False  # True for a Variable: an assignment replaces its value
 
@@ -249,14 +252,14 @@ class Array(ForeignNames):
         Raises
         ------
         TypeError
-            When there is no axis.
+            When the Array is 0-d.
         """
         if not self._data.shape:
             raise TypeError(f"len() of a 0-d Array [at {user_line()}]")
         return self._data.shape[0]  # type: ignore[no-any-return]
 
     if TYPE_CHECKING:
-        # Attached by views; a Variable overrides them:
+        # Attached by ``views``; Variable overrides these methods:
         def _sync(self) -> int: ...
         def _snapshot(self) -> Array: ...
         def _ensure_id(self) -> int: ...
@@ -381,7 +384,7 @@ class Array(ForeignNames):
         def transpose(self, *axes: Any) -> Array: ...
         def view(self, dtype: npt.DTypeLike | None = None) -> Array: ...
 
-        # Methods with the signature of another one.
+        # Methods that have the same signature as another method.
         any = all
         argmin = argmax
         conjugate = conj
@@ -407,7 +410,7 @@ class Array(ForeignNames):
         def real(self, value: Operand) -> None: ...
 
 
-# Advice in the error of ``x.shape = ...`` and the like.
+# The advice in the error for an assignment to a read-only attribute, such as ``x.shape = ...``.
 FIXED = {
     "device": "use x = x.to_device(device)",
     "dtype": "use x = xp.astype(x, dtype), or x.view(dtype) for the same bytes",
@@ -421,11 +424,16 @@ attach(
 
 
 class View:
-    """The link of a view Array to its root: the view's value is ``path(current value of root)``.
+    """The link of a view Array to its root.
 
-    root : the handle that owns the data.  path : steps from the root's data to the view's.
-    src : the root's data when the view's data was last derived from it.
-    written_id : the id of the view's value, valid while the root's value has the id ``seen``.
+    The view's value is always the part at ``path`` of the root's current value.
+
+    root : the handle that owns the data.
+    path : the steps from the root's data to the view's.
+    src : the memory of the root from which the view's data was derived.  The view's data is out of date
+    if the root has other memory now.
+    written_id : the id of the view's value.  seen : the id of the root's value to which ``written_id``
+    belongs.  If the root's value has another id now, the view's value needs a new id.
     """
 
     __slots__ = ("path", "root", "seen", "src", "written_id")
@@ -437,16 +445,17 @@ class View:
 
 
 class Picked(View):
-    """The link of a view whose key holds another index for each example of a vmap.
+    """The link of a view whose key has a different index for each example of a vmap.
 
-    No strides express such a view, so its data is a copy, made anew at each read; writes go to the root.
+    Such a view cannot be expressed by strides.  So its data is a copy, which each read makes anew, and a
+    write goes to the root.
     """
 
     __slots__ = ()
 
     @property
     def src(self) -> Any:
-        """Return None, which is no root's data: so each read derives the view's data again."""
+        """Return None, which differs from the root's memory, so that each read derives the data anew."""
         return None
 
     @src.setter
@@ -463,6 +472,6 @@ def wrap(data: Any, value_id: int = 0, state: int = 0) -> Array:
 
 
 def asarray_like(x: Array, values: RawArray | npt.ArrayLike) -> Array:
-    """Return host data (or scalars) as an Array on the device of ``x``."""
+    """Return NumPy data or Python numbers as an Array on the device of ``x``."""
     storage = storage_of(x._data)
     return wrap(storage.asarray(values, None, storage.device(x._data), None))

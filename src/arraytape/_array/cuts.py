@@ -1,14 +1,16 @@
-"""Cuts: ops that no tape recorded, though they took a value that a tape follows or may follow later.
+"""Cuts: notes on ops that no tape recorded, for the warning that a gradient is None.
 
-Cuts explain why a gradient is None.  They are noted while a tape is awaited: the tape records, or has
-ended and was not yet asked for a gradient.  An op without a record then leaves a ``Cut`` at its
-results, if an operand has an id.  Otherwise the Cut is left at the operands, which may yet be watched,
-as long as the tape follows nothing.  The results get ids, so that ops on them are noted, too.
+An op is noted if a tape follows one of its operands or may follow it later, but did not record the op:
+for example because the op ran after the tape's block, or before ``watch``.  Ops are noted while a tape
+is *awaited*: the tape records, or it has ended and has not computed a gradient yet.  If an operand has a
+value id, the op leaves a ``Cut`` at its results (in ``_cut``).  The results get value ids, so that later
+ops on them are noted, too.  If no operand has an id and the awaited tape follows nothing yet, the Cut is
+left at the operands, since they may be watched later.
 
-Noting an op takes several times as long as the op.  So a process may note ``FIRST`` ops at once and
-``RATE`` more each second, about 1% of its time.  Once this budget is used up, all tapes stop being
-awaited; a tape that is entered later, when the budget has grown, is awaited again.  That suffices for
-loops: a mistake in a loop shows in its first rounds.
+To note an op takes several times as long as the op.  So a process may note ``FIRST`` ops at once and
+``RATE`` more each second, which takes about 1% of its time.  When this budget is used up, no tape is
+awaited any more, until a tape is entered after the budget has grown again.  That is enough for programs
+with loops, since a mistake in a loop shows in the first iterations.
 """
 
 from __future__ import annotations
@@ -22,18 +24,20 @@ from .._record.stack import AWAITED, UNSTARTED, new_value_id
 from .._util.source_locations import NO_NAMES, Place, frame_that_counts
 from .array import IS_VIEW, Array
 
-MANY = 64  # the most ids in one cut
-FIRST = 1000  # the budget at the start, and its maximum: ops that may be noted
+MANY = 64  # the greatest number of ids in a Cut
+FIRST = 1000  # the budget at the start, and its maximum: the number of ops that may be noted
 RATE = 3000  # ops per second by which the budget grows
-ENOUGH = FIRST / 2  # a budget from which on a tape is awaited without reading the clock
-LEAST = 30  # the least budget with which a tape is awaited
+ENOUGH = FIRST / 2  # with this budget a tape is awaited at once, without a look at the clock
+LEAST = 30  # with a smaller budget no tape is awaited
 
 
 class Cut(NamedTuple):
-    """An op that no tape recorded.
+    """A note on an op that no tape recorded.
 
-    time : when it ran, on the scale of value ids.  name : the op's name.  value_ids : its
-    operands'; () for a Cut at an operand without an id.  code, instruction : the user's source location.
+    time : the time at which the op ran, on the scale of value ids: see ``new_value_id``.
+    name : the name of the op.
+    value_ids : the ids of the operands, and those of earlier Cuts at them; () for a Cut at an operand.
+    code, instruction : the code object and the bytecode index of the user's line; None and 0 if unknown.
     """
 
     time: int
@@ -49,14 +53,12 @@ class Cut(NamedTuple):
         return str(Place(self.code, self.instruction, 0, NO_NAMES))
 
 
-left = [
-    float(FIRST),
-    monotonic(),
-]  # the budget, and the time in seconds when it was brought up to date
+# The budget, and the time in seconds at which it was last brought up to date.
+left = [float(FIRST), monotonic()]
 
 
 def may_note() -> bool:
-    """Bring the budget up to date and return True if it suffices for a tape to be awaited."""
+    """Add the growth since the last update to the budget; return True if a tape may be awaited."""
     now = monotonic()
     left[:] = min(FIRST, left[0] + RATE * (now - left[1])), now
     return left[0] >= LEAST
@@ -65,7 +67,7 @@ def may_note() -> bool:
 def forget_gone() -> None:
     """Stop awaiting tapes that were freed."""
     for awaited in AWAITED, UNSTARTED:
-        for key, reference in awaited.copy().items():  # a copy, since other threads change the dict
+        for key, reference in awaited.copy().items():  # other threads may change the dict
             if reference() is None:
                 awaited.pop(key, None)
 
@@ -73,7 +75,10 @@ def forget_gone() -> None:
 def note_cut(
     name: str, results: Sequence[Array], value_ids: Sequence[int], operands: Sequence[Any]
 ) -> None:
-    """Note a Cut at the results of an op without a record and at its operands without ids."""
+    """Leave Cuts at the results of an op that was not recorded, and at its operands without ids.
+
+    operands : the operands.  value_ids : the ids of their values, 0 for a value without an id.
+    """
     left[0] -= 1
     if left[0] < 0:
         AWAITED.clear()
@@ -102,7 +107,7 @@ def note_cut(
             before += last.value_ids
         elif not value_id:
             root._cut = used
-    every = tuple(dict.fromkeys(before + taken))[:MANY]  # ids from earlier cuts come first
+    every = tuple(dict.fromkeys(before + taken))[:MANY]  # ids from earlier Cuts are kept first
     for y in results:
         y._cut = cut._replace(value_ids=every) if every else None
         if every and not y._value_id and not y._state & IS_VIEW and y._data.dtype.kind in "fc":

@@ -1,10 +1,12 @@
-"""Records of exits: untracked conversions such as float(x), np.asarray(x) or dlpack of a followed value.
+"""Records of exits: conversions of a followed value to data that no tape follows.
+
+Such conversions are float(x), np.asarray(x), DLPack and others.  Each is recorded as
 
     LEFT  (plan, exit, value, how, stack, data)
 
-A LEFT record is that of an op without a result, and costs nothing in the backward pass.  ``_exits``
-finds out from it whether the converted value may have come back as a constant, and error messages
-name its source location.
+A LEFT record has no result, so the backward pass ignores it.  The room ``_exits`` uses the records to
+find out whether the converted value may have come back as a constant.  Messages name the source location
+of the conversion.
 """
 
 from __future__ import annotations
@@ -26,10 +28,10 @@ if TYPE_CHECKING:
     from .._util.array_types import RawArray
 
 LEFT = Structural("left", lambda at, record: None, lambda at, record: [None])
-# Data that stop_gradient returned, by its address: no exit of it is suspicious.
+# Data that stop_gradient returned, by its address.  Its conversion is intended and causes no warning.
 STOPPED: WeakValueDictionary[int, Any] = WeakValueDictionary()
-# Handed to ``Recorder.notice`` as (plan, entries, result), never recorded: constants that entered
-# inside the call that made the result.
+# ``Recorder.notice`` gets (ENTERED, entries, id of the result) for a call of a user's function: the
+# constants that entered ops inside the call.  This is never recorded.
 ENTERED = Structural("entered", lambda at, record: None, lambda at, record: [None])
 
 
@@ -41,7 +43,10 @@ def followers(x: Array) -> list[Recorder]:
 
 
 def leave_tapes(x: Array, how: str) -> Any:
-    """Return the data of ``x`` for foreign code; record the exit where a recorder follows ``x``."""
+    """Return the raw data of ``x`` for a conversion, and record the exit on all tapes that follow x.
+
+    how : the conversion, such as "float()", for messages.
+    """
     value_id, data = current(x)
     if value_id:
         stack = recorders()
@@ -58,7 +63,7 @@ def leave_tapes(x: Array, how: str) -> Any:
 def tell_exit(
     recorders: Sequence[Recorder], value_id: int, how: str, data: RawArray | None = None
 ) -> None:
-    """Hand recorders the record of an exit at the user's current line."""
+    """Record an exit of the value ``value_id`` on these recorders, with the current source location."""
     frames = [recorder.frames for recorder in recorders]
     pass_on_exit(recorders, value_id, how, stack_here(*frames), weakly(data))
 
@@ -66,7 +71,7 @@ def tell_exit(
 def pass_on_exit(
     recorders: Sequence[Recorder], value_id: int, how: str, stack: Stack, data: Callable[[], Any]
 ) -> None:
-    """Hand recorders the record of an exit at ``stack``."""
+    """Record an exit of the value ``value_id`` on these recorders, with ``stack`` as its location."""
     for recorder in recorders:
         left = (LEFT.number, new_value_id(), value_id, how, cut_stack(stack, recorder.frames), data)
         tell(recorder, left)
@@ -74,7 +79,7 @@ def pass_on_exit(
 
 
 def weakly(data: RawArray | None) -> Callable[[], Any]:
-    """Return a weak reference to data of NumPy; for other data, a function that returns None."""
+    """Return a weak reference to a NumPy array, or a function that returns None for other data."""
     return ref(data) if isinstance(data, np.ndarray) else lambda: None
 
 
@@ -82,7 +87,7 @@ class LeftRecord(NamedTuple):
     """The fields of a LEFT record."""
 
     plan: int
-    exit: int  # a fresh id in the place of a result's
+    exit: int  # a new id, in the place where other records have the id of the result
     value: int
     how: str  # such as "float()"
     stack: Stack

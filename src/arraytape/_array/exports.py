@@ -1,14 +1,15 @@
-"""Exports: memory of an Array that NumPy code shares, for as long as that code has it.
+"""Exports: memory of an Array that NumPy code shares, for as long as that code refers to it.
 
-The array that ``np.asarray(x)`` returns has an ``Export`` as its base.  NumPy's base chains stop at an
-object that is no ndarray, so every view, memoryview and C buffer of that array keeps the Export alive.
-Thus the Array knows when the last of them is freed.  As long as an Export lives, the Array keeps its
-memory, and records keep a copy of it.  Records share one copy until the values change.  Otherwise each
-record would copy, again and again, a constant that a library holds, such as the points of a KDTree.
+The ndarray that ``np.asarray(x)`` returns has an ``Export`` object as its ``base``.  NumPy's chain of
+bases ends at an object that is no ndarray.  So every view, memoryview and C buffer of the ndarray keeps
+the Export alive, and the Array can tell when all of them are freed.  As long as an Export lives, the
+Array keeps its memory, and records keep a copy of the data, since NumPy code may write to the memory.
+Records share one copy until the data changes.  Otherwise each record would make a copy of a constant
+that a library holds, such as the points of a KDTree.
 
-A recorded value must not change under its id.  When a tape begins to follow a value, its exports are
-revoked: the exported arrays become read-only, and the Array gets a copy.  A firm export, which the user
-asked for by name (``copy=False``, dlpack), is not revoked: there the user answers for writes.
+A followed value must not change.  So when a tape begins to follow a value, its exports are revoked: the
+exported ndarrays become read-only, and the Array gets a copy.  A firm export, which the user requested
+explicitly (``copy=False``, DLPack), is not revoked: the user is responsible for writes to it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,11 @@ if TYPE_CHECKING:
 
 
 class Export:
-    """The base of one exported ndarray; ``data`` is the Array's own."""
+    """The ``base`` of an exported ndarray.
+
+    data : the Array's own ndarray, whose memory is exported.  firm : True if the export is not revoked.
+    handed_out : a weak reference to the exported ndarray.
+    """
 
     __slots__ = ("__weakref__", "data", "firm", "handed_out")
 
@@ -38,20 +43,22 @@ class Export:
         return self.data.__array_interface__
 
     def hand_out(self) -> np.ndarray[Any, Any]:
+        # NumPy reads ``__array_interface__``, and makes self the base of the array.
         array = np.asarray(self)
         self.handed_out = ref(array)
         return array
 
     def freeze(self) -> None:
-        """Make the exported ndarray read-only; views made of it before stay writeable."""
+        """Make the exported ndarray read-only.  Existing views of it remain writeable."""
         array = self.handed_out()
         if array is not None:
             array.flags.writeable = False
 
 
 class Exports:
-    """The live exports of a root.
+    """The exports of a root.
 
+    live : the Exports that are not freed.
     last : a weak reference to the copy of the root's data that records share.
     """
 
@@ -66,16 +73,20 @@ class Exports:
         return data
 
     def kept_copy(self, data: np.ndarray[Any, Any]) -> Any:
-        """Return the copy of ``data`` that records share; None if there is none, or the values changed.
+        """Return the copy of ``data`` that records share.
 
-        All bits are compared, because nothing else tells whether foreign code has written.
+        Return None if there is none, or if data has changed since.  Only a comparison of all bits shows
+        whether other code has written to the exported memory.
         """
         last = self.last()
         return last if last is not None and same_bits(last, data) else None
 
 
 def same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
-    """Return True if two arrays of one layout hold the same bits; False if the test needs a copy."""
+    """Return True if two arrays of the same shape and dtype hold the same bits.
+
+    Return False if they do not, or if the comparison would need a copy because of their strides.
+    """
     if a.strides != b.strides or not a.size:
         return False
     flat = [x.ravel(order="K") for x in (a, b)]
@@ -86,26 +97,30 @@ def same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 
 
 def is_shared(root: Array) -> bool:
-    """Return True if foreign code shares the memory of a root now."""
+    """Return True if code outside of arraytape shares the memory of a root now."""
     state = root._state
     return bool(state & PINNED or (state & EXPORTED and root._exports.live))
 
 
 def is_unwritten(root: Array, data: RawArray) -> bool:
-    """Return True if a root has this data, or exported a copy of it to which no code has written."""
+    """Return True if a root's data has not changed since ``keep_data`` returned ``data``.
+
+    ``data`` is the root's own data, or the copy that records keep while the root's data is exported.
+    """
     if root._data is data:
         return True
     return bool(root._state & EXPORTED) and root._exports.kept_copy(root._data) is data
 
 
 def released(root: Array) -> None:
-    """End the state EXPORTED of a root whose last export is freed.
+    """End the state EXPORTED of a root whose last export was freed.
 
-    If no foreign code has written, the root takes the memory of the records' copy: that frees its own.
+    If no other code has written to the root's memory, the root uses the records' copy from now on, so
+    that its own memory is freed.
     """
     kept = root._exports.kept_copy(root._data)
     if kept is not None:
-        root._state |= KEPT  # set first: another thread must not write to memory that records share
+        root._state |= KEPT  # set first: no other thread may write to the memory that records share
         root._data = kept
     root._state &= ~EXPORTED
 
@@ -117,7 +132,7 @@ def revoke(root: Array) -> None:
     """
     with MOVING:
         if not root._state & EXPORTED:
-            return  # another thread has revoked them
+            return  # another thread has revoked the exports meanwhile
         exports = [*root._exports.live]
         for export in exports:
             if not export.firm:

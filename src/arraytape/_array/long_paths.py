@@ -1,6 +1,7 @@
-"""Shorter equivalents of long paths, so that the nth ``x = x[1:]`` of a loop does not walk n steps.
+"""Shorter equivalents of long paths.
 
-Adjacent steps are joined where one step can do their work: keys and permutations, reshapes, broadcasts.
+Without them, the nth view in a loop of ``x = x[1:]`` would have a path of n steps.  Adjacent steps are
+joined: keys and permutations into one key and one permutation, two reshapes or broadcasts into one.
 """
 
 from __future__ import annotations
@@ -13,14 +14,18 @@ from .paths import BROADCAST, GETITEM, PERMUTE, RESHAPE, Path
 if TYPE_CHECKING:
     from .._util.array_types import Index
 
-LONG = 8  # the most steps of a path that is not shortened
-Axis = tuple[int, range] | None  # an axis of the data and the indices along it; None: a new axis
+LONG = 8  # the number of steps above which a path is shortened
+# An axis of a part: the number of the axis of the data and the selected indices along it; None for a new
+# axis of length 1.
+Axis = tuple[int, range] | None
 
 
 class Box:
-    """A part of data that keys and permutations select: its axes in order, and the indices along each.
+    """A part of some data, as keys and permutations select it.
 
-    axes : the part's axes.  fixed : by axis of the data that the part lacks, the index along it.
+    shape : the shape of the data.
+    axes : the axes of the part, in order.
+    fixed : for each axis of the data that the part does not have, the index at which the part lies.
     """
 
     def __init__(self, shape: tuple[int, ...]) -> None:
@@ -29,7 +34,10 @@ class Box:
         self.fixed: dict[int, int] = {}
 
     def narrow_to(self, key: Index) -> bool:
-        """Narrow the part by a key; return False, and change nothing, if a Box cannot express it."""
+        """Replace the part by ``part[key]`` and return True.
+
+        Return False, and change nothing, if a Box cannot express the result.
+        """
         found: list[Axis] = []
         fixed = dict(self.fixed)
         left = iter(self.axes)
@@ -52,7 +60,7 @@ class Box:
         return True
 
     def written_out(self, key: Index) -> list[Any]:
-        """Return the parts of a key without its Ellipsis: one for each axis, and None for new axes."""
+        """Return the items of a key, with slices in place of the Ellipsis and of missing items."""
         parts = list(key) if type(key) is tuple else [key]
         named = sum(part is not None and part is not Ellipsis for part in parts)
         rest = [slice(None)] * (len(self.axes) - named)
@@ -60,7 +68,10 @@ class Box:
         return [*parts[:at], *rest, *parts[at + 1 :]]
 
     def fold(self, shape: tuple[int, ...]) -> bool:
-        """Reshape the part and return True if the reshape only adds or drops axes of length 1."""
+        """Reshape the part and return True if that only adds or drops axes of length 1.
+
+        Otherwise change nothing and return False.
+        """
         long = [axis for axis in self.axes if axis is not None and len(axis[1]) != 1]
         if [len(indices) for _, indices in long] != [n for n in shape if n != 1]:
             return False
@@ -76,7 +87,10 @@ class Box:
         return tuple([1 if axis is None else len(axis[1]) for axis in self.axes])
 
     def steps_to_part(self) -> Path:
-        """Return the steps to the part: a key, a permutation and new axes, as far as needed."""
+        """Return a path from the data to the part: a key, a permutation, a key that adds axes.
+
+        Steps that change nothing are left out.
+        """
         kept = [axis for axis in self.axes if axis is not None]
         key = [self.fixed.get(i, slice(None)) for i in range(len(self.shape))]
         for i, indices in kept:
@@ -97,16 +111,17 @@ class Box:
 def as_slice(indices: range) -> slice:
     if not indices:
         return slice(0, 0)
-    # A range that counts down to index 0 stops at -1, which a slice takes for the last index.
+    # A range that counts down to index 0 has the stop -1, which would be the last index in a slice.
     return slice(indices.start, indices.stop if indices.stop >= 0 else None, indices.step)
 
 
 def shortened(path: Path, shape: tuple[int, ...]) -> Path:
-    """Return a path of one step or more that selects what ``path`` does from data of this shape."""
+    """Return a path, of one step at least, that is equivalent to ``path`` for data of this shape."""
+    # The path so far is ``done``, followed by the steps to the part ``box``.
     done: Path = ()
     box = Box(shape)
-    # The last reshape or broadcast, with the path and the box before it: a second one of the same kind
-    # replaces the first.
+    # The last reshape or broadcast, as its kind and the ``done`` and ``box`` before it.  A second step
+    # of the same kind replaces the last one if the steps in between change nothing.
     last: tuple[str, Path, Box] = ("", done, box)
     for i, (kind, argument) in enumerate(path):
         if kind is GETITEM:

@@ -1,7 +1,9 @@
-"""Paths: the steps from a root's data to a view of it, forward and backward.
+"""Paths: the steps from the data of a root Array to the data of a view.
 
-A path is a tuple of steps ``(kind, argument)``.  The functions below work on raw data and, while an
-outer recorder is active, on Arrays; ``xp`` is the namespace of that data.
+A path is a tuple of steps ``(kind, argument)``.  ``walk_path`` applies a path to data.  ``add_through``
+and ``write_through`` add to or write into the part of data at the end of a path.  The functions accept
+raw data and, while an outer recorder is active, Arrays.  The parameter ``xp`` is the namespace of the
+data, and ``at`` is the object that can write to it.
 """
 
 from __future__ import annotations
@@ -23,20 +25,22 @@ if TYPE_CHECKING:
 Path = tuple[tuple[str, Any], ...]
 
 GETITEM, PERMUTE, RESHAPE, BROADCAST = "getitem", "permute", "reshape", "broadcast"
-# Steps for which raw namespaces have a function f"{kind}_view"; some storages return a copy.
-DIAGONAL = "diagonal"  # of the last two axes; the argument is the offset
-WINDOWS = "windows"  # along an axis, on a new last one; the argument is (negative axis, length)
-REAL, IMAG = "real", "imag"  # of complex data
-PICK = "pick"  # by a key with an index for each example of a vmap: always a copy, made at each read
-READ_ONLY = "read_only"  # all elements, but not writeable
+# For DIAGONAL, WINDOWS, REAL, IMAG and READ_ONLY, raw namespaces have a function f"{kind}_view".  With
+# some storages this function returns a copy.
+DIAGONAL = "diagonal"  # the diagonal of the last two axes; the argument is the offset
+WINDOWS = "windows"  # sliding windows, as a new last axis; the argument is (negative axis, length)
+REAL, IMAG = "real", "imag"  # the real or imaginary part of complex data
+PICK = "pick"  # indexing by a key that differs between vmap's examples: a copy, made at each read
+READ_ONLY = "read_only"  # all elements, as read-only data
 
-WHOLE = frozenset((PERMUTE, RESHAPE, BROADCAST, READ_ONLY))  # steps that keep every element
+WHOLE = frozenset((PERMUTE, RESHAPE, BROADCAST, READ_ONLY))  # steps whose result has every element
+# Steps whose result may be a copy.
 MAY_COPY = frozenset((RESHAPE, DIAGONAL, WINDOWS, REAL, IMAG, PICK, READ_ONLY))
-UNWRITABLE = frozenset((BROADCAST, WINDOWS, READ_ONLY))
+UNWRITABLE = frozenset((BROADCAST, WINDOWS, READ_ONLY))  # steps whose result is read-only
 
 
 class Place(Protocol):
-    """The object that writes to data: a storage for its raw data, or the ``data`` of a pass."""
+    """An object that can write to data: a storage, or the ``data`` of a pass (``RawData``)."""
 
     xp: Any
 
@@ -46,7 +50,7 @@ class Place(Protocol):
 
 
 class SummingPlace(Place, Protocol):
-    """The ``data`` of a pass: it sums and casts contributions so that they fit their inputs."""
+    """The ``data`` of a pass, which can also sum and cast a contribution to the layout of its input."""
 
     def fit_contribution(
         self, part: RawArray, shape: tuple[int, ...], dtype: np.dtype[Any], /
@@ -56,7 +60,7 @@ class SummingPlace(Place, Protocol):
 
 
 class Cotangents(Protocol):
-    """The part of a backward pass that the records of views and writes use."""
+    """The members of a backward pass that the records of views and writes use."""
 
     followed: Collection[int]
     cotangents: dict[int, Any]
@@ -82,7 +86,8 @@ def take_step(data: RawArray, kind: str, argument: Any, xp: Namespace) -> Any:
     if kind is RESHAPE:
         return xp.reshape(data, argument)
     if kind is BROADCAST:
-        broadcast = getattr(xp, "broadcast_view", xp.broadcast_to)  # never a copy
+        # ``broadcast_view`` of a raw namespace never copies, unlike the standard's function.
+        broadcast = getattr(xp, "broadcast_view", xp.broadcast_to)
         return broadcast(data, argument)
     if kind is PICK:
         return data[argument] if hasattr(data, "_value_id") else picked(data, argument)
@@ -110,12 +115,12 @@ def broadcast_axes(given: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int,
 
 
 def sum_to(g: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
-    """Sum ``g`` over the axes along which an operand of ``shape`` was broadcast."""
+    """Return ``g`` summed over the axes along which an operand was broadcast, in the operand's shape."""
     given = g.shape
     if given == shape:
         return g
     extra = len(given) - len(shape)
-    if extra < 0:  # a write drops leading axes of length 1
+    if extra < 0:  # ``x[key] = value`` ignores leading axes of length 1 of the value
         return xp.reshape(sum_to(g, shape[-extra:], xp), shape)
     axes = broadcast_axes(given, shape)
     if len(axes) == extra:
@@ -128,9 +133,9 @@ def sum_to(g: RawArray, shape: tuple[int, ...], xp: Namespace) -> Any:
 def add_through(buffer: RawArray, path: Path, g: RawArray, at: SummingPlace) -> Any:
     """Return ``buffer``, or a copy, after ``walk_path(buffer, path) += g``.
 
-    Where a step of the path had to copy, the changed copy is written back to what was copied.
+    If a step of the path returned a copy, the sum is written from the copy to the data of that step.
     """
-    trail = []
+    trail = []  # for each step, the data before the step
     for kind, argument in path:
         if kind is READ_ONLY:
             continue
@@ -146,14 +151,17 @@ def add_through(buffer: RawArray, path: Path, g: RawArray, at: SummingPlace) -> 
         elif kind is WINDOWS:
             buffer = add_windows(whole, argument, buffer, at)
         elif kind is not RESHAPE and type(whole) is ndarray:
-            buffer = whole  # the result of write_back, without its Python frame
+            buffer = whole  # the result of ``write_back``, without a function call
         else:
             buffer = write_back(whole, (kind, argument), buffer, at)
     return buffer
 
 
 def add_windows(whole: RawArray, argument: tuple[int, int], g: RawArray, at: Place) -> Any:
-    """Return ``whole`` after the sum of all windows' parts of g was added to it."""
+    """Return ``whole`` after g, with the shape of sliding windows of it, was added to the windows.
+
+    An element gets the sum over all windows that contain it.
+    """
     axis, length = argument
     count = g.shape[axis - 1]
     for start in range(length):
@@ -165,9 +173,9 @@ def add_windows(whole: RawArray, argument: tuple[int, int], g: RawArray, at: Pla
 def write_through(buffer: RawArray, path: Path, key: Index, value: RawOperand, at: Place) -> Any:
     """Return ``buffer``, or a copy, after ``walk_path(buffer, path)[key] = value``.
 
-    Where a step of the path had to copy, the changed copy is written back to what was copied.
+    If a step of the path returned a copy, the changed copy is written back to the data of that step.
     """
-    trail = []
+    trail = []  # for each step, the data before the step
     for last in path:
         trail.append((buffer, last))
         buffer = take_step(buffer, *last, at.xp)
@@ -178,11 +186,14 @@ def write_through(buffer: RawArray, path: Path, key: Index, value: RawOperand, a
 
 
 def write_back(buffer: Any, last: tuple[str, Any], part: RawArray, at: Place) -> Any:
-    """Return ``buffer`` after a write to its ``part``, which the step ``last`` leads to."""
+    """Return ``buffer``, or a copy, after a change to its part was written back.
+
+    part : the changed result of a step of a path on the buffer.  last : the step, (kind, argument).
+    """
     kind, argument = last
     if type(buffer) is ndarray or at.in_place(buffer):
         if kind not in MAY_COPY or at.shares(part, buffer):
-            return buffer  # the part is a view: the write is in the buffer already
+            return buffer  # the part is a view, so the buffer has changed with it
         if kind is RESHAPE:
             buffer[...] = at.xp.reshape(part, buffer.shape)
             return buffer
@@ -205,7 +216,10 @@ def diagonal_key(part: RawArray, offset: int, xp: Namespace) -> tuple[Any, ...]:
 
 
 def dtype_at_root(path: Path, dtype: np.dtype[Any]) -> Any:
-    """Return the dtype of a root's cotangent or tangent whose part at ``path`` has ``dtype``."""
+    """Return the dtype of a root's cotangent or tangent, if its part at ``path`` has ``dtype``.
+
+    That is a complex dtype if the path has a step to the real or imaginary part.
+    """
     parts = any(kind is REAL or kind is IMAG for kind, _ in path)
     return np.result_type(dtype, np.complex64) if parts else dtype
 
@@ -216,7 +230,11 @@ def inverse_permutation(permutation: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def unwalked(g: RawArray, path: Path, shape: tuple[int, ...], at: Place) -> Any:
-    """Apply the transpose of a path of WHOLE steps to g; it needs no buffer of zeros."""
+    """Return the cotangent of a root, given the cotangent g of a view with every element of the root.
+
+    Each step of the path is in WHOLE, so the steps are inverted one by one, without a buffer of zeros.
+    shape : the shape of the root.
+    """
     path = tuple([last for last in path if last[0] is not READ_ONLY])
     shapes = [shape]
     for kind, argument in path:

@@ -1,10 +1,10 @@
-"""Writes that did not finish: an error or an interruption came between the write and its record.
+"""Writes that did not finish, because an error or an interruption came between the write and its record.
 
     UNFINISHED  (plan, new, old, value, what)
 
-The data may hold the old value, the new one, or a part of each, so no derivative is right.  The root's
-value gets a new id, and an UNFINISHED record makes a gradient through that id an error.  If the storage
-refused the write, nothing was written, and no such record is needed.
+The Array may hold its old data, the new data, or a part of each, so no derivative would be correct.  The
+root's value gets a new id, and an UNFINISHED record makes a gradient through that id an error.  If the
+storage refused the write with an error, nothing was written, and no record is needed.
 """
 
 from __future__ import annotations
@@ -21,12 +21,15 @@ from .views import location
 if TYPE_CHECKING:
     from .._util.array_types import RawArray
 
-# Errors of a key, a shape or a dtype that does not fit, which every storage raises before it writes.
+# Errors for a key, a shape or a dtype that does not fit.  Every storage raises them before it writes.
 REFUSALS = (IndexError, TypeError, ValueError)
 
 
 class Unfinished:
-    """The item of an UNFINISHED record that names the Array and the source location of the write."""
+    """The last item of an UNFINISHED record.
+
+    said : a phrase with the Array and the source location of the write.
+    """
 
     missing = "unfinished write"
 
@@ -35,9 +38,9 @@ class Unfinished:
 
 
 def unfinished(x: Array | None, written_id: int) -> None:
-    """Record that a write into x may be incomplete, so that a gradient through its value is an error.
+    """Record that a write into x did not finish, so that a gradient through the value of x is an error.
 
-    x : None for a write that was refused or is recorded already: nothing is done.
+    x : the Array, or None if the write was refused or is recorded already: then nothing is done.
     written_id : the id of the value that was to be written.
     """
     if x is None:
@@ -59,7 +62,7 @@ def unfinished(x: Array | None, written_id: int) -> None:
 
 
 def put_in_place(x: Array, data: RawArray, value_id: int, state: int) -> None:
-    """Set data, id and state of x; if the steps are interrupted, restore all three."""
+    """Set data, id and state of x.  Restore all three if an interruption comes in between."""
     before = x._data, x._value_id, x._state
     try:
         x._data, x._value_id, x._state = data, value_id, state
@@ -70,7 +73,7 @@ def put_in_place(x: Array, data: RawArray, value_id: int, state: int) -> None:
         tell_written(x)
 
 
-# The rule drops the cotangent: a gradient that needs it has raised an error before.
+# The rule drops the cotangent, since a gradient that needs it has raised an error before the pass.
 UNFINISHED = Structural(
     "unfinished write", lambda at, record: at.take_cotangent(record[1]), lambda at, record: [None],
     inputs=slice(2, 4),

@@ -1,31 +1,35 @@
-"""Views alias as in NumPy: a view's value is always ``path(current value of its root)``.
+"""Views, and the memory that Arrays share with views, records and code outside of arraytape.
 
-A view is brought up to date when it is read, by ``_sync``.  If the root has other memory than before,
-the view's data is derived again from it.  If a tape follows the root's value, the view's value gets an
-id of its own.  Each write gives the root a new id, so ``seen == root._value_id`` proves that the
-view's id is valid.
+Views alias as in NumPy: the value of a view is always the part at its path of the root's current value.
+A read brings a view up to date (``_sync``).  If the root has other memory than before, the view's data
+is derived again from the root's.  If a tape follows the root's value, the view's value gets an id of its
+own.  Each write gives the root's value a new id.  So the id of a view is valid as long as the root's
+value has the id ``seen``, which was noted with it.
 
-Effect of an event by the state bits of an Array (for a view, those of its root):
+The table shows the effect of three events on an Array, by the bit that is set in its state.  The bits
+are explained in ``array.py``.  An event of a view changes the bits of its root.
 
-    state     keep (a record takes x's data)      write (x[k] = v, x += y)           export, view
-    --------  ----------------------------------  ---------------------------------  -----------------
-    0         share the data; set KEPT            in place; x[k] = v: set HOT        share the data
+    state     a record keeps x's data             write (x[k] = v, x += y)           export, or view of x
+    --------  ----------------------------------  ---------------------------------  --------------------
+    0         share the data; set KEPT            in place; x[k] = v sets HOT        share the data
     KEPT      share the data                      copy, clear KEPT; then in place    export: copy first
     HOT       share the data, set KEPT;           in place                           share the data
-              of a smaller view: a private copy
+              copy the data of a smaller view
     SCALAR    share the data; set KEPT            x += y makes a new Array           view: of a copy
-    PINNED    a private copy                      in place                           share the data
+    PINNED    copy the data                       in place                           share the data
     EXPORTED  one copy for all records while an   in place                           share the data
-              export lives; then as 0, cleared
-    IS_VIEW   set KEPT on the root; of a part of  make the root exclusive, cut the   by the root's bits
-              SMALL size: a private copy          data again, write; set HOT on it
+              export lives; then clear the bit
+              and proceed as for 0
+    IS_VIEW   set KEPT on the root; copy the      copy the root's data if KEPT,      as for the root
+              data of a view up to SMALL          derive the view's data, write to
+                                                  it, and set HOT on the root
 
-A view by an index that differs for each example of a vmap (``Picked``) has data of its own, derived
-again at each read; writes to it go to the root.
+A view whose index differs between the examples of a vmap (``Picked``) has data of its own, which each
+read derives again.  A write to such a view goes to the root.
 
-A read changes no bit.  An export sets EXPORTED on the root (``exports`` says when it is cleared);
-sharing memory with a library other than NumPy sets PINNED.  When a tape begins to follow a root that is
-EXPORTED, its exports are revoked.
+A read changes no bit.  An export sets EXPORTED on the root; ``exports.py`` describes when the bit is
+cleared.  Sharing memory with another library than NumPy sets PINNED.  When a tape begins to follow the
+value of a root that is EXPORTED, the exports are revoked.
 """
 
 from __future__ import annotations
@@ -78,19 +82,20 @@ from .paths import (
 if TYPE_CHECKING:
     from .._util.array_types import Index, RawArray
 
-SMALL = 128  # elements: records copy a part of up to this size, so that the root is not KEPT
-BASIC = frozenset((int, slice, type(None), type(Ellipsis)))  # keys of these types make views
+SMALL = 128  # elements of a part up to which a record copies the part, so that the root is not KEPT
+BASIC = frozenset((int, slice, type(None), type(Ellipsis)))  # types of keys that make views
 
 
 def alias(x: Array, kind: str, argument: Any) -> Array | None:
-    """Return the view of ``x`` that is one step away, or None if the step has to copy the data."""
+    """Return the view of ``x`` by one step of a path, or None if that step has to copy the data."""
     if MODES:
         meet(x)
     if type(x) is not Array:
         x = x._snapshot()
     if x._value_id < 0:
-        refresh(x)  # without an id: only a read of the view is recorded
-    if x._state & SCALAR:  # as in NumPy, most views of an immutable scalar are the scalar itself
+        refresh(x)  # the data alone: a VIEW record and an id are made only when the view is read
+    # Most views of an immutable scalar are the scalar itself, as in NumPy.
+    if x._state & SCALAR:
         if kind is PERMUTE or kind is READ_ONLY or argument == ():
             return x
         if kind is REAL or kind is IMAG:
@@ -110,7 +115,7 @@ def alias(x: Array, kind: str, argument: Any) -> Array | None:
         if argument and min(argument) < 0:
             argument = tuple([axis % len(data.shape) for axis in argument])
     elif kind is RESHAPE or kind is BROADCAST:
-        argument = part.shape  # without -1
+        argument = part.shape  # with the actual length in place of -1
     return make_view(x, part, ((kind, argument),), data)
 
 
@@ -120,7 +125,10 @@ def writable_copy(x: Array) -> Array:
 
 
 def recorded_copy(x: Array, data: RawArray) -> Array:
-    """Return a handle on ``data``, a copy of x's; recorders that follow x follow the copy."""
+    """Return an Array on ``data``, a copy of the data of x.
+
+    Recorders that follow x record the copy as a VIEW with an empty path, and follow it.
+    """
     value_id, _ = current(x)
     followers = [recorder for recorder in recorders() if value_id in recorder.followed]
     copy = wrap(data, new_value_id() if followers else 0)
@@ -134,7 +142,10 @@ def recorded_copy(x: Array, data: RawArray) -> Array:
 
 
 def make_view(x: Array, part: RawArray, path: Path, data: RawArray) -> Array:
-    """Return a view around ``part``, at ``path`` in ``data``, the up-to-date data of ``x``."""
+    """Return a view Array of x.
+
+    part : the data of the view.  path : the path from x to the view.  data : the up-to-date data of x.
+    """
     view = Array()
     view._data = part
     view._state = IS_VIEW
@@ -147,20 +158,23 @@ def make_view(x: Array, part: RawArray, path: Path, data: RawArray) -> Array:
         about = view._view = type(above)()
         about.root, about.src = above.root, above.src
         about.path = below(above.root, above.path, path)
-        if x._data is not data:  # another thread has derived x's data anew meanwhile
+        if x._data is not data:  # another thread has updated x, so ``part`` may be out of date
             about.src = None
     about.seen = about.written_id = 0
     return view
 
 
 def below(root: Array, path: Path, more: Path) -> Path:
-    """Return the path from a root that joins ``path`` and ``more``, shortened if it is long."""
+    """Return ``path + more``, a path from the root; replace it by a shorter equivalent if it is long."""
     path += more
     return path if len(path) <= LONG else shortened(path, root._data.shape)
 
 
 def make_picked_view(x: Array, part: RawArray, key: Index) -> Array:
-    """Return a view around ``part``, which a key selects by another index in each example of a vmap."""
+    """Return a view of x by a key whose index differs between the examples of a vmap.
+
+    part : the data of the view.
+    """
     view = make_view(x, part, ((PICK, key),), x._data)
     plain, about = view._view, Picked()
     about.root, about.path, about.seen, about.written_id = plain.root, plain.path, 0, 0
@@ -169,7 +183,7 @@ def make_picked_view(x: Array, part: RawArray, key: Index) -> Array:
 
 
 def is_picked(x: Array) -> bool:
-    """Return True if x is a view with data of its own, so that writes have to go to its root."""
+    """Return True if x is a view whose data is a copy, so that writes have to go to the root."""
     return bool(x._state & IS_VIEW) and type(x._view) is Picked
 
 
@@ -179,7 +193,7 @@ def location(x: Array) -> tuple[Array, Path]:
 
 
 def refresh(x: Array) -> Any:
-    """Return the data of a view, derived again if its root has other memory than before."""
+    """Return the data of a view; derive the data again if the root has other memory than before."""
     view = x._view
     if view.src is not view.root._data:
         with MOVING:
@@ -192,9 +206,10 @@ def refresh(x: Array) -> Any:
 @attach_method(Array, "_sync")
 @in_one_step(MOVING)
 def sync_view(x: Array) -> int:
-    """Bring the data and the id of a view up to date; return the id, or 0 if the root's value has none.
+    """Bring the data and the value id of a view up to date, and return the id.
 
-    Each recorder that follows the root's value gets a VIEW record for the id, once.
+    Return 0 if the root's value has no id.  Each recorder that follows the root's value gets one VIEW
+    record for the view's id.
     """
     view = x._view
     root = view.root
@@ -203,10 +218,10 @@ def sync_view(x: Array) -> int:
     root_id = root._value_id
     if not root_id:
         return 0
-    if view.seen != root_id:  # the view's id denotes a part of an earlier value of the root
+    if view.seen != root_id:  # the view's id belongs to an earlier value of the root
         fresh_id = new_value_id()
         # Another thread may have set an id during the call above, hence the second test.  Threads do
-        # not switch between that test and the last assignment, which makes the id valid.
+        # not switch between that test and the assignment to ``seen``, which makes the id valid.
         if view.seen != root_id:
             view.written_id = fresh_id
             view.seen = root_id
@@ -216,18 +231,18 @@ def sync_view(x: Array) -> int:
         for recorder in stack:
             followed = recorder.followed
             if root_id in followed and view_id not in followed:
-                # As by view_record(), without its Python frame.  Threads that share a tape may record
-                # one view twice: see ``Recording.without_doubles``.
+                # The same tuple as view_record() returns, without a function call.  Threads that share a
+                # tape may record one view twice: see ``Recording.without_doubles``.
                 recorder.record((VIEW.number, view_id, root_id, root._data.shape, view.path))
                 followed.add(view_id)
-    elif OPEN:  # a thread without a recorder: tell the tapes of other threads that follow the root
+    elif OPEN:  # this thread has no recorder: notify tapes of other threads that follow the root
         elsewhere((root_id,))
     return view_id
 
 
 @attach_method(Array, "_snapshot")
 def snapshot(x: Array) -> Array:
-    """Return x, up to date; a Variable, whose value may be replaced, returns an Array of its value."""
+    """Return x, brought up to date.  The override of Variable returns an Array of its present value."""
     if x._value_id < 0:
         x._sync()
     return x
@@ -235,13 +250,13 @@ def snapshot(x: Array) -> Array:
 
 @attach_method(Array, "_current_id")
 def current_id(x: Array) -> int:
-    """Return the id of the value that x holds now; a Variable does not report this as a read."""
+    """Return the id of the value that x holds now.  For a Variable, no read is reported."""
     return current(x)[0]
 
 
 @attach_method(Array, "_ensure_id")
 def ensure_id(x: Array) -> int:
-    """Return the id of the value that x, which is no view, holds; assign a new id if it has none."""
+    """Return the id of the value of x, which is no view; assign a new id if the value has none."""
     if MODES:
         meet(x)
     if not x._value_id:
@@ -254,7 +269,7 @@ def ensure_id(x: Array) -> int:
 
 
 def current(x: Array) -> tuple[int, Any]:
-    """Return the id of an Array's value, 0 if no tape follows it, and its up-to-date raw data."""
+    """Return the id of an Array's value, or 0 if no tape follows it, and the up-to-date raw data."""
     if MODES:
         meet(x)
     value_id = x._value_id
@@ -264,7 +279,7 @@ def current(x: Array) -> tuple[int, Any]:
 
 
 def peek(x: Array) -> Any:
-    """Return the up-to-date raw data of an Array; a Variable does not report this as a read."""
+    """Return the up-to-date raw data of an Array.  For a Variable, no read is reported."""
     if MODES:
         meet(x)
     return refresh(x) if x._state & IS_VIEW else x._data
@@ -272,7 +287,10 @@ def peek(x: Array) -> Any:
 
 @in_one_step(MOVING)
 def keep_data(x: Array) -> Any:
-    """Return data of ``x`` for a record: shared, or a private copy where writes are likely."""
+    """Return the data of ``x`` for a record: shared, or a copy if writes to it are likely.
+
+    The table in the docstring of the module lists the cases.
+    """
     if MODES:
         meet(x)
     data = x._data
@@ -292,7 +310,7 @@ def keep_data(x: Array) -> Any:
 
 
 def keep_private(x: Array, root: Array) -> Any:
-    """Return data of ``x`` for a record, where foreign code shares or shared the memory of its root."""
+    """Return the data of ``x`` for a record, if the root of x is PINNED or EXPORTED."""
     data = x._data
     storage = storage_of(data)
     if root._state & PINNED:
@@ -311,20 +329,26 @@ def keep_private(x: Array, root: Array) -> Any:
 
 
 def private_handle(x: Array) -> Array:
-    """Return another handle on x's value: a write to either does not change the other."""
+    """Return another Array with the value of x.  A write to one of the two does not change the other."""
     value_id, _ = current(x)
     return wrap(keep_data(x), value_id, KEPT | x._state & SCALAR)
 
 
 def stable_handle(x: Array) -> Array:
-    """Return a handle on x's value whose data stays as it is: ``x`` itself, or one on a copy."""
+    """Return an Array with the value of x, whose data no other code can change.
+
+    That is ``x`` itself if ``keep_data`` shares its data, or else an Array with the copy of it.
+    """
     value_id, data = current(x)
     kept = keep_data(x)
     return x if kept is data else wrap(kept, value_id, KEPT | x._state & SCALAR)
 
 
 def lay_out_like(y: Array, x: Array) -> Array:
-    """Give a new y the memory layout of x, as NumPy's results have: it decides which parts are views."""
+    """Give a new Array y the memory layout of x, as NumPy gives results the layout of the operand.
+
+    The layout decides which later reshapes of y are views and which are copies.
+    """
     like = peek(x)
     if type(like) is Batched and type(y._data) is not Batched and 0 not in like.hidden:
         like = like.data[(0,) * len(like.axis_ids)]
@@ -334,13 +358,16 @@ def lay_out_like(y: Array, x: Array) -> Array:
 
 
 def order_of(x: Array) -> str:
-    """Return the contiguous order of x in memory: "C", "F", "CF" for both, "" for neither."""
+    """Return the orders in which x is contiguous in memory: "C", "F", "CF" or ""."""
     data = data_in_layout(x)
     return storage_of(data).order(data)
 
 
 def data_in_layout(x: Array) -> Any:
-    """Return data with the memory layout that NumPy gives x in one example of a vmap."""
+    """Return data with the memory layout that x would have in NumPy, for one example of a vmap.
+
+    The data of a Picked view is a copy, so its layout is derived from the root's.
+    """
     data = peek(x)
     if not x._state & IS_VIEW:
         return data
@@ -354,22 +381,25 @@ def data_in_layout(x: Array) -> Any:
 
 
 def first_of(key: Any) -> Any:
-    """Return a key with 0 in place of each index that differs between examples of a vmap."""
+    """Return a key with 0 in place of each index that differs between the examples of a vmap."""
     if type(key) is tuple:
         return tuple([first_of(part) for part in key])
     return 0 if type(key) is Batched else key
 
 
 def in_order(y: Array, order: str) -> Array:
-    """Return a result in the order "C" or "F": y if it has that order and is no view, else a copy."""
+    """Return a result y in the memory order "C" or "F": y itself, or a recorded copy.
+
+    A view is always copied.
+    """
     axes = tuple(range(y.ndim))
     return with_axes_in_memory(y, axes if order == "C" else axes[::-1])
 
 
 def with_axes_in_memory(y: Array, axes: tuple[int, ...]) -> Array:
-    """Return a contiguous result with its axes in this order in memory: y, or a recorded copy.
+    """Return a result y in contiguous memory with the given order of axes: y itself, or a recorded copy.
 
-    axes : from the largest stride to the smallest.
+    A view is always copied.  axes : the axes from the largest stride to the smallest.
     """
     data = peek(y)
     storage = storage_of(data)
@@ -388,16 +418,16 @@ def root_of(x: Array) -> Array:
 
 
 def make_exclusive(x: Array) -> Any:
-    """Copy the memory of the root of ``x`` before a write if a record shares it; update a view's data.
+    """Prepare a write to ``x``: copy the memory of its root if a record shares it, and update x.
 
-    Return the root's memory.  If the root has other memory after the write, another thread has copied
-    it meanwhile: see ``settle_write``.
+    Return the root's memory.  The caller compares it with the root's memory after the write: if another
+    thread has replaced the memory meanwhile, ``settle_write`` repeats the write.
     """
     root = x._view.root if x._state & IS_VIEW else x
     if root._state & KEPT:
         with MOVING:
             if root._state & KEPT:
-                # While KEPT is set other threads wait here; it is cleared with the memory in one step.
+                # KEPT is cleared last: as long as it is set, other threads wait for MOVING.
                 copy = storage_of(root._data).copy(root._data)
                 root._data = copy
                 root._state &= ~KEPT
@@ -410,12 +440,12 @@ def make_exclusive(x: Array) -> Any:
 
 
 def settle_write(x: Array, key: Index, written: RawArray, memory: RawArray) -> None:
-    """Repeat the write of ``written[key]`` if the root of x got other memory during the write.
+    """Repeat the write to ``x[key]`` if another thread replaced the root's memory during the write.
 
-    That happens when threads write to disjoint parts of one array: one thread makes a record, and
-    another copies the memory before its own write, while this thread writes to the old memory.
+    That may happen when threads write to disjoint parts of one array.  While this thread writes to the
+    old memory, one thread makes a record of that memory, and another copies it before its own write.
 
-    written : the data of x to which was written.  memory : the result of ``make_exclusive``.
+    written : the data of x after the write.  memory : the result of ``make_exclusive`` before the write.
     """
     with MOVING:
         root, path = location(x)
@@ -425,10 +455,10 @@ def settle_write(x: Array, key: Index, written: RawArray, memory: RawArray) -> N
 
 
 def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
-    """Return an ndarray on the memory of ``x`` for foreign code; see ``exports``, also for ``firm``.
+    """Return an ndarray that shares the memory of ``x``, for NumPy code.
 
-    No record shares that memory as long as foreign code has it, unless it is read-only: foreign code
-    cannot write to it then.
+    As long as the ndarray lives, no record shares this memory, since NumPy code may write to it.  But
+    records may share read-only memory.  firm : True if the export is not to be revoked: see ``exports``.
     """
     root = root_of(x)
     if not root._data.flags.writeable:
@@ -436,7 +466,7 @@ def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
     with MOVING:
         if not root._state & EXPORTED:
             root._exports = Exports()
-            root._state |= EXPORTED  # from here on records wait for MOVING, and take a copy
+            root._state |= EXPORTED  # from now on records wait for MOVING, and keep a copy
         before = root._data
         make_exclusive(x)
         if root._data is not before:
@@ -448,7 +478,10 @@ def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
 
 
 def pin(x: Array) -> Any:
-    """Return raw data of ``x`` to share with foreign code: export data of NumPy, pin other data."""
+    """Return raw data of ``x`` that shares its memory with another library, for good.
+
+    NumPy data is a firm export.  Other data is PINNED, since its last use cannot be observed.
+    """
     if type(x._data) is np.ndarray:
         return export(x, firm=True)
     make_exclusive(x)

@@ -1,1 +1,1 @@
-"""What is recorded, and where: the stack of recorders, ops, plans and records."""
+"""Recording: the stack of recorders and modes, the class of ops, plans and records."""

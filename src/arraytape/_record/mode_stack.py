@@ -1,12 +1,16 @@
-"""Modes: objects that see, or answer, what this thread computes on Arrays while they are on its stack.
+"""Modes: objects on a stack of this thread that observe the calls of ops, or compute their results.
 
-``MODES`` has the modes of all threads.  While it is empty, a call of an op pays for one test.  Otherwise
-the call asks the modes of its own thread, innermost first, before it reads any operand.
+An *observing* mode is notified of each call of an op (``before``) and of other events (``meets``,
+``wrote``, ...).  It stays on the stack during the call, so that it also observes the ops of rules and
+of other modes.  An *answering* mode returns the result in place of the op (``answer``).  It is off the
+stack meanwhile, so that it does not get the calls that ``answer`` makes.
 
-A mode that *observes* (``before``, ``meets``, ...) stays on the stack, and also sees what rules and
-other modes compute.  A mode that *answers* (``answer``) is off the stack meanwhile, so that it sees no
-call that its own call makes in turn.  The stack is the value of a context variable, with the id of its
-thread: what a copied context computes in another thread is seen by no mode.
+``MODES`` has the modes of all threads.  While there are none, a call of an op costs one test more.
+Otherwise the call passes through the modes of its own thread, the innermost first, before the op reads
+any operand.
+
+The stack is the value of a context variable, together with the id of its thread.  If a context is copied
+into another thread, the modes do not see the ops of that thread.
 """
 
 from __future__ import annotations
@@ -27,73 +31,85 @@ from .stack import SeesCalls, recorders
 if TYPE_CHECKING:
     from .._array.array import Array
 
-# By id(), the modes that are on the stack of any thread; entry points test whether there are any.
+# The modes on the stacks of all threads, by id().
 MODES: dict[int, Mode] = {}
-# The builtins of compiled ops: Python's own, and MODES, which is None there while there are no modes.  A
-# test for None takes half the instructions of a test whether a dict is empty, and one write serves all.
+# The ``__builtins__`` of compiled ops: Python's builtins, and the name MODES, which is None while there
+# are no modes.  A test for None takes half the instructions of a test for an empty dict, and a single
+# assignment here changes the name for all compiled ops.
 OP_BUILTINS: dict[str, Any] = {**vars(builtins), "MODES": None}
-TURNING = reentrant_lock()
-GO_ON: Any = object()  # in place of an answer: the op computes its result itself
+TURNING = reentrant_lock()  # held while that name is set
+GO_ON: Any = object()  # the result of ``ask_modes`` if no mode answers, so that the op computes
 
 
 class OpFunctionLike(Protocol):
-    """The part of a compiled op's function that modes use."""
+    """The members of an op's function that modes use (``_define.op_function``).
+
+    op : the op.  names : the names of the positional parameters.
+    function : the compiled function, which passes the call to the modes that are on the stack.
+    """
 
     op: Op
     names: tuple[str, ...]
     function: FunctionType
 
     def with_raw(self, raw: Callable[..., Any]) -> FunctionType:
-        """Return the function with another raw function, which asks no mode."""
+        """Return a copy of ``function`` with ``raw`` as the op's raw function, which asks no modes."""
 
 
 class Mode:
-    """An object that may stand on the stack of modes; by default it sees and changes nothing.
+    """The base class of modes, which observes and changes nothing.
 
-    answers : True if ``answer`` is called in place of ``before``.  thread : the id of the thread on
-    whose stack the mode is, or 0.
+    answers : True if the mode is answering: ``answer`` is called, and not ``before``.
+    thread : the id of the thread on whose stack the mode is, or 0 if it is on none.
     """
 
     answers = False
     thread = 0
 
     def takes(self, op: Op) -> bool:
-        """Return True if the mode answers calls of this op here."""
+        """Return True if the mode answers a call of this op at this moment."""
         return True
 
     def before(self, own: OpFunctionLike, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-        """Take note of a call of an op, before any operand is read."""
+        """React to a call of an op, before any operand is read."""
 
     def answer(self, call: OpCall) -> Any:
-        """Return the result of a call; that of the modes beneath, or the op, is ``call.run()``."""
+        """Return the result of a call.
+
+        ``call.run()`` passes the call on to the outer modes and finally to the op.
+        """
         return call.run()
 
     def meets(self, x: Array) -> None:
-        """Take note that a view, an exit or a write is about to read or write the Array x."""
+        """React to an access to the Array x outside of ops, before it: a view, a conversion, a write."""
 
     def wrote(self, x: Array) -> None:
-        """Take note that the data of the Array x was written to."""
+        """React to a write to the data of the Array x, after it."""
 
     def exported(self, x: Array, value: Any) -> None:
-        """Take note that NumPy got the data of the Array x; outside of traces the two share memory."""
+        """React to a conversion of the Array x to the NumPy array ``value``.
+
+        Outside of traces the two share memory.
+        """
 
     def watched(self, x: Array) -> None:
-        """Take note that a tape follows the Array x from now on."""
+        """React to ``watch``: a tape follows the Array x from now on."""
 
     def misses(self) -> None:
-        """Take note that the mode's thread computes in a context whose stack does not have the mode."""
+        """React to a call in this thread, but in a context whose stack does not have the mode."""
 
 
 class ProgramMode(Mode):
-    """A mode that answers the calls that are made while a recorder on the stack has the mode.
+    """A mode that answers calls only while a recorder on the stack of recorders has it.
 
-    Those are the calls of one program, without the calls of a policy or of ``saved_data``.
+    Those are the calls of the program that is traced.  Calls by a policy of ``recompute_grad`` or by the
+    functions of ``saved_data`` are not part of the program.
     """
 
     answers = True
 
     def is_here(self) -> bool:
-        """Return True if a recorder on the stack has this mode."""
+        """Return True if a recorder on the stack of recorders has this mode in ``program_modes``."""
         for recorder in recorders():
             if isinstance(recorder, SeesCalls) and any(
                 self is one for one in recorder.program_modes
@@ -103,9 +119,10 @@ class ProgramMode(Mode):
 
 
 class OpCall:
-    """One call of an op: all its arguments, defaults included, as the caller gave them.
+    """A call of an op, as an answering mode gets it.
 
-    raw : the function that an outer mode has put in the place of the op's raw function, or None.
+    own : the op's function.  args, kwargs : all arguments as the caller passed them, and defaults.
+    raw : the function with which a mode has replaced the op's raw function, or None.
     """
 
     __slots__ = ("args", "kwargs", "op", "own", "raw")
@@ -120,12 +137,15 @@ class OpCall:
         self.own, self.op, self.args, self.kwargs, self.raw = own, own.op, args, kwargs, raw
 
     def operands(self) -> list[Any]:
-        """Return the arguments for the op's inputs, in the op's order."""
+        """Return the arguments for the op's inputs (not its parameters), in the order of the op."""
         given = dict(zip(self.own.names, self.args, strict=False)) | self.kwargs
         return [given[x] for x in self.op.inputs if x in given]
 
     def run(self, raw: Callable[..., Any] | None = None) -> Any:
-        """Return the result of the modes beneath, or the op, with ``raw`` as raw function if given."""
+        """Pass the call on to the remaining modes and finally to the op; return the result.
+
+        raw : a function to replace the op's raw function, unless another mode has replaced it already.
+        """
         raw = self.raw or raw
         if raw is None:
             return self.own.function(*self.args, **self.kwargs)
@@ -138,23 +158,26 @@ class OpCall:
         return self.own.with_raw(raw)(*self.args, **self.kwargs)
 
 
-ModeStack = tuple[int, tuple[Mode, ...], tuple[Mode, ...]]  # thread, observers, answering ones
+ModeStack = tuple[int, tuple[Mode, ...], tuple[Mode, ...]]  # thread id, observing, answering modes
 NO_MODES: ModeStack = (0, (), ())
 MODE_STACK: ContextVar[ModeStack] = ContextVar("arraytape modes", default=NO_MODES)
 
 
 def mode_stack_here() -> ModeStack:
-    """Return the stack of the running thread and task, without modes whose block has ended."""
+    """Return the stack of modes of this thread and task, without modes whose block has ended."""
     thread, observers, answering = MODE_STACK.get()
     if thread != get_ident():
         return get_ident(), (), ()
-    # The context may be a copy of one in which a block was open that has ended since.
+    # If the context is a copy, the block of a mode may have ended in the original context alone.
     observers = tuple([mode for mode in observers if mode.thread])
     return thread, observers, tuple([mode for mode in answering if mode.thread])
 
 
 def asked_stack() -> ModeStack:
-    """Return the stack here; call ``misses`` of observers of this thread that are not on it."""
+    """Return ``mode_stack_here()``, and call ``misses`` of the observing modes that are not on it.
+
+    Only modes of this thread are called: this context was copied before their blocks began.
+    """
     stack = thread, observers, _ = mode_stack_here()
     for mode in list(MODES.values()):
         if mode.thread == thread and not mode.answers and mode not in observers:
@@ -163,10 +186,10 @@ def asked_stack() -> ModeStack:
 
 
 def modes_here() -> tuple[Mode, ...]:
-    """Return the modes of the running thread and task."""
+    """Return the modes of this thread and task, observing modes first."""
     thread, observers, answering = MODE_STACK.get()
     modes = observers + answering
-    if thread == get_ident() and len(MODES) == len(modes):  # the usual case, in one frame
+    if thread == get_ident() and len(MODES) == len(modes):  # the usual case, without calls
         for mode in modes:
             if not mode.thread:
                 break
@@ -177,10 +200,13 @@ def modes_here() -> tuple[Mode, ...]:
 
 
 def ask_modes(own: OpFunctionLike, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Pass a call of an op to the modes of this thread; return what they answer, or GO_ON."""
+    """Pass a call of an op to the modes of this thread; return the result of an answering mode.
+
+    Return GO_ON if no mode answers.
+    """
     thread, observers, answering = MODE_STACK.get()
     if len(observers) == len(MODES) == 1 and thread == get_ident() and observers[0].thread:
-        observers[0].before(own, args, kwargs)  # the usual case in a trace, where each step counts
+        observers[0].before(own, args, kwargs)  # the usual case in a trace, which should be fast
         return GO_ON
     thread, observers, answering = asked_stack()
     if answering:
@@ -201,7 +227,10 @@ def answered(
     kwargs: dict[str, Any],
     raw: Callable[..., Any] | None,
 ) -> Any:
-    """Return the answer of the innermost mode that takes a call, or GO_ON."""
+    """Return the result of the innermost answering mode that ``takes`` the op; GO_ON if none does.
+
+    The mode is off the stack while it answers.
+    """
     for mode in reversed(answering):
         if mode.takes(own.op):
             rest = tuple([other for other in answering if other is not mode])
@@ -215,26 +244,26 @@ def answered(
 
 # --- events other than calls of ops -------------------------------------------------------------------
 def meet(*handles: Any) -> None:
-    """Tell the modes of this thread that a view, an exit or a write will read or write handles."""
+    """Notify the modes of this thread that these Arrays are accessed outside of ops (``Mode.meets``)."""
     for mode in modes_here():
         for x in handles:
             mode.meets(x)
 
 
 def tell_written(x: Array) -> None:
-    """Tell the modes of this thread that the data of a handle was written to."""
+    """Notify the modes of this thread that the data of an Array was written to."""
     for mode in modes_here():
         mode.wrote(x)
 
 
 def tell_exported(x: Array, value: Any) -> None:
-    """Tell the modes of this thread that NumPy was handed data of a handle."""
+    """Notify the modes of this thread that an Array was converted to the NumPy array ``value``."""
     for mode in modes_here():
         mode.exported(x, value)
 
 
 def tell_watched(x: Array) -> None:
-    """Tell the modes of this thread that a tape follows an Array from now on."""
+    """Notify the modes of this thread that a tape follows an Array from now on."""
     for mode in modes_here():
         mode.watched(x)
 
@@ -242,12 +271,15 @@ def tell_watched(x: Array) -> None:
 # --- the stack ----------------------------------------------------------------------------------------
 @in_one_step(TURNING)
 def turn_test() -> None:
-    """Set the name that compiled ops test, so that it is None while there are no modes."""
+    """Set the builtin MODES of compiled ops: to None if there are no modes."""
     OP_BUILTINS["MODES"] = MODES or None
 
 
 class pushed(Context):
-    """A block in which a mode, which stands on no other stack, is the innermost one of this thread."""
+    """A block in which a mode is the innermost mode of this thread.
+
+    The mode must not be on a stack already.
+    """
 
     def __init__(self, mode: Mode) -> None:
         self.mode = mode
@@ -272,13 +304,14 @@ class pushed(Context):
 
 
 def without_program_modes() -> Setting[ModeStack]:
-    """Return a block within which no ProgramMode sees calls: they are no part of its program."""
+    """Return a block whose calls of ops are not part of a traced program: no ProgramMode gets them."""
     thread, observers, answering = mode_stack_here()
     rest = tuple([mode for mode in answering if not isinstance(mode, ProgramMode)])
     return Setting(MODE_STACK, (thread, observers, rest))
 
 
 def _forget() -> None:
+    """Remove all modes, in a forked process: their blocks are those of the parent process."""
     MODE_STACK.set(NO_MODES)
     for mode in MODES.values():
         mode.thread = 0

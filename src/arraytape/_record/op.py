@@ -1,4 +1,6 @@
-"""An op: one statement, in one of five words, that says what a tape keeps of its calls.
+"""Ops: the class ``Op``, which holds the statement of an op, and the registry of all ops.
+
+An op is stated by one of five functions (``_define.words``), with its rules:
 
     exp      = elementwise("exp", lambda t, y: t * y)
     multiply = elementwise("multiply", lambda t, x2: t * x2, lambda t, x1: x1 * t)
@@ -7,13 +9,15 @@
     @linear(transpose=lambda g, shape, axis, keepdims, xp: ...)
     def sum(x: Array, /, *, axis=None, dtype=None, keepdims=False) -> Array: "docstring"
 
-A rule asks for values by parameter name.  The first is ``t`` (tangent) or ``g`` (cotangent).  Others are
-the op's inputs, its result ``y`` (or the names of several results), its keyword parameters and what the
-op ``saves``; ``shape`` and ``dtype`` are those of the input of the rule, and ``xp`` is the namespace to
-compute in.  A tape keeps exactly what the rules ask for.
+The names of a rule's parameters say which values the rule needs, and a tape keeps exactly these values.
+The first parameter is ``t`` (tangent) or ``g`` (cotangent).  The others may be the names of the op's
+inputs, of its result ``y`` (or several results), of its keyword parameters, and of values in ``saves``.
+``shape`` and ``dtype`` are those of the input to which the rule belongs, and ``xp`` is the namespace in
+which to compute.
 
-A parameter takes an array if its annotation has ``Array``.  The body of a decorated function is never
-run: the storage's function of that name is.  Only the body of a ``composite`` runs, and calls other ops.
+A parameter of a decorated function is an input of the op if its annotation has ``Array``.  The body of
+the function never runs: the op calls the function of the same name in the raw namespace.  Only the body
+of a ``composite`` runs, and calls other ops.
 """
 
 from __future__ import annotations
@@ -39,7 +43,7 @@ Origin = Literal["standard", "extra", "inner"]  # see Op.origin
 
 KINDS = ("elementwise", "linear", "primitive", "composite", "nondifferentiable")
 PACKAGE = __name__.partition(".")[0]
-CHAPTERS = (  # the modules in ``ops`` that declare the ops: imported when a name is first missing
+CHAPTERS = (  # the modules in ``ops`` that declare ops: imported when a look-up first misses a name
     "creation_functions", "data_type_functions", "elementwise_functions", "extras", "fft",
     "indexing_functions", "linalg", "linear_algebra_functions", "manipulation_functions",
     "searching_functions", "set_functions", "sorting_functions", "statistical_functions",
@@ -48,7 +52,10 @@ CHAPTERS = (  # the modules in ``ops`` that declare the ops: imported when a nam
 
 
 class Registry(UserDict[str, "Op"]):
-    """Ops by name; a look-up of a missing name, and a walk over all names, import all chapters."""
+    """A mapping from names to ops.
+
+    If a name is missing, or all names are needed, all modules that declare ops (CHAPTERS) are imported.
+    """
 
     def complete(self) -> None:
         for chapter in CHAPTERS:
@@ -73,8 +80,8 @@ class Registry(UserDict[str, "Op"]):
 
 
 REGISTRY = Registry()
-ROOMS = os.path.dirname(os.path.dirname(__file__))
-MACHINERY = {
+ROOMS = os.path.dirname(os.path.dirname(__file__))  # the folder of the package
+MACHINERY = {  # files whose frames lie between the statement of an op and ``Op.__init__``
     __file__,
     *(os.path.join(ROOMS, "_define", name) for name in ("words.py", "define_op.py")),
     os.path.join(ROOMS, "special", "_statement.py"),
@@ -83,12 +90,18 @@ MACHINERY = {
 
 
 class Sample(NamedTuple):
-    """Arguments for generated tests: a shape (or an array) for each input, and parameters."""
+    """Arguments of an op for generated tests.
+
+    inputs : a shape, an array, None or a list of shapes for each input.
+    parameters : the keyword arguments.
+    domain : the bounds of the random values of the inputs; None for the domain of the op.
+    prepare : a function that is applied to the first input, for example to make it symmetric.
+    """
 
     inputs: tuple[Any, ...]
     parameters: dict[str, Any]
     domain: tuple[float, float] | None = None
-    prepare: Function | None = None  # applied to the first input, for example to make it symmetric
+    prepare: Function | None = None
 
 
 def sample(
@@ -97,12 +110,12 @@ def sample(
     prepare: Function | None = None,
     **parameters: Any,
 ) -> Sample:
-    """Return a Sample; each input is a shape, an array, None or a list of shapes."""
+    """Return a Sample, whose fields are described in its class."""
     return Sample(inputs, parameters, domain, prepare)
 
 
 def declaration_line() -> str:
-    """Return ``file:line`` of the innermost running frame outside of ``MACHINERY``."""
+    """Return the ``file:line`` at which an op is stated: the innermost frame outside of MACHINERY."""
     frame = sys._getframe(1)
     while frame.f_back and frame.f_code.co_filename in MACHINERY:
         frame = frame.f_back
@@ -110,54 +123,56 @@ def declaration_line() -> str:
 
 
 class Op(Facts):
-    """One statement: the inputs and parameters of an op, the rules of its derivative, and its facts.
+    """An op: its name, inputs and parameters, the rules of its derivative, and facts about it.
 
     rules, joint
-        ``rules[i]`` is the VJP of input i, for kind elementwise the linear map of its tangent.  None
-        stands for an input without gradient, Unknown for an unknown one.  ``joint`` is one VJP for all
-        inputs.  An op with neither has no rule yet, and a gradient through it is a LookupError.
+        ``rules[i]`` is the VJP of input i.  For an elementwise op it is the linear map of the input's
+        tangent.  The rule is None if the input has no gradient, and an Unknown if its gradient is not
+        known.  ``joint`` is one VJP for all inputs.  An op with neither has no rule yet, and a gradient
+        through it raises LookupError.
     saves
-        By name, functions that are called with the inputs while recording; their results are kept for
-        rules that ask for them.  A function may have a side effect instead, for example note that one
-        input is a factor of the other.
+        A dict from names to functions, which are called with the inputs while recording.  Their results
+        are kept for rules with parameters of these names.  A function may have a side effect instead,
+        for example note that one input is a factor of the other.
     selects
-        True if the VJPs only select, move and add elements, so that a guarded pass may run them on
-        counts; or a function that decides this for a record, as for ``cusped``.
+        True if the VJPs only select, move and add elements, so that a guarded pass can apply them to
+        counts.  Or a function that returns this for a record, as for ``cusped``.
     moves
         True if the result may lie in another storage than the inputs.
     cusped
-        True if the slope may be finite where the curvature is not, as that of x ** 1.5 at 0.  Or a
-        function that decides this for a record: it is called with a function that returns a kept value
-        by name, None for what the record does not keep.
+        True if the first derivative may be finite where the second is infinite, as x ** 1.5 at 0.  Or a
+        function that returns this for a record.  Its argument is a function from the name of a value to
+        the kept value, or to None if the record does not keep the value.
     linear_in
-        The inputs in each of which the op is linear: forward mode runs the op on their tangents.
+        The inputs in each of which the op is linear: forward mode applies the op to their tangents.
     checked
-        True if the rules are a user's: their results are fitted to the inputs, and they are never run
+        True if a user wrote the rules.  Their results are fitted to the inputs, and they are never run
         on masks or generic values (see ``_tape.guard``).
     alone
-        The function to call in the op's place if an input after the first one is None.
+        The function to call in place of the op if an input after the first one is None.
     own_dtype
-        True if the result may have another dtype than operands of one dtype: complex results of real
-        data.
+        True if the result may have another dtype than the operands even if these have the same dtype,
+        as the complex result of real data.
     doc
-        The docstring of an op of one line: a summary, and paragraphs on its derivative.
+        The docstring of an op that is stated without a decorated function: a summary, and paragraphs on
+        its derivative.
     takes, gives
-        The dtypes of the operands, and the shape and dtype of the result, as keys of the tables of
-        ``_define.docstrings``; "" where the docstring itself has them.
+        The dtypes of the operands, and the shape and dtype of the result, as keys of tables in
+        ``_define.docstrings``; "" if the docstring itself has them.
     origin
         "standard" for a function of the array API standard, "extra" for another public function,
-        "inner" for a function that is part of public ones.
+        "inner" for a function that is only called by public ones.
     facts
-        Attributes of ``Facts``.  By default elementwise ops of ours are continuous and propagate NaN,
-        those of several operands promote these, and linear ops are continuous.
+        Attributes of ``Facts``.  By default elementwise ops of arraytape are continuous and propagate
+        NaN, those of several operands promote the operands, and linear ops are continuous.
 
     Attributes
     ----------
     public
         The function that users call.
     functions
-        The functions compiled from it, the public one and those of operators: see
-        ``_define.op_function``.
+        The functions that are compiled from the statement, the public function and those of operators:
+        see ``_define.op_function``.
     """
 
     def __init__(
@@ -194,7 +209,7 @@ class Op(Facts):
         self.saves = saves or {}
         self.samples, self.domain = tuple(samples), domain
         self.selects = kind == "linear" if selects is None else selects
-        self.diagonal = kind == "elementwise"  # its Jacobian is diagonal
+        self.diagonal = kind == "elementwise"  # the Jacobian of an elementwise op is diagonal
         self.moves, self.cusped, self.checked, self.alone = moves, cusped, checked, alone
         self.own_dtype = own_dtype
         self.continuous = kind in ("elementwise", "linear") and not checked
@@ -216,10 +231,10 @@ class Op(Facts):
 
     @remembered
     def linear_places(self) -> tuple[tuple[int, ...], ...]:
-        """Return groups of places of operands in which the op is linear together.
+        """Return groups of positions of operands in which the op is jointly linear.
 
-        An elementwise op is linear in an operand if the operand's rule asks neither for the operand
-        nor for the result.
+        An elementwise op is linear in an operand if the operand's rule has no parameter for the operand
+        or the result.
         """
         if self.linear_in or (self.kind == "linear" and not self.variadic):
             return tuple([(self.inputs.index(x),) for x in self.linear_in or self.inputs])
@@ -244,7 +259,7 @@ class Op(Facts):
         self.partly_unknown = len(asks) < len({*given})
         self.rules, self.joint, self.asks = rules, joint, asks
         asked = {name for names in self.asks.values() for name in names}
-        # An op without rules may get one later, which may ask for a shape or dtype.
+        # An op without rules may get a rule later, with the parameter ``shape`` or ``dtype``.
         self.asks_layout = (
             bool(asked & {"shape", "dtype"}) or not (rules or joint)
             or self.kind == "primitive" or self.checked
@@ -254,16 +269,25 @@ class Op(Facts):
 
     @property
     def plans(self) -> list[Plan]:
-        """Return the plans by subset of followed inputs, for inputs of the result's shape and dtype."""
+        """Return the plans for inputs of the result's shape and dtype.
+
+        The index is the subset of followed inputs, with bit i set if input i is followed.
+        """
         return self._planned()[0]
 
     @property
     def wides(self) -> list[Plan]:
-        """Return the plans by subset for inputs of other shapes or dtypes than the result."""
+        """Return the plans for inputs of other shapes or dtypes, whose contributions need to be fitted.
+
+        The index is the subset of followed inputs, as for ``plans``.
+        """
         return self._planned()[1]
 
     def _planned(self) -> tuple[list[Plan], list[Plan]]:
-        """Return the plans, made at the first request: an import would make those of all ops."""
+        """Return both lists of plans, which are made at the first call.
+
+        To make the plans of all ops would make the import slow.
+        """
         if not self._plans[0] and self.recorded:
             with PLANNING:
                 if not self._plans[0]:
@@ -271,9 +295,9 @@ class Op(Facts):
         return self._plans
 
     def _plan(self) -> None:
-        """Make the plans, in the lists to which the compiled function refers.
+        """Make the plans, and put them into the lists to which the compiled function refers.
 
-        ``plans`` is filled last: it is empty, and the plans are made again, after an interruption.
+        ``plans`` is filled last.  So it is empty after an interruption, and the plans are made again.
         """
         subsets = range(1 << len(self.inputs))
         plans, wides = self._plans
@@ -294,7 +318,7 @@ class Op(Facts):
         return names[1:]
 
     def _check_unambiguous(self, names: Sequence[str]) -> None:
-        """Raise TypeError if a user's rule asks by one name for two things."""
+        """Raise TypeError if the name of a parameter of a user's rule can mean two values."""
         meanings = {"shape": "the shape of an input", "dtype": "the dtype of an input"}
         meanings |= dict.fromkeys(self.outputs, "a result")
         for name in names:
@@ -307,9 +331,10 @@ class Op(Facts):
                 )
 
     def value_positions(self) -> dict[str, int]:
-        """Return by name the places of values in the tuple from which compiled functions pick records.
+        """Return a dict from the names of values to their positions in the tuple of all values.
 
-        The plan's number and the result's id come first.
+        A compiled function makes this tuple for a call, and picks the items of the record from it.
+        Positions 0 and 1 have the plan's number and the result's id.
         """
         names = [*(f"value_id {x}" for x in self.inputs), *self.inputs, *self.outputs]
         names += [*self.parameters, *self.saves]
@@ -320,11 +345,13 @@ class Op(Facts):
 
 
 def register(op: Op) -> Op:
-    """Enter an op in the registry; raise KeyError, with the line of its owner, if the name is taken.
+    """Enter an op in the registry.
 
-    A statement of arraytape may run again, if an interruption ended the import of its chapter.
+    Raise KeyError if another op has the name; the message has the line at which that op was stated.  The
+    same statement of arraytape may run twice, if an interruption ended the first import of its module.
     """
-    found = REGISTRY.data.setdefault(op.name, op)  # ``data``, so that no chapter is imported
+    # ``data`` is used, since a look-up in REGISTRY of a missing name imports all CHAPTERS.
+    found = REGISTRY.data.setdefault(op.name, op)
     if found is not op and op.declared == found.declared and op.declared.startswith(ROOMS):
         REGISTRY[op.name] = op
     elif found is not op:
@@ -333,7 +360,10 @@ def register(op: Op) -> Op:
 
 
 def names_asked_by(rule: Rule) -> tuple[str, ...]:
-    """Return the names that a rule asks for, from its code, since a Signature takes long to make."""
+    """Return the names of a rule's parameters.
+
+    They are read from the code object, since ``inspect.signature`` is slow.
+    """
     if isinstance(rule, Reading):
         return "g", *rule.names
     code = getattr(rule, "__code__", None)

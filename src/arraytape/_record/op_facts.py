@@ -1,8 +1,9 @@
 """Facts about raw functions, on which replay passes, batched data, index sets and exports rely.
 
-A word that declares an op enters the op in ``FACTS`` under the name of its raw function.  A raw function
-that is no op states its facts at its definition, with ``state_facts``.  Each default is the safe answer:
-nothing relies on a fact that is not stated.  ``tests/ops/test_facts.py`` tries each fact of each op.
+An op has its facts as attributes, and is in ``FACTS`` under the name of its raw function.  The facts of
+a raw function that is no op are stated at its definition, with the decorator ``state_facts``.  The
+default of each fact is the safe assumption, so that nothing relies on a fact that is not stated.
+``tests/ops/test_facts.py`` tests each fact of each op.
 """
 
 from __future__ import annotations
@@ -17,57 +18,64 @@ F = TypeVar("F")
 
 
 def hull(count: int, *operands: Any) -> Any:
-    """Return the smallest interval around the operands: the range of a function that only selects."""
+    """Return the smallest interval around the operands: the range of a function that only selects.
+
+    count : not used.  operands : the intervals of the operands.
+    """
     return functools.reduce(lambda x, y: x.hull(y), operands)
 
 
+# The facts of functions whose result is a view of the operand, or the same elements in another shape.
 VIEW: Any = {"continuous": True, "propagates_nan": True, "rearranges": True, "range": hull}
 
 
 class Facts:
-    """Facts about one raw function; an Op has those of its own.
+    """The facts about one raw function.  Op is a subclass, with the facts about its raw function.
 
     signature
-        The core dimensions of operands and results, as of NumPy's generalised ufuncs.  All elements
-        along a dimension in capitals go into each element of the result.  An element along a dimension
-        in small letters goes into the elements at the same place.  ``(),()->()`` is elementwise,
+        The core dimensions of operands and results, as in a generalised ufunc of NumPy.  Each element of
+        the result depends on all elements along a dimension in capital letters.  Along a dimension in
+        small letters it depends only on the element at its own position.  ``(),()->()`` is elementwise,
         ``(m,K),(K,n)->(m,n)`` a product of matrices, ``(N,N),(N,k)->(N,k)`` the solution of systems.
-        AXIS stands for the axis that the parameter ``axis`` names, AXES where it may name several;
-        ``...`` for all axes.
+        AXIS is the axis that the parameter ``axis`` names, AXES means that this may be several axes, and
+        ``...`` means all axes.
     per_element
-        All core dimensions are (): each element depends on one of each operand.
+        True if all core dimensions are (): each element depends on one element of each operand.
     continuous
-        The result does not jump: changes in last bits of the inputs change its last bits alone, but at
+        True if a change in the last bits of the inputs changes only last bits of the result, except at
         poles and branch cuts.
     jumps
-        The result has steps that no derivative shows.  True of ops of ours that are not continuous, and
-        elementwise or without a derivative.
+        True if the result has steps that its derivative does not show, as floor.  This is set for ops of
+        arraytape that are not continuous, and are elementwise or have no derivative.
     propagates_nan
-        A NaN in a floating-point operand makes the result NaN, whatever the other operands are.
+        True if a NaN in a floating-point operand makes the result NaN, for all other operands.
     correctly_rounded
-        The result is the exact value, rounded, as for IEEE 754's basic operations.  It has the same bits
-        for each layout of the operands in memory, and for a number as for an array of that number.
+        True if the result is the exact value, rounded, as for the basic operations of IEEE 754.  The
+        bits do not depend on the memory layout of operands, and are the same for a number and an array.
     infix
-        Python's operator for the function, if it gives the same bits on NumPy's scalars.
+        Python's operator for the function, if it computes the same bits on NumPy's scalars.
     promotes
-        "all" if NumPy first brings the operands to the dtype to which they promote, "first" if to that
-        of the first operand, else "".
+        "all" if NumPy first casts the operands to their common (promoted) dtype, "first" if NumPy casts
+        them to the dtype of the first operand, else "".
     linear_places
-        Groups of places of operands in which the function is linear together, while all others are
-        fixed.  Derived from what the rules of an op ask for, or from its ``linear_in``.
+        Groups of positions of operands.  The function is jointly linear in the operands of a group, with
+        all other operands fixed.  Derived from the parameters of an op's rules, or its ``linear_in``.
     range
-        A function that returns the ``Interval`` of the result, from the number of elements that go into
-        one and the intervals of the floating-point operands: see ``replay.passes.intervals``.
+        A function that returns the ``Interval`` of the result.  Its arguments are the number of elements
+        on which an element of the result depends, and the intervals of the floating-point operands: see
+        ``replay.passes.intervals``.
     rearranges
-        Each element of the result is an element of an operand, chosen by its place.
+        True if each element of the result is an element of an operand, selected by position.
     in_order
-        The result has the elements of the first operand in their order, but for dtype and broadcasting.
+        True if the result has the elements of the first operand in the same order, apart from a cast or
+        broadcasting.
     creates
-        The result is new data that depends on no values of operands, at most on a shape and dtype.
+        True if the result is new data that does not depend on values of operands, but at most on a shape
+        and dtype.
     data_dependent_shape
-        The operand on whose values the shape of the result depends.
+        The name of the operand on whose values the shape of the result depends.
     scalars
-        A result without dimensions is one of NumPy's scalars, which cannot be written to.
+        True if a result without dimensions is a NumPy scalar, which cannot be written to.
     """
 
     signature: str = ""
@@ -86,10 +94,10 @@ class Facts:
     data_dependent_shape: str = ""
     scalars: bool = True
     moves: bool = False
-    NAMES: ClassVar[frozenset[str]]  # of the facts that may be stated
+    NAMES: ClassVar[frozenset[str]]  # the names of the facts that may be stated
 
     def with_facts(self, facts: dict[str, Any]) -> Self:
-        """Set the facts that a statement gives; raise TypeError for an unknown one."""
+        """Set facts by name, and return self; raise TypeError for a name that is no fact."""
         for name, value in facts.items():
             if name not in self.NAMES:
                 raise TypeError(f"there is no fact called {name} [at {user_line()}]")
@@ -100,14 +108,14 @@ class Facts:
 
     @property
     def cores(self) -> list[list[tuple[str, ...]]]:
-        """Return the core dimensions of each operand, and those of each result."""
+        """Return the list of core dimensions of the operands, and that of the results."""
         sides = [side[1:-1].split("),(") for side in self.signature.split("->")]
         return [[tuple(filter(None, part.split(","))) for part in side] for side in sides]
 
 
 Facts.NAMES = frozenset(Facts.__annotations__) - {"NAMES", "jumps", "per_element"}
 NOTHING = Facts()
-FACTS: dict[str, Facts] = {}  # by the raw function's name
+FACTS: dict[str, Facts] = {}  # facts by the name of the raw function
 
 
 @functools.cache
@@ -116,14 +124,14 @@ def is_elementwise(signature: str) -> bool:
 
 
 def facts_of(name: str) -> Facts:
-    """Return the facts about a raw function; the safe defaults if none are stated."""
+    """Return the facts about the raw function of this name; the defaults if none are stated."""
     return FACTS.get(name, NOTHING)
 
 
 def state_facts(*names: str, **facts: Any) -> Callable[[F], F]:
     """Return a decorator that states facts about a raw function that is no op.
 
-    names : by default the function's own.
+    names : the names under which the facts are entered; by default the name of the function.
     """
 
     def declare(function: F) -> F:

@@ -1,8 +1,12 @@
-"""Plans and records: what a tape keeps of one call of an op, and how a pass goes through it.
+"""Plans and records.
 
-A record is a plain tuple ``(number of its plan, value ids of results, value ids of inputs, kept
-values)``: numbers and arrays, no references to objects, so that the cyclic garbage collector does not
-track it.  Its plan has the places of the items: use ``results_of``, ``inputs_of``, ``plan.kept_value``.
+A record is the entry of one call of an op on a tape, a plain tuple with these items: the number of its
+plan, the value ids of the results, those of the inputs, and the kept values.  It has numbers and arrays
+but no references to other objects, so that the cyclic garbage collector does not track it.
+
+A plan describes the records of one op for one subset of followed inputs: the kept values with their
+positions in the record, and the calls of rules in a backward pass.  To read a record, use
+``results_of``, ``inputs_of`` and ``plan.kept_value``.
 """
 
 from __future__ import annotations
@@ -25,19 +29,21 @@ Rule = Callable[..., Any]
 Function = Callable[..., Any]
 Record = tuple[Any, ...]
 
-LAYOUT = ("shape", "dtype")  # of an input or a result, kept in place of its data
+LAYOUT = ("shape", "dtype")  # records may keep these of an input or a result in place of its data
+# The bytecode of rules that are the product of their two parameters: see ``is_product``.
 PRODUCTS = {(lambda t, x: t * x).__code__.co_code, (lambda t, x: x * t).__code__.co_code}
 
 
 def identity_rule(t: RawArray) -> Any:
-    """Return the tangent unchanged: a pass need not call the rule of such an input."""
+    """Return the tangent unchanged.  Passes recognise this rule, and do not call it."""
     return t
 
 
 class Unknown:
-    """The rule of an input whose derivative is not known; ``why`` completes "... because".
+    """The rule of an input with respect to which the derivative of the op is not known.
 
-    A gradient that needs it is a LookupError; the rules of the other inputs are as they are.
+    A gradient that needs the derivative raises LookupError.  The op's other inputs have usual rules.
+    why : the reason, a clause for the message.
     """
 
     def __init__(self, why: str) -> None:
@@ -45,7 +51,10 @@ class Unknown:
 
 
 class Lazy:
-    """A part of a joint rule's result that is computed only if its input is followed."""
+    """A contribution in the result of a joint rule that is computed only if its input is followed.
+
+    form : the function without parameters that computes the contribution.
+    """
 
     __slots__ = ("form",)
 
@@ -56,11 +65,13 @@ class Lazy:
 class Reading:
     """The rule of an op that reads a part ``x[key]`` of its input.
 
-    A pass adds the cotangent to the input's buffer at the key (``BackwardPass.add_part``): with sums of
-    whole arrays a loop that reads each element would take quadratic time.  A call of the rule returns
-    zeros with the cotangent added at the key.
+    A pass does not call the rule, but adds the cotangent into the input's cotangent at the key
+    (``BackwardPass.add_part``).  If each read returned a contribution of the input's full shape, a loop
+    that reads each element would take quadratic time.  A call of the rule returns such a contribution:
+    zeros, with the cotangent added at the key.
 
-    key : returns the key; its arguments are kept values by name.  Its docstring is that of the rule.
+    key : a function that returns the key.  The names of its parameters are those of kept values.  Its
+    docstring becomes that of the rule.
     """
 
     def __init__(self, key: Function) -> None:
@@ -79,11 +90,13 @@ class Reading:
 
 
 class Pull(NamedTuple):
-    """A plan's call of one rule; all fields but the rule are places in a record.
+    """A plan's call of one rule.  All fields but ``rule`` are positions in a record.
 
-    at : the id of the input.  only : the kept value that the rule takes if it takes just one, else 0.
-    asks : the rule's arguments after the cotangent, 0 for the namespace.  fit : the shape and dtype of
-    the input to which the contribution is summed and cast; None if neither is needed.
+    at : the position of the id of the input to which the rule belongs.
+    asks : the positions of the rule's arguments after the cotangent; 0 means the namespace.
+    only : the position of the rule's argument if there is just one, else 0.
+    fit : the positions of the shape and the dtype to which the contribution is summed and cast; None if
+    it already has them.
     """
 
     at: int
@@ -94,9 +107,10 @@ class Pull(NamedTuple):
 
 
 class Slots:
-    """The places of kept values in a record, from ``first`` on, in the order of the first requests.
+    """An assignment of positions in a record to kept values, in the order in which they are requested.
 
-    places : by name; "shape x" is the shape of an x whose data is not kept.
+    first : the position of the first kept value.
+    places : the positions by name.  The name "shape x" means the shape of x, kept without its data.
     """
 
     def __init__(self, first: int) -> None:
@@ -104,28 +118,37 @@ class Slots:
         self.places: dict[str, int] = {}
 
     def slot_for(self, name: str, of: str) -> int:
-        """Return the place of a value; ``shape`` and ``dtype`` are those of the value ``of``."""
+        """Return the position of the value for a rule's parameter ``name``; 0 for the namespace.
+
+        of : the input to which the rule belongs, whose shape or dtype is meant by "shape" and "dtype".
+        """
         if name == "xp":
             return 0
         return self.keep_slot(f"{name} {of}" if name in LAYOUT else name)
 
     def keep_slot(self, name: str) -> int:
-        """Return the place of the value of exactly this name: a parameter may be called ``shape``."""
+        """Return the position of the value with exactly this name: ``shape`` may be a parameter."""
         return self.places.setdefault(name, self.first + len(self.places))
 
 
 class Plan:
-    """The kept values of an op's call and the calls of its rules, for one subset of followed inputs.
+    """The description of the records of an op, for one subset of followed inputs.
 
-    needs_fit : whether shapes or dtypes of inputs and result differ, so that contributions are summed
-    or cast.  followed : for each input, whether it is followed.  pick : makes the record from the
-    compiled function's tuple of all values.  positions : the places of kept values in a record, by name.
-
-    hold : places of handles and data in the tuple of all values, for data that the record shares with
-    Arrays.  lifts : for each kept input or result, the place of its data in a record, that of its id or
-    ids, and the number among these.  saved : the places of what the op saves.  unknown : by place of the
-    id, name and reason of followed inputs without a known derivative.  reading : the call of the rule of
-    an op that reads a part of its input.
+    needs_fit : True if shapes or dtypes of inputs and result differ, so that contributions are summed or
+    cast.
+    followed : for each input, True if it is followed.
+    pulls : the calls of rules in a backward pass.
+    reading : the Pull of an op that reads a part of its input, or None.
+    pick : a function that makes the record from the compiled function's tuple of all values.
+    positions : the positions of kept values in a record, by name.
+    hold : for each kept input or result, the positions of its handle and its data in the tuple of all
+    values.  The record shares this data with the handle.
+    lifts : for each kept input or result, the position of its data in a record, the position of its id
+    or tuple of ids, and its index in that tuple.
+    saved : the positions of the results of the op's ``saves``.
+    unknown : the name and reason of each followed input without a known derivative, by the position of
+    its id.
+    missing : True if the op has no rules.
     """
 
     __slots__ = (
@@ -143,13 +166,14 @@ class Plan:
         self.unknown = unknown_of(op, subset)
         self.notable = self.missing or op.moves or bool(self.unknown)
         self.number = number_plan(self)
+        # Items of a record before the kept values: the plan's number, the result id(s), the input ids.
         slots = Slots(2 + len(op.inputs))
         self.pulls = pulls_of(op, subset, needs_fit, slots)
         self.fits: tuple[tuple[int, ...], ...] | None = None
         if op.joint and (needs_fit or op.checked):
             self.fits = tuple(tuple(slots.slot_for(what, x) for x in op.inputs) for what in LAYOUT)
         keep_for_forward_mode(op, needs_fit, slots)
-        # A user's rule, a joint rule and one for several results take the general form of a pass.
+        # Plans with a user's rule, a joint rule or several results have no steps for the fast loop.
         if not (op.joint or op.checked or len(op.outputs) > 1):
             STEPS[self.number] = [plan_step(pull) for pull in self.pulls]
         self.reading: Pull | None = None
@@ -160,7 +184,7 @@ class Plan:
         self.place_in_values(slots)
 
     def place_in_values(self, slots: Slots) -> None:
-        """Set the places of the record's items in the compiled function's tuple of all values."""
+        """Set the attributes that depend on positions in the compiled function's tuple of all values."""
         op, values, kept = self.op, self.op.value_positions(), slots.places
         data = [x for x in (*op.inputs, *op.outputs) if x in kept]
         self.pick = itemgetter(*range(slots.first), *(values[name] for name in kept))
@@ -183,7 +207,7 @@ class Plan:
         return {name: self.kept_value(record, name) for name in self.op.parameters}
 
     def result_layout(self, record: Record, y: str) -> tuple[Any, Any]:
-        """Return shape and dtype of a result; None for what the record does not keep."""
+        """Return the shape and the dtype of the result y.  Either is None if the record lacks it."""
         if self.keeps_value(y):
             kept = self.kept_value(record, y)
             return kept.shape, kept.dtype
@@ -202,16 +226,16 @@ class Plan:
         return (name for name in self.positions if name.partition(" ")[0] not in LAYOUT)
 
     def input_layouts(self, record: Record) -> Iterator[tuple[Any, Any]]:
-        """Return shape and dtype of each input of an op whose joint rule's contributions may not fit."""
+        """Return pairs (shape, dtype) of the inputs, for a plan with a joint rule that needs fit."""
         assert self.fits is not None
         shapes, dtypes = ([record[place] for place in places] for places in self.fits)
         if self.op.variadic:
             (shapes,), (dtypes,) = shapes, dtypes
         return zip(shapes, dtypes, strict=True)
 
-    # --- a record of this plan in a pass, as ``Structural`` has it ------------------------------------
+    # --- the same methods as those of ``Structural`` --------------------------------------------------
     def pull_cotangents(self, pass_: BackwardPass, record: Record) -> None:
-        """Pass cotangents back through a record of a plan without steps."""
+        """Pass cotangents back through a record that the fast loop cannot process (STEPS has None)."""
         if self.reading is not None:
             pass_.add_part(self.reading, self, record)
         else:
@@ -223,8 +247,8 @@ class Plan:
 
 
 def pulls_of(op: Op, subset: int, needs_fit: bool, slots: Slots) -> list[Pull]:
-    """Return the calls of the rules of the followed inputs, and give what they ask for its places."""
-    fitted = needs_fit or op.checked  # a user's rule may give another shape or dtype
+    """Return the calls of the rules of followed inputs, and assign positions to the values they need."""
+    fitted = needs_fit or op.checked  # a user's rule may return another shape or dtype
     pulls = []
     for x, rule in rules_of(op, subset):
         asks = tuple(slots.slot_for(name, x) for name in op.asks[rule])
@@ -237,7 +261,7 @@ def pulls_of(op: Op, subset: int, needs_fit: bool, slots: Slots) -> list[Pull]:
 
 
 def keep_for_forward_mode(op: Op, needs_fit: bool, slots: Slots) -> None:
-    """Keep what forward mode needs: the parameters of a linear op, else the layouts of results."""
+    """Assign positions to the values that forward mode needs: parameters, or layouts of results."""
     if op.kind == "linear":
         for name in op.parameters:
             slots.keep_slot(name)
@@ -249,7 +273,10 @@ def keep_for_forward_mode(op: Op, needs_fit: bool, slots: Slots) -> None:
 
 
 def kept_names(op: Op) -> list[str]:
-    """Return the names of kept values if all inputs are followed and have one shape and dtype."""
+    """Return the names of the values that a record keeps in the basic case.
+
+    There all inputs are followed, and have the shape and dtype of the result.
+    """
     if not op.recorded:
         return []
     slots = Slots(2 + len(op.inputs))
@@ -259,9 +286,13 @@ def kept_names(op: Op) -> list[str]:
 
 
 def rules_of(op: Op, subset: int) -> list[tuple[str, Rule]]:
+    """Return pairs (input, rule) for the followed inputs that have a rule.
+
+    subset : the followed inputs, bit i for input i.  A joint rule is returned with the first input.
+    """
     if op.joint:
         return [(op.inputs[0], op.joint)]
-    # None among the rules is a declaration: no gradient, as for the condition of where.
+    # The rule None is a declaration that the input has no gradient, as the condition of ``where``.
     by_input = dict(zip(op.inputs, op.rules or (), strict=False))
     followed = [x for i, x in enumerate(op.inputs) if subset >> i & 1]
     rules = [(x, by_input.get(x)) for x in followed]
@@ -269,7 +300,10 @@ def rules_of(op: Op, subset: int) -> list[tuple[str, Rule]]:
 
 
 def unknown_of(op: Op, subset: int) -> dict[int, tuple[str, str]]:
-    """Return name and reason of the followed inputs without a known derivative, by place of the id."""
+    """Return the name and reason of each followed input without a known derivative.
+
+    The keys are the positions of the inputs' ids in a record.
+    """
     found = enumerate(zip(op.inputs, op.rules or (), strict=False))
     return {
         2 + i: (x, rule.why)
@@ -283,29 +317,30 @@ Step = tuple[int, Rule, int, tuple[Picker, bool] | None, tuple[int, int] | None]
 
 
 def plan_step(pull: Pull) -> Step:
-    """Return a pull as a plain tuple: place of the input's id, rule, ``only``, general form, ``fit``.
+    """Return a Pull as a plain tuple for the fast loop of the backward pass.
 
-    The general form is a function that picks all kept values of a record, and whether the rule takes
-    the namespace after them; None for ``identity_rule``, which is not called.
+    The items are: position of the input's id, rule, ``only``, general form, ``fit``.  The general form
+    is None for ``identity_rule``, which is not called.  For other rules it is a pair: a function that
+    returns the rule's kept values from a record, and True if the namespace is a further argument.
     """
     at, rule, only, asks, fit = pull
     kept = [place for place in asks if place]
     if 0 in asks[: len(kept)]:
         rule = namespace_last(rule, asks.index(0))
     elif is_product(rule):
-        rule = operator.mul  # which needs no Python frame
+        rule = operator.mul  # a C function, faster than the rule
     general = None if rule is identity_rule else (picker(kept), 0 in asks)
     return at, rule, only, general, fit
 
 
 def is_product(rule: Rule) -> bool:
-    """Return True if a rule is one product of the cotangent and its one kept value."""
+    """Return True if a rule is just the product of its two parameters: cotangent and kept value."""
     code = getattr(rule, "__code__", None)
     return code is not None and code.co_code in PRODUCTS
 
 
 def picker(places: Sequence[int]) -> Picker:
-    """Return a function that picks these places of a record as a tuple, without a Python frame."""
+    """Return a C function that returns the items at these positions of a record as a tuple."""
     if len(places) > 1:
         return itemgetter(*places)
     first = places[0] if places else 0
@@ -313,17 +348,22 @@ def picker(places: Sequence[int]) -> Picker:
 
 
 def namespace_last(rule: Rule, at: int) -> Rule:
-    """Return a rule that takes the namespace, argument number ``at`` of ``rule``, as the last one."""
+    """Return a function like ``rule`` whose parameter ``xp`` is the last.
+
+    at : the index of ``xp`` among the rule's parameters after the cotangent.
+    """
     return lambda g, *kept: rule(g, *kept[:at], kept[-1], *kept[at:-1])
 
 
 class Structural:
-    """The plan of records that are no op's, such as views and writes.
+    """The plan of records that no op made, such as views and writes.
 
-    pull_cotangents : takes a backward pass and a record, and passes cotangents back.  push_tangents :
-    takes a forward pass and a record, and returns a tangent, or None, for each result.  inputs : the
-    places of the inputs' ids in a record.  cusped : whether a record may have a cusp, as its last item
-    then says.  unfolds : whether a record stands for others, which pass activity back in its place.
+    pull_cotangents(pass, record) : the function that passes cotangents back through a record.
+    push_tangents(pass, record) : the function that returns a tangent, or None, for each result.
+    inputs : the positions of the inputs' ids in a record.
+    cusped : True if a record may have a cusp; then its last item has an attribute ``cusped``.
+    unfolds : True if a pass replaces a record by those of a second run of a function, which also pass
+    the masks of a guarded pass back.
     """
 
     __slots__ = (
@@ -346,17 +386,17 @@ class Structural:
         self.number = number_plan(self)
 
 
-PLANS: list[Plan | Structural] = []  # by number
-STEPS: list[list[Step] | None] = []  # by number; None: the plan's ``pull_cotangents`` is called
-PLANNING = reentrant_lock()  # ops are planned at their first calls, perhaps in several threads
+PLANS: list[Plan | Structural] = []  # all plans, by number
+# By number of the plan: the steps for the fast loop, or None if ``pull_cotangents`` has to be called.
+STEPS: list[list[Step] | None] = []
+PLANNING = reentrant_lock()  # held while plans are made: several threads may call an op first
 
 
 def number_plan(plan: Plan | Structural) -> int:
     with PLANNING:
         PLANS.append(plan)
-        while len(STEPS) < len(
-            PLANS
-        ):  # by more than one after an interruption between the two lines
+        # More than one entry is missing if an interruption came before the loop in an earlier call.
+        while len(STEPS) < len(PLANS):
             STEPS.append(None)
         return len(PLANS) - 1
 
@@ -367,18 +407,18 @@ def plan_of(record: Record) -> Plan | Structural:
 
 
 def results_of(record: Record) -> tuple[int, ...]:
-    """Return the ids of the values that a record made."""
+    """Return the value ids of a record's results."""
     return record[1] if type(record[1]) is tuple else record[1:2]
 
 
 def inputs_of(record: Record) -> tuple[int, ...]:
-    """Return the ids of the values that went into a record; 0 for values that no recorder follows."""
+    """Return the value ids of a record's inputs, with 0 for values that no recorder follows."""
     value_ids: tuple[int, ...] = record[PLANS[record[0]].inputs]
     return value_ids
 
 
 def ids_made_of(records: Iterable[Record], value_ids: Iterable[int]) -> set[int]:
-    """Return these ids and those of all values that records compute from them."""
+    """Return the set of these ids and the ids of all values that records computed from them."""
     found = set(value_ids)
     for record in records:
         if not found.isdisjoint(inputs_of(record)):

@@ -1,8 +1,8 @@
-"""The recorder stack of this thread, ids for values, and the protocol of recorders.
+"""The stack of recorders of this thread, ids for values, and the protocol of recorders.
 
-The stack is the value of a context variable, so asyncio tasks do not see each other's tapes.  It has the
-id of its thread: a context that was copied into another thread (``asyncio.to_thread``, free-threaded
-Python) records nothing there.
+The stack is the value of a context variable, so asyncio tasks do not see each other's tapes.  It is kept
+with the id of its thread.  So a context that was copied into another thread (by ``asyncio.to_thread``,
+or by free-threaded Python) records nothing there.
 """
 
 from __future__ import annotations
@@ -30,24 +30,27 @@ Stack = tuple[int, tuple["Recorder", ...]]
 EMPTY: Stack = (0, ())
 STACK: ContextVar[Stack] = ContextVar("arraytape recorders", default=EMPTY)
 
-active = STACK.get  # compiled ops compare the thread id themselves
-# Open recorders by id(): values that are used in a thread without a recorder are reported to them.
+active = STACK.get  # a caller has to compare the thread id, as ``recorders`` does
+# Recorders with an open block, by id().  If a thread without a recorder uses a value, they are notified.
 OPEN: dict[int, ref[Recorder]] = {}
-# Makes a new value id, or the time of an event on the same scale; 0 is the id of no value.  Each is an
-# int object of its own, unlike Python's small ints: ``_tape.dead_records`` counts references to it.
+# A function that returns a new value id, or a time on the same scale: later calls return greater ints.
+# No value has the id 0.  Ids start at 4096, since each has to be an int object of its own, unlike
+# Python's small ints: ``_tape.dead_records`` counts the references to an id.
 new_value_id = itertools.count(1 << 12).__next__
-# The tapes that may yet be asked for a gradient, by id(): ops without a record leave a ``Cut`` for them.
+# The tapes that may still compute a gradient, by id().  As long as there are any, an op that is not
+# recorded leaves a note, a ``Cut``, for the warning that a gradient is None.
 AWAITED: dict[int, ref[Recorder]] = {}
-# Those of AWAITED that are open and follow nothing yet: an op may use an Array that is watched too late.
+# The tapes of AWAITED that are open and follow nothing yet.  For them, an op on any Array leaves a Cut,
+# since the Array may be watched too late.
 UNSTARTED: dict[int, ref[Recorder]] = {}
 
 
 class Recorder(Protocol):
-    """An object that may stand on the stack: a tape, an accumulator, a diagnostic.
+    """An object that can be on the stack of recorders: a tape, an accumulator, a diagnostic.
 
-    Callers use nothing but these members; ``BaseRecorder`` has defaults.  A recorder gets the record of
-    an op if it follows one of the op's inputs.  The caller then adds the ids of the results to
-    ``followed``.
+    These are all the members that other code uses.  ``BaseRecorder`` has defaults.  ``record`` is called
+    for an op if one of the op's inputs is in ``followed``.  The caller then adds the ids of the results
+    to ``followed``.
     """
 
     @property
@@ -59,14 +62,14 @@ class Recorder(Protocol):
 
     @property
     def record(self) -> Callable[[Record], Any]:
-        """Take one record: plan number, result id(s), input ids, kept values.
+        """Return the function that is called with a record.
 
-        For a tape this is the ``append`` of its list, which needs no Python frame.
+        For a tape this usually is the ``append`` of its list, a C function.
         """
 
     @property
     def one_shot(self) -> bool:
-        """Return True if the recorder computes one answer, and records nothing of that."""
+        """Return True if the recorder computes one derivative, and does not record that computation."""
 
     @property
     def listed(self) -> bool:
@@ -74,38 +77,44 @@ class Recorder(Protocol):
 
     @property
     def frames(self) -> Collection[int]:
-        """Return the id() of each frame in which a block of the recorder is open."""
+        """Return the ``id()`` of each frame in which a block of the recorder is open."""
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """Take note of a record that the plain loop of a backward pass cannot take.
+        """Note a record that the fast loop of a backward pass cannot process.
 
-        Called after ``record`` for an op without a rule, a move between storages, a complex result of
-        real data, an exit, or a notable call of a function.  ``record`` is whole only if the plan is
-        ``Structural``.
+        Called after ``record`` for an op without a rule, a copy to another storage, a complex result of
+        real data, a conversion to untracked data, or some calls of users' functions.  ``record`` is
+        complete only if the plan is ``Structural``.
         """
 
     def accessed(self, variable: Variable, /) -> None:
-        """Follow a Variable, if wanted: called before each read."""
+        """React to the read of a Variable, before the read: a tape watches a trainable Variable."""
 
     def used_elsewhere(self, value_ids: Sequence[int], /) -> None:
-        """Take note that a thread without a recorder used values; called if it is in ``OPEN``."""
+        """Note that a thread without a recorder used these values.
+
+        Called for recorders in ``OPEN``.
+        """
 
 
 class OfThisProcess:
-    """An object that refers to values by ids, which mean other values in another process."""
+    """An object that cannot be pickled or copied, since it refers to values by ids.
+
+    In another process the ids are those of other values.
+    """
 
     def __reduce__(self) -> NoReturn:
         name = type(self).__name__
         raise TypeError(
-            f"a {name} cannot be pickled or copied: it refers to values by ids, which are those of "
-            f"other values elsewhere [at {user_line()}]. Make the {name} where the computation "
+            f"a {name} cannot be pickled or copied: it refers to values by ids, which mean other values "
+            f"in another process [at {user_line()}]. Make the {name} where the computation "
             "runs, and send Arrays, Variables and gradients, which are pickled as values "
             f"{see('tape-in-a-pickle')}"
         )
 
 
 class BaseRecorder(OfThisProcess):
-    """A recorder that follows nothing yet and ignores all calls; a subclass defines ``record``."""
+    """A recorder that follows nothing yet and ignores notifications.  Subclasses define ``record``."""
 
     followed: set[int]
     one_shot: bool = False
@@ -126,27 +135,30 @@ class BaseRecorder(OfThisProcess):
 
 
 class SeesAssignments:
-    """A recorder that is notified before a Variable's value is replaced while it is on the stack."""
+    """A recorder that is notified of assignments to Variables while it is on the stack."""
 
     def assigned(self, variable: Variable, value: RawArray | npt.ArrayLike, /) -> None:
-        """Take note of an assignment; value : the new value, or an operand of an in-place operator."""
+        """React to an assignment, before it.
+
+        value : the new value, or the operand of an in-place operator.
+        """
 
 
 class SeesCalls:
-    """A recorder that has modes, which see the calls of ops while it is on the stack."""
+    """A recorder with modes.  While it is on the stack, its ``program_modes`` get the calls of ops."""
 
     program_modes: Sequence[Any] = ()
 
 
 def tell_assigned(variable: Variable, value: RawArray | npt.ArrayLike) -> None:
-    """Tell recorders that a Variable's value is about to be replaced."""
+    """Notify the recorders on the stack that a Variable's value is about to be replaced."""
     for recorder in recorders():
         if isinstance(recorder, SeesAssignments):
             recorder.assigned(variable, value)
 
 
 def tell(recorder: Recorder, record: Record) -> None:
-    """Give a structural record with one result to a recorder, unless its block has ended."""
+    """Record a structural record with one result, and follow the result, unless the block has ended."""
     followed = recorder.followed
     if followed:
         recorder.record(record)
@@ -154,7 +166,7 @@ def tell(recorder: Recorder, record: Record) -> None:
 
 
 class entered(Context):
-    """A block in which a recorder is the innermost one, and is notified of uses in other threads."""
+    """A block in which a recorder is the innermost recorder of this thread, and is in ``OPEN``."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
@@ -180,7 +192,10 @@ def recorders() -> tuple[Recorder, ...]:
 
 
 def push_recorder(recorder: Recorder) -> None:
-    """Make ``recorder`` the innermost recorder of this thread and task, and no other thread's."""
+    """Make ``recorder`` the innermost recorder of this thread and task.
+
+    Remove recorders whose block was interrupted before its end.
+    """
     stack = recorders()
     if stack:
         stack = tuple([other for other in reachable_recorders(stack) if other is not recorder])
@@ -188,10 +203,11 @@ def push_recorder(recorder: Recorder) -> None:
 
 
 def reachable_recorders(stack: tuple[Recorder, ...]) -> list[Recorder]:
-    """Return the recorders to which something other than the stack refers.
+    """Return the recorders of a stack to which something other than the stack refers.
 
-    Nothing can take any other recorder off the stack: a KeyboardInterrupt on entry to its ``__exit__``
-    has ended the block.
+    If nothing else refers to a recorder, nothing will take it off the stack: a KeyboardInterrupt at the
+    beginning of its ``__exit__`` has ended the block.  A ``Paused`` of that kind is replaced by the
+    recorder that it paused.
     """
     lost = [references_to_item(stack, i) <= ALONE for i in range(len(stack))]
     if not any(lost):
@@ -204,7 +220,7 @@ def reachable_recorders(stack: tuple[Recorder, ...]) -> list[Recorder]:
 
 
 def remove_recorder(recorder: Recorder) -> None:
-    """Take ``recorder``, or its stand-in, off the stack; do nothing if it is not there."""
+    """Take ``recorder``, or a ``Paused`` in its place, off the stack; do nothing if neither is on it."""
     stack = recorders()
     if len(stack) == 1 and stack[0] is recorder:
         STACK.set(EMPTY)
@@ -223,27 +239,27 @@ class Bystander(BaseRecorder):
     followed: set[int] = frozenset()  # type: ignore[assignment]
 
     def __init__(self) -> None:
-        pass  # no set of its own, as ``BaseRecorder`` makes
+        pass  # keeps ``followed`` of the class: BaseRecorder would make a set for each instance
 
     def record(self, record: Record) -> None:
         pass
 
 
 class Paused(Bystander):
-    """The stand-in, on one stack, for a recorder that is paused there."""
+    """The object that takes the place of a paused recorder on the stack of one thread and task."""
 
     def __init__(self, paused: Recorder) -> None:
         self.paused = paused
 
 
 def watched() -> bool:
-    """Return True if any recorder on this thread's stack may see an op."""
+    """Return True if a recorder on this thread's stack may record an op."""
     stack = recorders()
     return bool(stack) and any(not isinstance(recorder, Bystander) for recorder in stack)
 
 
 def replace_recorder(old: Recorder, new: Recorder) -> None:
-    """Put ``new`` in the place of ``old`` on this thread's stack; do nothing if it is not there."""
+    """Replace ``old`` by ``new`` on this thread's stack; do nothing if ``old`` is not on it."""
     stack = recorders()
     if any(other is old for other in stack):
         swapped = tuple(new if other is old else other for other in stack)
@@ -251,7 +267,7 @@ def replace_recorder(old: Recorder, new: Recorder) -> None:
 
 
 def elsewhere(value_ids: Sequence[int]) -> None:
-    """Report values used or replaced here to the open recorders of other threads."""
+    """Notify the open recorders of other threads that this thread used or replaced values."""
     for key, reference in OPEN.copy().items():
         recorder = reference()
         if recorder is not None:
@@ -261,6 +277,7 @@ def elsewhere(value_ids: Sequence[int]) -> None:
 
 
 def _forget() -> None:
+    """Remove all recorders, in a forked process: their blocks are those of the parent process."""
     STACK.set(EMPTY)
     OPEN.clear()
     AWAITED.clear()

@@ -1,4 +1,4 @@
-"""ForwardAccumulator: TensorFlow's forward mode over arrays of the array API."""
+"""ForwardAccumulator: forward mode as in TensorFlow, for arrays of the array API."""
 
 from __future__ import annotations
 
@@ -26,19 +26,22 @@ class ForwardAccumulator(OfThisProcess, Block):
     Parameters
     ----------
     primals : Array or nesting
-        An Array, or a nesting of Arrays, each once.
+        An Array, or a nesting of Arrays.  No Array may occur twice.
     tangents : Array or nesting
-        The same nesting; each has its primal's shape and dtype.  Numbers, lists of numbers and NumPy
-        arrays are converted, of the dtype's kind or a lesser one.
+        The direction of the derivative: a nesting like that of ``primals``, in which each tangent has
+        the shape and dtype of its primal.  Numbers, lists of numbers and NumPy arrays are converted if
+        that loses nothing: integers are converted to floats, but complex numbers are not.
     exits : str | None, default: None
-        The reaction to a derivative that may lack a part because a value left: see ``GradientTape``.
+        The reaction to a derivative that may lack a part because a value was converted to a number or
+        a NumPy array on the way: see ``GradientTape``.
 
     Raises
     ------
     TypeError
         When a primal is no Array, or a tangent neither an Array nor numbers.
     ValueError
-        When a primal is given twice, or a tangent does not fit its primal; when exits is another word.
+        When a primal is given twice, a tangent does not fit its primal, or ``exits`` is not one of the
+        allowed words.
 
     Examples
     --------
@@ -50,7 +53,7 @@ class ForwardAccumulator(OfThisProcess, Block):
     >>> print(accumulator.jvp(y))
     [3. 1. 1.]
 
-    Around a tape it gives the product of a Hessian with the tangent:
+    An accumulator around a tape computes the product of the Hessian with the tangent:
 
     >>> with xp.ForwardAccumulator(x, tangent) as accumulator:
     ...     with xp.GradientTape() as tape:
@@ -72,11 +75,11 @@ class ForwardAccumulator(OfThisProcess, Block):
         self._pass = ForwardPass()
         self._started = False
         self._exits = exits if exits is None else mode_of(exits)
-        self._doubts: list[Doubt] | None = None  # see ``Recording``
+        self._doubts: list[Doubt] | None = None  # as ``Recording.doubts``
 
     def __enter__(self) -> Self:
         if self._opened is not None and self._opened() is None:
-            self._pass.end_forward()  # its block was interrupted
+            self._pass.end_forward()  # an interruption kept ``__exit__`` of the last block from running
         if self._pass.followed is not UNFOLLOWED:
             raise ValueError(f"this ForwardAccumulator is already active [at {user_line()}]")
         if not self._started:
@@ -101,7 +104,7 @@ class ForwardAccumulator(OfThisProcess, Block):
         Parameters
         ----------
         targets : Array or nesting
-            What to differentiate: any nesting of Arrays.
+            The Arrays to differentiate, in any nesting.
         unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
             The answer for a target that does not depend on the primals: None, or zeros ("zero").
 
@@ -113,9 +116,10 @@ class ForwardAccumulator(OfThisProcess, Block):
         Raises
         ------
         LookupError
-            When a target went through an op without a rule.
+            When a target was computed by an op without a rule.
         LostGradientError
-            With exits="raise", when a derivative is None or partial because a value left.
+            With exits="raise", when a derivative is None or partial because a value was converted to a
+            number or a NumPy array.
         RuntimeError
             When the accumulator was never entered.
         TypeError
@@ -124,7 +128,8 @@ class ForwardAccumulator(OfThisProcess, Block):
         Warns
         -----
         TapeWarning
-            When a derivative is None or partial because a value left, with the lines where it did.
+            When a derivative is None or partial because a value was converted to a number or a NumPy
+            array.  The warning names the lines of the conversions.
         """
         zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
         leaves = nest.leaves(targets)
@@ -148,7 +153,10 @@ class ForwardAccumulator(OfThisProcess, Block):
 
 
 def tangent_of(x: Array, given: Operand) -> Array:
-    """Return the tangent of a primal as an Array; raise if the two do not fit each other."""
+    """Return ``given``, the tangent of the primal x, as an Array.
+
+    Raise TypeError or ValueError if x has no derivative, or the tangent does not fit x.
+    """
     if not isinstance(x, Array):
         raise TypeError(
             f"ForwardAccumulator: a primal must be an Array, got {describe(x)} [at {user_line()}]"

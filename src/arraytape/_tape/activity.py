@@ -1,9 +1,10 @@
 """Activity: the elements of each cotangent on which the target depends.
 
-A guarded pass has a mask for each cotangent: ``ALL``, or counts.  A count is 0 where each path to the
-target goes through a selection that left the element out.  The rule of an op that only selects, moves
-and adds elements passes the counts back.  The rule of any other op is probed: it runs on generic values
-in place of all kept data, and a result of 0 shows that nothing active arrives.
+A guarded pass has a mask for each cotangent.  The mask is ``ALL``, or an array of counts: for each
+element the number of paths to the target along which every selection took the element.  The rule of an
+op that only selects, moves and adds elements is applied to the counts as to a cotangent.  The rule of
+any other op is probed: the rule runs on generic values in place of the data that the record keeps, with
+a cotangent that is 0 at inactive elements.  An element of the result that is 0 is inactive.
 """
 
 from __future__ import annotations
@@ -24,35 +25,42 @@ if TYPE_CHECKING:
     from .._util.array_types import RawArray, RawOperand, ResultCotangents
 
 
-ALL: Any = "all"  # in place of a mask of ones
-Masks: TypeAlias = "RawArray | str | tuple[RawArray | str | None, ...]"  # of results; ALL is a str
+ALL: Any = "all"  # the mask of a cotangent all of whose elements are active
+# The mask of a record's result, or a tuple with a mask for each result.  ALL is the ``str``.
+Masks: TypeAlias = "RawArray | str | tuple[RawArray | str | None, ...]"
 
 
 class ActivityData(RawData):
-    """Operations on counts of active paths."""
+    """The ``data`` of an ActivityPass: its operations on masks, which take the place of cotangents."""
 
     def move_to(self, data: RawArray) -> None:
         if data is not ALL:
             super().move_to(data)
 
-    negated = staticmethod(lambda g: g)  # counts do not cancel
+    negated = staticmethod(lambda g: g)  # a path counts 1 also where the cotangent is subtracted
 
     def fit_contribution(
         self, part: RawArray, shape: tuple[int, ...], dtype: np.dtype[Any], op: str = "an op"
     ) -> Any:
-        """Fit counts to an input's shape; of their dtype, only an imaginary part may go."""
+        """Sum counts to an input's shape; keep their dtype, but drop an imaginary part for a real input.
+
+        part : the counts.  shape, dtype : those of the input.  op : the name of the op, for messages.
+        """
         cut = is_complex(part) and not self.xp.isdtype(dtype, COMPLEX)
         return super().fit_contribution(part, shape, dtype if cut else part.dtype, op)
 
     def mask_of_ones(self, data: RawArray) -> Any:
-        """Return ones in the shape of ``data``; 1 + 1j if it is complex."""
+        """Return float64 ones in the shape of ``data``, or 1 + 1j in each element if data is complex."""
         raw = raw_of(data)
         self.move_to(raw)
         ones = self.xp.ones(raw.shape, dtype=self.xp.float64, device=raw.device)
         return self.for_parts_of(raw, ones)
 
     def for_parts_of(self, data: RawArray, mask: RawArray) -> Any:
-        """Return a mask for data: complex for complex data, whose real part a view may read alone."""
+        """Return the mask as complex for complex data, else as float64.
+
+        Complex data has a mask of both parts, since a view may read the real part alone.
+        """
         if mask is ALL or is_complex(mask) == is_complex(data):
             return mask
         if is_complex(data):
@@ -60,7 +68,10 @@ class ActivityData(RawData):
         return self.xp.astype(mask != 0, self.xp.float64)
 
     def as_mask(self, counts: RawArray) -> Any:
-        """Return 1 where counts are not 0, or ALL; called after each record, so that none overflows."""
+        """Return the mask with 1 where counts are not 0; ALL if no count is 0.
+
+        The reduction after each record keeps counts from overflowing.
+        """
         self.move_to(counts)
         with self.on_device_of(counts):
             inactive = storage_of(counts).unless_none(counts == 0)
@@ -69,17 +80,20 @@ class ActivityData(RawData):
             return self.xp.where(inactive, 0.0, self.mask_of_ones(counts))
 
     def as_counts(self, active: Any, g: Any) -> Any:
-        """Return a mask as an array in the shape of its cotangent; of several results, a tuple."""
+        """Return the mask ``active`` of the cotangent ``g`` as an array: ones in its shape for ALL.
+
+        For several results both arguments and the return value are tuples.
+        """
         if type(g) is tuple:
             pairs = zip(active, g, strict=True)
             return tuple([p if p is None else self.as_counts(a, p) for a, p in pairs])
         return self.mask_of_ones(g) if active is ALL else active
 
     def generic_values(self, data: RawArray, start: float) -> Any:
-        """Return values in the shape and dtype of data: no two alike, none 0, of full rank as matrices.
+        """Return made-up values in the shape and dtype of data: no two alike, none 0.
 
-        The angles are not evenly spaced: their cosines would make matrices of rank 3, which rules of
-        solve and inv reject.
+        The values form matrices of full rank, which the rules of solve and inv need.  So the angles
+        are not evenly spaced: cosines of evenly spaced angles, plus 2, form matrices of rank 3.
         """
         xp, count = self.xp, math.prod(data.shape)
         turns = xp.arange(count, dtype=xp.float64, device=data.device)
@@ -90,7 +104,7 @@ class ActivityData(RawData):
         return xp.astype(xp.reshape(line, data.shape), data.dtype)
 
     def generic_cotangent(self, active: Any, g: Any) -> Any:
-        """Return generic values in the shape of a cotangent, 0 where nothing is active."""
+        """Return generic values in the shape of the cotangent ``g``, with 0 at inactive elements."""
         if type(g) is tuple:
             pairs = zip(active, g, strict=True)
             return tuple([p if p is None else self.generic_cotangent(a, p) for a, p in pairs])
@@ -99,7 +113,7 @@ class ActivityData(RawData):
 
 
 class ActivityPass(BackwardPass):
-    """The backward pass of the masks of a guarded one."""
+    """A backward pass of masks, which runs next to a guarded pass of cotangents."""
 
     data: ActivityData
 
@@ -120,7 +134,7 @@ class ActivityPass(BackwardPass):
     def pull_users_rule(
         self, outs: Sequence[int], value_ids: Sequence[int], gradients: Gradients
     ) -> None:
-        """Mark all inputs of a user's rule as active: the rule is never run on masks."""
+        """Mark all inputs of a user's rule as active, since the rule is never run on masks."""
         held = [self.take_cotangent(out) for out in outs]
         if any(mask is not None for mask in held):
             for value_id in value_ids:
@@ -128,13 +142,16 @@ class ActivityPass(BackwardPass):
 
 
 class Probe(NamedTuple):
-    """Results of a record's rules on two sets of generic values, with cotangents 0 where inactive.
+    """The results of a record's rules on two sets of generic values in place of the kept data.
 
-    The sets differ where kept data is spoilt, NaN or infinite.  So an element of a contribution is 0 if
-    nothing active arrives, and differs between the two if a spoilt value takes part in it.
+    The cotangent is 0 at inactive elements, so an element of a contribution that no active element
+    reaches is 0.  The two sets differ only where the kept data is NaN or infinite (spoilt).  So an
+    element to which a spoilt value contributes differs between the two results.
 
-    spoilt : masks of kept data, by name.  values : the first set, by name.  first, second : for each
-    rule, its contribution to its input, or to each input if it is joint.
+    spoilt : dict of boolean arrays by the name of kept data, True at NaN and infinities.
+    values : the first set of generic values, by the name of the kept data.
+    first, second : the results on each set.  An item for each rule is the sequence of its contributions:
+    one, or one to each input if the rule is joint.
     """
 
     spoilt: dict[str, Any]
@@ -146,7 +163,10 @@ class Probe(NamedTuple):
 def probe(
     data: ActivityData, plan: Plan, active: Masks, g: ResultCotangents, record: Record
 ) -> Probe | None:
-    """Run a record's rules on two sets of generic values; return None if a rule rejects them."""
+    """Run a record's rules on two sets of generic values; return None if a rule raises on them.
+
+    active : the mask of the cotangent ``g`` of the record's result; a tuple for several results.
+    """
     xp = data.xp
     kept = {name: plan.kept_value(record, name) for name in plan.kept_data()}
     kept = {name: x for name, x in kept.items() if hasattr(x, "shape") and inexact(x)}
@@ -170,5 +190,5 @@ def probe(
 
 
 def raw_of(data: RawOperand) -> Any:
-    """Return the raw data of an Array; return raw data itself."""
+    """Return the raw data of an Array, or ``data`` itself if it is raw data."""
     return data._data if type(data) is Array else data

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class UnconnectedGradients(enum.Enum):
-    """The answer of ``gradient`` for a source on which the target does not depend.
+    """The result of ``gradient`` for a source on which the target does not depend: None, or zeros.
 
     Examples
     --------
@@ -49,7 +49,10 @@ WORDS = {member.value: member for member in UnconnectedGradients}
 
 
 def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
-    """Return the member of the enum; raise ValueError with the allowed values for anything else."""
+    """Return the UnconnectedGradients with this value, or the member itself.
+
+    Raise ValueError, with the allowed values, for anything else.
+    """
     if isinstance(value, UnconnectedGradients):
         return value
     found = WORDS.get(value) if isinstance(value, str) else None
@@ -61,18 +64,27 @@ def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
 
 
 class Holes(Exception):
-    """The exception for None among sources that are Arrays: a model may leave a parameter out."""
+    """The exception for None among sources that are Arrays, as the missing bias of a model.
+
+    The caller catches the exception and computes the gradients of the Arrays alone (``around_holes``).
+    """
 
 
 def around_holes(sources: Nesting, ask: Callable[[list[Any]], list[Any]]) -> Nesting:
-    """Call ``ask`` with the sources that are not None; return its answers, with None for the others."""
+    """Call ``ask`` with the list of sources that are not None.
+
+    Return its results in the nesting of ``sources``, with None in the place of each None.
+    """
     leaves = nest.leaves(sources)
     found = iter(ask([x for x in leaves if x is not None]))
     return nest.pack_nesting(sources, [None if x is None else next(found) for x in leaves])
 
 
 def left_in(records: Sequence[Record]) -> str | None:
-    """Return the place of the last exit and what to do about it; None if no value left the tape."""
+    """Return a sentence on the last conversion of a value to untracked data; None if there was none.
+
+    The sentence has the line of the conversion, and advice.
+    """
     from .._exits.messages import last_exit  # seldom needed, and slow to import
 
     return last_exit(records)
@@ -81,10 +93,11 @@ def left_in(records: Sequence[Record]) -> str | None:
 def arrays_of(
     structure: Nesting, what: str, caller: str = "gradient", left: str | None = None
 ) -> list[Array]:
-    """Return the leaves of targets or sources; raise TypeError for what is no Array.
+    """Return the leaves of targets or sources; raise TypeError for a leaf that is no Array.
 
-    Raise Holes if None is among the sources.  left : the place of the last exit (``left_in``), since a
-    leaf that is a number or a foreign array may be that value.
+    Raise Holes if some of the sources are None and others are Arrays.
+    what : "target" or "source", for messages.
+    left : a sentence from ``left_in``, which the TypeError quotes: the leaf may be the converted value.
     """
     found = nest.leaves(structure)
     if MODES:
@@ -102,8 +115,8 @@ def arrays_of(
                 hint += f". {left}"
             elif isinstance(leaf, int | float | complex) or hasattr(leaf, "shape"):
                 hint += (
-                    ". A number or a foreign array is a constant to it: make an Array of it with "
-                    "asarray before the computation"
+                    ". A number or an array of another library is a constant to the tape: convert it "
+                    "with asarray before the computation"
                 )
             raise TypeError(
                 f"{caller}(): every {what} must be an Array, got {describe(leaf)}"
@@ -131,15 +144,18 @@ def seeds_of(target: Nesting, targets: list[Array], output_gradients: Nesting) -
 
 
 def filled_like(name: str, like: Array, shape: tuple[int, ...] | None = None) -> Array:
-    """Return zeros or ones with the dtype and device of an Array, in its shape unless one is given."""
+    """Return an Array of zeros or ones with the dtype and device of ``like``.
+
+    name : "zeros" or "ones".  shape : the shape; that of ``like`` if None.
+    """
     storage = storage_of(peek(like))
     shape = like.shape if shape is None else shape
     return wrap(storage.create(name, like.device, shape, dtype=like.dtype))
 
 
 def one(y: Array) -> Array:
-    """Return ones in the shape of a target."""
-    if type(y._data) is np.ndarray and y._data.shape == ():  # the usual case, without the storage
+    """Return ones in the shape of a target: its default cotangent."""
+    if type(y._data) is np.ndarray and y._data.shape == ():  # the usual case, in a faster way
         return wrap(np.array(1.0, y._data.dtype))
     return filled_like("ones", y)
 
@@ -149,10 +165,13 @@ def differentiable(x: Array) -> bool:
 
 
 def array_beside(x: Array, value: Any, what: str) -> Array:
-    """Return an Array as it is; convert numbers, lists of numbers and raw data to Arrays like x.
+    """Return ``value`` as an Array: an Array unchanged, numbers or raw data on the device of x.
 
-    The device is that of x.  Raw data of the kind of x's dtype takes that dtype.  Numbers take it also
-    if their kind is a lesser one, as integers for a float.  Raise TypeError for anything else.
+    Data whose dtype has the kind of x's dtype is cast to x's dtype.  Numbers and lists of numbers are
+    also cast from a lesser kind, as integers to float.  Data of another kind keeps its dtype.  Raise
+    TypeError for other types.
+
+    what : the name of the argument, for messages.
     """
     if isinstance(value, Array):
         return value
@@ -165,18 +184,21 @@ def array_beside(x: Array, value: Any, what: str) -> Array:
     storage = storage_of(x._data)
     try:
         given = (np.asarray(value) if numbers else value).dtype
-        # Integers of more than 64 bits are objects to NumPy.
+        # NumPy gives integers of more than 64 bits the dtype object, of kind "O".
         fits = given.kind == x.dtype.kind or (
             numbers and (given.kind == "O" or holds_kind(x.dtype, given))
         )
         data = storage.asarray(value, x.dtype if fits else None, x.device, True)
-    except Exception as error:  # lists of unequal lengths, integers without bounds
+    except Exception as error:  # for lists of unequal lengths, or integers too large for the dtype
         raise failure(f"{what}: {describe(value)} as an Array", error) from error
     return wrap(data)
 
 
 def as_seed(g: Operand, y: Array, index: int) -> Array:
-    """Return output gradient number ``index`` as a cotangent of y; raise if it does not fit."""
+    """Return output gradient number ``index`` as a cotangent of y.
+
+    Raise ValueError if its shape, or the kind of its dtype, is not that of y.
+    """
     g = array_beside(y, g, f"output_gradients[{index}]")
     if g.shape != y.shape:
         raise ValueError(
@@ -193,5 +215,5 @@ def as_seed(g: Operand, y: Array, index: int) -> Array:
     )  # under vmap: one output gradient for all examples
     if seed.dtype != y.dtype:
         xp: Any = namespace()
-        seed = xp.astype(seed, y.dtype)  # recorded: it may be an outer tape's
+        seed = xp.astype(seed, y.dtype)  # an op, since an outer tape may follow the seed
     return seed

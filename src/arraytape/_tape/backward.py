@@ -1,8 +1,10 @@
-"""The backward pass: one loop from the end of a tape's records.
+"""The backward pass: one loop over a tape's records, from the last to the first.
 
-The rules of ops give contributions.  The pass conjugates them, sums them over broadcast axes, casts
-them to the input's dtype and adds them up, in place where it owns the buffer.  It computes on its
-``data``: raw data or Arrays.
+For each record the pass takes the cotangent of the result and calls the op's rules with it.  Each rule
+returns a contribution to the cotangent of one input.  The pass conjugates the contribution for complex
+data, sums it over broadcast axes, and casts it to the input's dtype.  Contributions to one value are
+added up, in place where the pass owns the buffer.  All arithmetic goes through the ``data`` of the
+pass: ``RawData`` (of ``data.py``), or ``ArrayData`` if an outer recorder records the pass.
 """
 
 from __future__ import annotations
@@ -34,19 +36,22 @@ if TYPE_CHECKING:
     from .._util.array_types import RawArray, ResultCotangents
 
 iadd: Any = operator.iadd  # ``data += contribution`` as an expression
+# A user's rule: from the cotangents of the results to contributions to the inputs, each may be None.
 Gradients = Callable[[Sequence[Array | None]], Sequence[Array | None]]
 
 
 class BackwardPass:
-    """Cotangents by value id, and the ways in which records pass them back.
+    """The state of one backward pass, and the methods that pass cotangents back through a record.
 
-    ``borrowed`` has the ids of cotangents whose memory something else may refer to: a rule that returns
-    its cotangent unchanged shares it.  Sums are formed in place in all other cotangents that own their
-    memory.  ``wanted`` has the ids of the cotangents that are asked for, and so outlive their records.
+    cotangents : dict by value id: the sum of the contributions to the value so far.
+    borrowed : ids of cotangents whose memory may have other references, as after a rule that returned
+    its cotangent unchanged.  Sums are formed in place in all other cotangents that own their memory.
+    wanted : ids of the cotangents that the caller asks for.  They are kept when their record is done.
+    followed : ids of the values that get a cotangent at all.
     """
 
-    picks = False  # True if the seeds are 0 but for some elements of the targets
-    frugal = False  # True if new memory is slow to get: see ``blockwise``
+    picks = False  # True if the seeds select some elements of the targets, and are 0 at all others
+    frugal = False  # True if the system is slow to provide new memory: see ``blockwise``
 
     def __init__(self, data: RawData, followed: Container[int]) -> None:
         self.data, self.followed = data, followed
@@ -62,7 +67,7 @@ class BackwardPass:
 
     # --- cotangents: added up until the loop reaches the record that made the value ------------------
     def take_cotangent(self, value_id: int) -> Any:
-        """Remove and return a value's cotangent; leave it in place if it is wanted."""
+        """Remove and return a value's cotangent; keep a wanted cotangent, and mark it as borrowed."""
         if value_id in self.wanted:
             self.borrowed.add(value_id)
             held = self.cotangents.get(value_id)
@@ -80,7 +85,10 @@ class BackwardPass:
         return held
 
     def take_results(self, record: Record) -> Any:
-        """Take the cotangent of a record's result: a tuple for several results, None if all lack one."""
+        """Take the cotangent of a record's result: for several results a tuple, in which some are None.
+
+        Return None if no result has a cotangent.
+        """
         out = record[1]
         if type(out) is not tuple:
             return self.take_cotangent(out)
@@ -88,14 +96,21 @@ class BackwardPass:
         return None if all(part is None for part in g) else g
 
     def take_owned(self, value_id: int) -> Any:
-        """Take a cotangent as a buffer to write into: a copy if it is wanted or borrowed."""
+        """Take a value's final cotangent as a buffer that the caller may write to.
+
+        The buffer is a copy if the cotangent is wanted or borrowed.
+        """
         if value_id not in self.wanted:
             return self.take_buffer(value_id)
         held = self.take_cotangent(value_id)
         return None if held is None else self.data.copy_data(held)
 
     def take_buffer(self, value_id: int) -> Any:
-        """Take the contributions to a value so far as a buffer to write into: a copy if not owned."""
+        """Take the sum of contributions to a value so far as a buffer that the caller may write to.
+
+        The buffer is a copy if the pass does not own the memory.  The value may be wanted, since the
+        caller gives the buffer back (``give_buffer``).
+        """
         held = self.cotangents.pop(value_id, None)
         if held is None:
             return None
@@ -105,13 +120,16 @@ class BackwardPass:
         return held if owned else self.data.copy_data(held)
 
     def in_hand(self, value_id: int) -> Any:
-        """Return the contributions to a value if they are a NumPy array to write into; else None."""
+        """Return a value's sum of contributions if it is a NumPy array that the pass owns; else None."""
         held = self.cotangents.get(value_id)
         owned = type(held) is ndarray and held.base is None and value_id not in self.borrowed
         return held if owned else None
 
     def take_in_hand(self, value_id: int) -> Any:
-        """Take a NumPy cotangent to write into; take nothing and return None if that needs a copy."""
+        """Remove and return a value's cotangent if it is a NumPy array that the caller may write to.
+
+        If it is not, remove nothing and return None.
+        """
         held = None if value_id in self.wanted else self.in_hand(value_id)
         if held is not None:
             del self.cotangents[value_id]
@@ -125,7 +143,7 @@ class BackwardPass:
         self.cotangents[value_id] = buffer if held is None else iadd(buffer, held)
 
     def add_contribution(self, value_id: int, contribution: RawArray) -> None:
-        """Add a contribution to whose memory nothing else refers."""
+        """Add a contribution whose memory has no other references."""
         cotangents = self.cotangents
         held = cotangents.get(value_id)
         if held is None:
@@ -139,7 +157,7 @@ class BackwardPass:
             cotangents[value_id] = held + contribution
 
     def lend_contribution(self, value_id: int, contribution: Any) -> None:
-        """Add a contribution to whose memory something else refers."""
+        """Add a contribution whose memory may have other references."""
         if self.cotangents.get(value_id) is None:
             self.cotangents[value_id] = contribution
             self.borrowed.add(value_id)
@@ -151,7 +169,7 @@ class BackwardPass:
 
     # --- one record, of any kind --------------------------------------------------------------------
     def go_back(self, plan: Plan | Structural, record: Record) -> None:
-        """Pass the cotangents of a record's results back, on the device where they lie."""
+        """Pass cotangents back through a record of any kind, on the device of the first cotangent."""
         for value_id in results_of(record):
             held = self.cotangents.get(value_id)
             if held is not None:
@@ -166,7 +184,10 @@ class BackwardPass:
         plan.pull_cotangents(self, record)
 
     def pull_op(self, plan: Plan, record: Record) -> None:
-        """Pass cotangents back through an op's record: the general form of the loop of ``backward``."""
+        """Pass cotangents back through the record of an op.
+
+        The loop of ``backward`` does the same, but only for real data in one storage.
+        """
         if plan.reading is not None:
             self.add_part(plan.reading, plan, record)
             return
@@ -185,7 +206,10 @@ class BackwardPass:
                         )
 
     def add_part(self, reading: Pull, plan: Plan, record: Record) -> None:
-        """Add the cotangent of a read ``x[key]`` to that part of the cotangent of x."""
+        """Add the cotangent of ``x[key]`` to the part at ``key`` of the cotangent of x.
+
+        reading : the Pull of the record of ``x[key]``.
+        """
         value_id = record[reading.at]
         g = self.take_cotangent(record[1])
         if g is None or value_id not in self.followed:
@@ -205,7 +229,7 @@ class BackwardPass:
             self.give_buffer(
                 value_id, self.data.add_at_key(self.data.widen_buffer(buffer, g), key, g)
             )
-        elif type(key) is int:  # the usual read in a loop, without a call
+        elif type(key) is int:  # x[i] in a loop, the usual case: save the call of ``add_at_key``
             buffer[key] += g
         else:
             self.data.add_at_key(buffer, key, g)
@@ -213,12 +237,16 @@ class BackwardPass:
     def pull_users_rule(
         self, outs: Sequence[int], value_ids: Sequence[int], gradients: Gradients
     ) -> None:
-        """Pass cotangents back by a user's rule, which works on Arrays."""
+        """Pass cotangents back through a call of a user's function, by the user's rule on Arrays.
+
+        outs : ids of the results.  value_ids : ids of the inputs.  gradients : the rule, called with
+        the cotangent of each result, or None.
+        """
         held = [self.take_cotangent(out) for out in outs]
         if all(g is None for g in held):
             return
         cotangents = [None if g is None else self.data.array_of(g) for g in held]
-        with active(REPLAY):  # the rule works on values of vmaps that have ended
+        with active(REPLAY):  # the rule may use values with hidden axes of a vmap that has ended
             found = gradients(cotangents)
         for value_id, part in zip(value_ids, found, strict=True):
             if part is not None and value_id in self.followed:
@@ -231,20 +259,23 @@ def is_shared(plan: Plan, part: RawArray, g: ResultCotangents) -> bool:
 
 
 def contributions(plan: Plan, pull: Pull, record: Record, found: Any) -> list[tuple[int, Any]]:
-    """Return pairs of an input's id and its contribution, from the result of a rule."""
+    """Return pairs (id of an input, contribution to that input).
+
+    found : the result of a rule; of a joint rule, the list of contributions to all inputs.
+    """
     if plan.op.joint:
         return list(zip(inputs_of(record), found, strict=True))
     return [(record[pull.at], found)]
 
 
 def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
-    """Pass the cotangents of ``pass_``, at first the seeds, back through the records.
+    """Pass the seeds that ``pass_.cotangents`` holds back through the records.
 
-    careful : whether data may be complex or lie in several storages.  Then, and in a subclass of
-    BackwardPass, each record takes the general form, ``go_back``.
+    careful : True if data may be complex or lie in several storages.
 
-    The loop does the same for real data in one storage, by the steps that ``STEPS`` has for most plans.
-    Nothing in it is a function of its own, since a call takes longer than most rules.
+    A careful pass, and a subclass of BackwardPass, calls the general method ``go_back`` for each record.
+    Otherwise the fast loop does the same, from a list of steps that ``STEPS`` has for most plans.  The
+    loop is one long function, since a function call takes longer than most rules.
     """
     if careful or type(pass_) is not BackwardPass:
         for record in reversed(records):
@@ -256,7 +287,7 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
     take, get = cotangents.pop, cotangents.get
     for record in reversed(records):
         steps = STEPS[record[0]]
-        if steps is None:  # a view, a write, a read of a part, several results, a user's rule
+        if steps is None:  # for a view, a write, a read x[key], several results, or a user's rule
             PLANS[record[0]].pull_cotangents(pass_, record)
             continue
         out = record[1]
@@ -269,7 +300,9 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
         if lifts:
             record = data.lift(PLANS[record[0]], record)
         for at, rule, only, general, fit in steps:
-            if only:  # the last case without its tuple, which would take longer than many a rule
+            # ``only`` is the place of the rule's only kept value: the usual case, without the tuple that
+            # ``pick`` makes.  ``general`` is None for a rule that returns its cotangent unchanged.
+            if only:
                 part = rule(g, record[only])
             elif general is None:
                 part = g
@@ -279,7 +312,7 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
             if part is None:
                 continue
             if fit is not None:
-                raw = part._data if lifts else part  # a property of Array costs a Python call
+                raw = part._data if lifts else part  # properties of an Array are slow
                 shape, dtype = record[fit[0]], record[fit[1]]
                 if raw.dtype is not dtype or raw.shape != shape:
                     part = fit_to_input(data, part, shape, dtype, PLANS[record[0]].name)
@@ -289,7 +322,7 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
                 cotangents[value_id] = part
                 if (
                     part is g
-                ):  # the cotangent of the result may be wanted, or go to another input, too
+                ):  # ``g`` may be wanted, too, or may become the cotangent of another input as well
                     borrowed.add(value_id)
             elif type(held) is ndarray and held.base is None and value_id not in borrowed:
                 held += part
@@ -300,9 +333,10 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
 def fit_to_input(
     data: RawData, part: Any, shape: tuple[int, ...], dtype: np.dtype[Any], op: str
 ) -> Any:
-    """Return a contribution of another shape or dtype in those of its input.
+    """Return a contribution, summed and cast to the shape and dtype of its input.
 
-    The usual case is an input, such as a bias, that was broadcast along a new first axis.
+    A fast branch serves the usual case: an input, such as a bias, that was broadcast along a new first
+    axis.  op : the name of the op, for messages.
     """
     raw = part._data if data.recorded else part
     if type(raw) is not ndarray or raw.dtype is not dtype:

@@ -1,10 +1,11 @@
-"""Large elementwise records on the way back, block by block: the same bits, in less new memory.
+"""The backward pass through large elementwise records block by block, which needs less new memory.
 
-A rule on arrays of full size makes a temporary of full size for each of its operations: more than the
-processor's cache holds, in memory that the system often has yet to map.  Temporaries of blocks are
-small.  A block's result is added to the contributions so far, or written to the memory of the cotangent
-if nothing else refers to that.  A cotangent with one value everywhere, as below a sum, has strides of 0
-and is handled as one value.
+A rule on whole arrays makes a temporary of full size for each of its operations.  Such temporaries
+exceed the processor's cache, and the system often has to map new memory for them.  The temporaries of a
+block are small.  The result of a block is added to the contributions so far, or written over the
+cotangent of the result if nothing else refers to its memory.  A cotangent whose elements are all equal,
+as that of the operand of a sum, has strides of 0: the rule is called once for its single value.  All
+results are the same, to the bit, as those of ``backward``.
 """
 
 from __future__ import annotations
@@ -26,23 +27,27 @@ if TYPE_CHECKING:
 HostArray: TypeAlias = ndarray[Any, Any]
 Order: TypeAlias = Literal["C", "F"]
 ORDERS: tuple[Order, ...] = ("C", "F")
-BLOCK = 2**14  # elements on which a rule runs at a time: few enough for the processor's cache
-HUGE = 2**22  # bytes of a cotangent that exceeds the cache
-# Where a process gives freed memory back at once, as workers of Dask do, malloc maps each array of
-# 128 KiB or more anew, slowly.  There LARGE takes the place of HUGE, and SMALL_BLOCK, 64 KiB, of BLOCK.
+BLOCK = 2**14  # elements of a block: few enough for the processor's cache
+HUGE = 2**22  # bytes from which on a cotangent is processed by blocks, since it exceeds the cache
+# In a frugal pass LARGE replaces HUGE, and SMALL_BLOCK (64 KiB of float64) replaces BLOCK.  A pass is
+# frugal in a process that returns freed memory to the system at once, as workers of Dask do.  There
+# malloc maps each array of 128 KiB or more anew, which is slow.
 SMALL_BLOCK = 2**13
 LARGE = 2**18
 
 
 def backward_by_blocks(pass_: BackwardPass, records: list[Record]) -> None:
-    """Pass cotangents back as ``backward`` does, large elementwise records block by block."""
+    """Pass cotangents back as ``backward`` does, but through large elementwise records by blocks."""
     for record in reversed(records):
         if not by_blocks(pass_, record):
             backward(pass_, [record], False)
 
 
 def by_blocks(pass_: BackwardPass, record: Record) -> bool:
-    """Pass a large elementwise record of real data back; return False, and do nothing, for any other."""
+    """Pass the cotangent back through a large elementwise record of real data, and return True.
+
+    Do nothing and return False for any other record.
+    """
     plan = PLANS[record[0]]
     if STEPS[record[0]] is None or not isinstance(plan, Plan) or not plan.diagonal:
         return False
@@ -54,7 +59,7 @@ def by_blocks(pass_: BackwardPass, record: Record) -> bool:
         return False
     if out in pass_.wanted:
         return False
-    del g  # else the count of references below would include this one
+    del g  # the count of references below must not include this variable
     box = [pass_.cotangents.pop(out)]
     *others, final = in_turn(plan.pulls, record, box[0])
     for pull in others:
@@ -65,9 +70,11 @@ def by_blocks(pass_: BackwardPass, record: Record) -> bool:
 
 
 def in_turn(pulls: Sequence[Pull], record: Record, g: HostArray) -> Sequence[Pull]:
-    """Return the pulls, those that pass the cotangent on unchanged last, so that others may write to it.
+    """Return the pulls in the order in which to run them.
 
-    The order stays if an input stands twice, since it is the order of the sums.
+    Pulls that pass the cotangent on unchanged come last, so that the memory of the cotangent is not yet
+    shared.  If an input occurs twice, the order stays, since another order of the sum changes its
+    rounding.
     """
     if len({record[pull.at] for pull in pulls}) < len(pulls):
         return pulls
@@ -78,7 +85,10 @@ def in_turn(pulls: Sequence[Pull], record: Record, g: HostArray) -> Sequence[Pul
 
 # --- one contribution ---------------------------------------------------------------------------------
 def contribute(pass_: BackwardPass, pull: Pull, record: Record, g: HostArray, owned: bool) -> None:
-    """Add a rule's result to the cotangent of its input.  owned : True if g may be written to."""
+    """Add a rule's result to the cotangent of its input.
+
+    g : the cotangent of the record's result.  owned : True if g may be overwritten.
+    """
     value_id = record[pull.at]
     if pull.rule is identity_rule:
         part = fit_part(pass_, pull, record, g)
@@ -114,14 +124,18 @@ def is_fitted(pull: Pull, record: Record, g: HostArray) -> bool:
 
 
 def fit_part(pass_: BackwardPass, pull: Pull, record: Record, part: HostArray | None) -> Any:
-    """Return a contribution in its input's shape and dtype, summed as ``backward`` does."""
+    """Return a contribution, summed and cast to its input's shape and dtype, as ``backward`` does."""
     if part is None or not is_fitted(pull, record, part):
         return part
     return fit_to_input(pass_.data, part, *fit_of(pull, record, part), PLANS[record[0]].name)
 
 
 def contribution_of_constant(rule: Rule, g: HostArray, kept: Sequence[Any]) -> Any:
-    """Apply a rule to a cotangent with one value, without new memory; return None where that fails."""
+    """Apply a rule to a cotangent whose elements are all equal, without a new array of full size.
+
+    The result is a kept array, or the rule's result for one element, broadcast.  Return None if the
+    rule's other arguments are arrays, or if the rule does not work by element.
+    """
     one = g[(slice(1),) * g.ndim]
     if one.item() == 1 and is_product(rule) and is_like(kept[0], g):
         return kept[0]
@@ -140,11 +154,17 @@ def is_like(x: Any, g: HostArray) -> bool:
 
 # --- blocks -------------------------------------------------------------------------------------------
 class Cut(NamedTuple):
-    """Arrays to be cut into blocks: by rows, or by elements if all lie in memory without gaps.
+    """The arrays of one call of a rule, to be cut into blocks.
 
-    g : the cotangent.  kept : the rule's other arguments.  shape : that of the input, to which blocks
-    are summed.  held : the contributions to the input so far, or None.  order : the order in memory of
-    all arrays.  flat : True if a row is one element.
+    If all arrays lie in memory in the same order without gaps, a block is a run of elements (``flat``).
+    Otherwise a block is some entries along the first axis.
+
+    g : the cotangent of the result.
+    kept : the rule's other arguments.
+    shape : the shape of the input, to which the rule's result is summed.
+    held : the sum of the contributions to the input so far, or None.
+    order : "C" or "F", the memory order of all arrays.
+    flat : True if a block is a run of elements.
     """
 
     g: Any
@@ -158,9 +178,13 @@ class Cut(NamedTuple):
     def cut_arrays(
         cls, g: HostArray, kept: Sequence[Any], held: RawArray | None, fit: tuple[Any, Any]
     ) -> Cut | None:
-        """Return the cut of these arrays; None if the rule might give something else on blocks."""
+        """Return the Cut; None if the rule's results on blocks might differ from those on whole arrays.
+
+        fit : the shape and dtype of the input.
+        """
         shape, dtype = fit
-        if any(type(item) is tuple for item in kept) or dtype is not g.dtype:  # perhaps a shape
+        # A tuple may be the shape of the whole array, which a rule on blocks must not get.
+        if any(type(item) is tuple for item in kept) or dtype is not g.dtype:
             return None
         if type(held) is not ndarray or held.shape != shape or held.dtype is not dtype:
             held = None
@@ -176,9 +200,10 @@ class Cut(NamedTuple):
     def add_to(
         self, pass_: BackwardPass, value_id: int, rule: Rule, memory: HostArray | None
     ) -> bool:
-        """Add a rule's result to the cotangent of an input; return False if the rule cannot be cut.
+        """Add a rule's result, computed by blocks, to the cotangent of an input, and return True.
 
-        memory : g, if it may be written to.
+        Return False, with nothing added, if the rule does not work by element.
+        memory : g if it may be overwritten, else None.
         """
         given, held = pass_.cotangents.get(value_id), self.held
         if held is not None and pass_.in_hand(value_id) is held and held.flags.writeable:
@@ -195,9 +220,10 @@ class Cut(NamedTuple):
         return True
 
     def write_blocks(self, rule: Rule, into: HostArray, size: int) -> bool:
-        """Write the rule's result plus ``held`` to memory; return False if the rule cannot be cut.
+        """Write the rule's result plus ``held`` to the array ``into``, block by block; return True.
 
-        size : the elements of a block.
+        Return False after the first block if the rule does not work by element.
+        size : the number of elements of a block.
         """
         g, held, target = map(self.rows, (self.g, self.held, into))
         kept = list(map(self.rows, self.kept))
@@ -221,7 +247,10 @@ class Cut(NamedTuple):
         return True
 
     def rows(self, item: Any) -> Any:
-        """Return an array with the axis to cut as its first one; anything else as it is."""
+        """Return an array with the axis to cut as its first axis: one-dimensional if ``flat``.
+
+        Return anything but an array, and 0-d arrays, unchanged.
+        """
         if not self.flat or not has_axes(item):
             return item
         if any(item.strides):
@@ -234,11 +263,11 @@ def has_axes(item: Any) -> bool:
 
 
 def lies(x: HostArray, order: Order) -> bool:
-    """Return True if the elements of an array lie in memory in this order without gaps, or are one."""
+    """Return True if an array is contiguous in this order, or repeats one element by strides of 0."""
     return bool(x.flags[order]) or not any(x.strides)
 
 
 def is_in_order(x: HostArray) -> bool:
-    """Return True if strides descend, so that NumPy gives results computed from x in C order."""
+    """Return True if strides descend, so that NumPy returns results computed from x in C order."""
     steps = [step for step, n in zip(x.strides, x.shape, strict=True) if step and n > 1]
     return steps == sorted(steps, reverse=True)

@@ -16,25 +16,27 @@ from .packing import Packed
 if TYPE_CHECKING:
     from .._util.array_types import RawArray
 
-LARGE = 2**18  # bytes of an array that is freed before its tape
-# Types of the items of records that are no data: their memory is not counted.
+LARGE = 2**18  # bytes from which on an array is worth freeing while its tape lives
+# Types of items of records that are no arrays.  Their memory is not counted.
 SMALL = (int, float, complex, str, slice, type, type(None), type(Ellipsis), np.dtype, np.generic)
 
 
 def kept_bytes(records: Iterable[Any]) -> tuple[int, bool]:
-    """Return the bytes of the data in the records, and whether records keep nothing else.
+    """Return the bytes of the buffers in the records, and True if these are all the data kept.
 
-    Each buffer counts once; a view counts as the whole buffer, which it keeps alive.  Values in closures
-    of a ``custom_gradient``'s rule or a ``recompute_grad``'s function are not found.
+    Each buffer counts once.  A view counts as its whole buffer, which the view keeps alive.  Values that
+    the rule of a ``custom_gradient`` or the function of a ``recompute_grad`` closes over are not
+    counted; then the second result is False.
     """
     buffers = Buffers()
     return buffers.count(records), buffers.complete
 
 
 class Buffers:
-    """The buffers that records keep alive, each counted once.
+    """A count of the buffers that records keep alive.  Each buffer counts once.
 
-    sizes : bytes by id, while the records live.  complete : whether the size of all buffers is known.
+    sizes : the bytes of each buffer, by its ``id()``, which is valid as long as the records live.
+    complete : False if the size of a buffer is unknown, or a user's function may keep more.
     """
 
     def __init__(self) -> None:
@@ -52,7 +54,7 @@ class Buffers:
         return sum(found.values())
 
     def new_in(self, records: Iterable[Any]) -> dict[int, int]:
-        """Return the bytes of buffers in records that are not counted yet, by the id of the buffer."""
+        """Return a dict from ``id()`` to bytes, of the buffers in records that are not counted yet."""
         found: dict[int, int] = {}
         lists: set[int] = set()
         waiting = list(records)
@@ -77,7 +79,7 @@ class Buffers:
 
 
 def parts_of_record(item: Any) -> Sequence[Any] | None:
-    """Return the parts of an item of a record; None for data."""
+    """Return the objects that an item of a record holds; None if the item is an array itself."""
     if isinstance(item, tuple | list):
         return item
     if isinstance(item, Packed):
@@ -85,7 +87,7 @@ def parts_of_record(item: Any) -> Sequence[Any] | None:
     if isinstance(item, Array):  # the result of a user's ``pack``
         return (item._data,)
     if type(item) is Batched:
-        return item._data, item.diagonal  # ``data`` would make the diagonal dense
+        return item._data, item.diagonal  # the property ``data`` would make the diagonal dense
     found: Sequence[Any] | None = getattr(item, "kept_arrays", None)
     return found
 
@@ -98,7 +100,7 @@ def owner_of_memory(data: RawArray) -> Any:
 
 
 def data_bytes(data: Any) -> int | None:
-    """Return the bytes of data; None if it is no data of a storage, or its size is not known."""
+    """Return the bytes of raw data; None for an object of another type, or an unknown size."""
     if isinstance(data, np.ndarray):
         return data.nbytes
     if type(data) not in STORAGES:
@@ -111,10 +113,10 @@ def data_bytes(data: Any) -> int | None:
 
 
 def bytes_or_zero(data: RawArray) -> int:
-    """Return the bytes of data of any storage; 0 if they are not known."""
+    """Return the bytes of raw data of any storage; 0 if they are unknown."""
     return data.nbytes if type(data) is np.ndarray else data_bytes(data) or 0
 
 
 def is_large_data(data: RawArray) -> bool:
-    """Return True if data is large enough to be freed before its tape."""
+    """Return True if data has at least ``LARGE`` bytes, so that freeing it while its tape lives pays."""
     return bytes_or_zero(data) >= LARGE

@@ -1,4 +1,9 @@
-"""The first steps of a recorded pass, as long as they are constant to all outer recorders."""
+"""The first steps of a recorded pass, computed on raw data while they are constants to outer recorders.
+
+An outer recorder records the ops of a backward pass on Arrays, which is slower than raw data.  The last
+records of a tape often involve no value that an outer recorder follows: for example the mean at the end
+of a loss.  Nothing of these steps would be recorded, so they run on raw data.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +24,9 @@ from .data import RawData
 def records_left(
     pass_: BackwardPass, records: list[Record], seeds: Sequence[Array]
 ) -> list[Record]:
-    """Pass back through the last records on raw data; return those left to pass back on Arrays.
+    """Pass cotangents back on raw data, as long as no outer recorder follows the data in use.
 
-    As long as no outer recorder follows cotangents or kept data, nothing would be recorded: for example
-    at the end of a loss that is a mean of a sum.
+    Return the records through which cotangents are still to be passed, on Arrays.
     """
     if not all(map(is_constant, seeds)):
         return records
@@ -44,7 +48,7 @@ def records_left(
 
 
 def cotangent_array(g: np.ndarray[Any, Any] | np.generic, borrowed: bool) -> Array:
-    """Return a raw cotangent, which may be one of NumPy's scalars, as an Array."""
+    """Return a raw cotangent, an array or a NumPy scalar, as an Array."""
     if type(g) is not ndarray:
         return wrap(np.asarray(g), 0, SCALAR)
     return wrap(g, 0, KEPT if borrowed else 0)
@@ -56,7 +60,11 @@ def is_constant(seed: Array) -> bool:
 
 
 def asks_for_constants(record: Record, around: Sequence[Recorder]) -> bool:
-    """Return True if a record's rules are not a user's and ask for nothing that is followed."""
+    """Return True if a record's rules use no kept value that a recorder in ``around`` follows.
+
+    Return False for a record without steps, such as that of a user's function, and for data that is not
+    NumPy's.
+    """
     if STEPS[record[0]] is None:
         return False
     plan: Any = PLANS[record[0]]

@@ -1,4 +1,8 @@
-"""Cusps: slopes that may be finite where the curvature is not, as that of x ** 1.5 at 0."""
+"""Cusps: points at which an op's first derivative is finite and its second is not, as x ** 1.5 at 0.
+
+A selection after a cusp can hide the point: the first derivative is then finite, and the next order is
+0 * infinity, NaN.  So a pass that an outer tape records is guarded if its records have such a pair.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +14,23 @@ from .packing import unpack_record
 
 
 def has_cusp(plan: Plan | Structural, record: Record) -> bool:
-    """Return True if the slope of a record may be finite where its curvature is not."""
+    """Return True if a record's op may have a cusp at the recorded values."""
     if isinstance(plan, Plan):
         return answered(plan.op.cusped, plan, record)
     return bool(getattr(record[-1], "cusped", False))
 
 
 def selects(plan: Plan, record: Record) -> bool:
-    """Return True if a record's op selects elements of its inputs by their values, or moves them."""
+    """Return True if the VJPs of a record's op only select, move and add elements (``Op.selects``)."""
     return answered(plan.op.selects, plan, record)
 
 
 def answered(flag: Cusped, plan: Plan, record: Record) -> bool:
-    """Return an op's flag for a record: see ``Op.cusped`` for flags that are functions."""
+    """Return an op's flag for a record.
+
+    A flag that is a function is called with a function from the name of a value to the kept value, or to
+    None if the record does not keep the value: see ``Op.cusped``.
+    """
     if not callable(flag):
         return flag
     return flag(
@@ -33,11 +41,11 @@ def answered(flag: Cusped, plan: Plan, record: Record) -> bool:
 
 
 def hides_a_cusp(records: Iterable[Record]) -> bool:
-    """Return True if a selection follows an op with a cusp.
+    """Return True if a selection was computed from the result of an op with a cusp.
 
-    A finite gradient does not show that the next order is finite, so a recorded pass must be guarded.
+    Return True also if a call of a user's function follows such an op, since it may select elements.
     """
-    for record in records:  # a quick test, which is enough for most tapes
+    for record in records:  # a quick test first: most tapes have no op with a cusp
         if PLANS[record[0]].cusped:
             break
     else:

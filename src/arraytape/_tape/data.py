@@ -1,7 +1,8 @@
-"""The data of a pass: raw data or, if an outer recorder is active, Arrays.
+"""The operations of a pass on cotangents: on raw data or, if an outer recorder is active, on Arrays.
 
-Rules are array-API code over a namespace.  On Arrays the outer recorders record the rules' own ops:
-that is all it takes for higher order.
+A rule is array API code that computes in the namespace it is given.  ``RawData`` gives the raw namespace
+to rules.  ``ArrayData`` gives the public namespace to them, so that outer recorders record the ops of
+the rules.  Gradients of higher order need nothing else.
 """
 
 from __future__ import annotations
@@ -27,13 +28,18 @@ if TYPE_CHECKING:
     from .._util.array_types import Index, RawArray, RawOperand, ResultCotangents
 
 BOOL = np.dtype(bool)
-SMALL = 4096  # elements
+SMALL = 4096  # elements up to which a sum in a new Array is faster than a write into an Array
 
 
 class RawData:
-    """Operations of a pass on raw data; ``storage`` is that of the record at hand."""
+    """The operations of a pass on raw data.
 
-    recorded = False  # whether outer recorders see what is computed
+    In the methods, "data of this pass" is raw data; in the subclass ArrayData it is Arrays.
+
+    storage, kind, xp : the storage of the cotangent in use, its type of raw data, its raw namespace.
+    """
+
+    recorded = False  # True in a subclass whose ops outer recorders record
 
     def __init__(self, storage: Storage) -> None:
         self.storage, self.kind = storage, storage.kind
@@ -41,11 +47,14 @@ class RawData:
 
     # --- where data lies ------------------------------------------------------------------------
     def on_device_of(self, held: RawArray) -> AbstractContextManager[Any]:
-        """Return a context in which operators on raw data run on the cotangent's device."""
+        """Return a context in which operators on raw data run on the device of ``held``, a cotangent."""
         return storage_of(held).at(held)
 
     def move_to(self, data: RawArray) -> None:
-        """Compute in the storage of ``data`` from here on; a tape may hold values of several."""
+        """Compute in the storage of ``data`` from here on, since a tape may hold values of several.
+
+        Keep the present storage if it handles mixtures of storages and that of ``data`` does not.
+        """
         if type(data) is self.storage.kind:
             return
         storage = storage_of(data)
@@ -54,10 +63,10 @@ class RawData:
             self.kind, self.xp = storage.kind, storage.xp
 
     def owns_memory(self, held: RawArray) -> bool:
-        """Return True if data owns its memory, so that a sum may be formed in it."""
+        """Return True if a cotangent owns its memory, so that a sum may be formed in place."""
         return held.base is None if type(held) is np.ndarray else storage_of(held).owns(held)
 
-    sums_in = owns_memory  # whether ``data += contribution`` is allowed, and pays
+    sums_in = owns_memory  # True if ``held += contribution`` is allowed and faster than a new sum
 
     def copy_data(self, data: RawArray) -> Any:
         self.move_to(data)
@@ -70,15 +79,21 @@ class RawData:
         return storage_of(data).put(data, key, value)
 
     def adds_at(self, key: Index, g: RawArray) -> bool:
-        """Return True if ``add_at_key`` takes time for the part that a key names alone."""
+        """Return True if the time of ``add_at_key`` depends on the part at ``key`` alone.
+
+        False means that it would take time for all of the data, as the rule of the read does.
+        """
         return True
 
     def add_at_key(self, data: RawArray, key: Index, g: RawArray) -> Any:
-        """Return data after ``data[key] += g``, perhaps in place; elements named twice add up."""
+        """Return data after ``data[key] += g``, perhaps in place.
+
+        An element that the key names twice gets both contributions, unlike in NumPy.
+        """
         return storage_of(data).add_at(data, key, g)
 
     def shares(self, part: RawArray, whole: RawArray) -> bool:
-        """Return True if a write to one is seen through the other."""
+        """Return True if two arrays share memory, so that a write to one changes the other."""
         return storage_of(part).shares(part, whole)
 
     def part_at_path(self, g: RawArray, path: Path) -> Any:
@@ -90,33 +105,37 @@ class RawData:
     # --- to and from Arrays and raw data ----------------------------------------------------------
     def array_of(self, g: RawArray) -> Array:
         """Return a cotangent as an Array for a user's rule."""
-        data = g if type(g) in STORAGES else storage_of(g).asarray(g, None, None, None)  # a scalar
+        # A NumPy scalar has no storage among STORAGES, and becomes an array first.
+        data = g if type(g) in STORAGES else storage_of(g).asarray(g, None, None, None)
         return wrap(data, 0, KEPT)
 
     def of_array(self, x: Array) -> Any:
-        """Return the result of a user's rule in the form on which this pass computes."""
+        """Return the Array x, such as the result of a user's rule, as data of this pass."""
         return current(x)[1]
 
     def as_gradient(self, g: RawArray) -> Array:
         return wrap(g)
 
     def of_raw(self, data: RawArray) -> Any:
-        """Return raw data in the form that this pass's namespace takes."""
+        """Return raw data as data of this pass: unchanged here, an Array in ``ArrayData``."""
         return data
 
     def lift(self, plan: Any, record: Record) -> Record:
-        """Return the record with kept data in the form that rules take."""
+        """Return the record with its kept data as data of this pass, for rules: unchanged here."""
         return record
 
     def widen_buffer(self, buffer: RawArray, g: RawArray) -> Any:
-        """Return the buffer, repeated along hidden axes that the cotangent g to be added to it has."""
+        """Return the buffer, repeated along the hidden axes that only g has, so that g can be added."""
         return raw.like(buffer, g)
 
     # --- rules --------------------------------------------------------------------------------------
     def fit_contribution(
         self, part: RawArray, shape: tuple[int, ...], dtype: np.dtype[Any], op: str = "an op"
     ) -> Any:
-        """Return a contribution in the shape and dtype of its input."""
+        """Return a contribution, summed over broadcast axes and cast to its input's shape and dtype.
+
+        op : the name of the op, for messages.
+        """
         part = sum_over_surplus(part, shape)
         xp = self.xp
         if part.shape != shape:
@@ -125,7 +144,7 @@ class RawData:
                 part = sum_to(part, shape, xp)
             except Exception as error:
                 raise ValueError(
-                    f"the gradient rule of {op} gave a contribution of shape {given} to an input "
+                    f"the gradient rule of {op} returned a contribution of shape {given} to an input "
                     f"of shape {shape} [at {user_line()}]"
                 ) from error
         if part.dtype != dtype:
@@ -135,7 +154,7 @@ class RawData:
         return part
 
     def call_rule(self, plan: Plan, pull: Pull, g: ResultCotangents, record: Record) -> Any:
-        """Call a rule with a cotangent and the kept values that it asks for."""
+        """Call a rule with a cotangent and the kept values that its parameters name."""
         xp = self.xp
         arguments = [record[place] if place else xp for place in pull.asks]
         if plan.diagonal and is_complex(g):
@@ -146,9 +165,12 @@ class RawData:
         return found
 
     def apply(self, plan: Plan, pull: Pull, g: ResultCotangents, record: Record) -> Any:
-        """Call a rule; return its contribution, fitted to its input; of a joint rule, a list."""
+        """Call a rule and return its contribution in the shape and dtype of its input.
+
+        For a joint rule return the list of the contributions to all inputs.
+        """
         if plan.op.checked:
-            with raw.active(raw.REPLAY):  # the rule may call ops on values of vmaps that have ended
+            with raw.active(raw.REPLAY):  # kept values may have hidden axes of an ended vmap
                 part = self.of_users_rule(self.call_rule(plan, pull, g, record), plan.op.name)
         else:
             part = self.call_rule(plan, pull, g, record)
@@ -160,7 +182,7 @@ class RawData:
         return self.fit_contribution(part, record[shape], record[dtype], plan.op.name)
 
     def of_users_rule(self, part: Any, op: str) -> Any:
-        """Return what a user's rule gave in the form on which this pass computes."""
+        """Return the result of a user's rule as data of this pass; raise TypeError for other types."""
         if isinstance(part, list | tuple):
             return [self.of_users_rule(one, op) for one in part]
         if isinstance(part, Array):
@@ -168,19 +190,19 @@ class RawData:
         if part is None or (hasattr(part, "dtype") and not self.recorded):
             return part
         raise TypeError(
-            f"the gradient rule of {op} gave {describe(part)}, which has left the tapes "
+            f"the gradient rule of {op} returned {describe(part)}, which no tape follows "
             f"[at {user_line()}]; compute it by the functions of the namespace that the rule is given"
         )
 
     def fitted_all(
         self, plan: Plan, parts: Sequence[Any] | RawArray | None, record: Record
     ) -> list[Any]:
-        """Return the contributions of a joint rule in the shapes and dtypes of their inputs."""
+        """Return the contributions of a joint rule, each in the shape and dtype of its input."""
         given: list[Any] = list(parts) if isinstance(parts, list | tuple) else [parts]
         inputs = inputs_of(record)
         if len(given) != len(inputs):
             raise ValueError(
-                f"the gradient rule of {plan.op.name} gave {len(given)} contributions for "
+                f"the gradient rule of {plan.op.name} returned {len(given)} contributions for "
                 f"{len(inputs)} inputs [at {user_line()}]"
             )
         if not plan.fits:
@@ -192,14 +214,17 @@ class RawData:
 
 
 def of_followed(part: RawArray | Lazy | None, i: int, plan: Plan) -> Any:
-    """Compute a ``Lazy`` contribution to input number i; return None if that input is not followed."""
+    """Return a contribution to input number i.
+
+    Compute a ``Lazy`` contribution if the input is followed, and return None if it is not.
+    """
     if type(part) is not Lazy:
         return part
     return part.form() if plan.followed[i] else None
 
 
 class ArrayData(RawData):
-    """Operations of a pass on Arrays: outer recorders record the ops of its rules."""
+    """The operations of a pass on Arrays, so that outer recorders record the ops of rules."""
 
     recorded = True
 
@@ -218,7 +243,7 @@ class ArrayData(RawData):
 
     def sums_in(self, held: Any) -> bool:
         data = held._data
-        if type(data) is np.ndarray and data.size <= SMALL:  # a write takes longer than a new Array
+        if type(data) is np.ndarray and data.size <= SMALL:
             return False
         return self.owns_memory(held) and held.size > SMALL
 
@@ -233,12 +258,13 @@ class ArrayData(RawData):
         return data
 
     def adds_at(self, key: Index, g: RawArray) -> bool:
-        empty = type(key) is tuple and not key  # x[()] of a 0-d Array is no view for ``add_at_key``
+        empty = type(key) is tuple and not key  # x[()] of a 0-d Array is no view to add g to
         return makes_a_view(key) and not empty
 
     def add_at_key(self, data: RawArray, key: Index, g: RawArray) -> Any:
         parts = key if type(key) is tuple else (key,)
-        part = data[parts if Ellipsis in parts else (*parts, ...)]  # a view, also of one element
+        # The Ellipsis makes the read of a single element a view, too.
+        part = data[parts if Ellipsis in parts else (*parts, ...)]
         part += g
         return data
 
@@ -264,14 +290,14 @@ class ArrayData(RawData):
             return record
         items = list(record)
         for place in plan.saved:
-            # A raw mask would be foreign data to an outer op, whose record would keep a copy of it.
+            # An outer op that gets a raw mask keeps a copy of it, since the mask may be written to.
             if getattr(items[place], "dtype", None) == BOOL:
                 items[place] = wrap(items[place], 0, KEPT)
         for place, source, output in plan.lifts:
             data = items[place]
             if type(data) is np.ndarray or hasattr(data, "dtype"):
                 value_id = items[source]
-                array = items[place] = Array()  # as ``wrap``, without a call
+                array = items[place] = Array()  # the same as ``wrap``, without a function call
                 array._data = data
                 array._value_id = value_id[output] if type(value_id) is tuple else value_id
                 array._state = KEPT

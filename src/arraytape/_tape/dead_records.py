@@ -1,19 +1,20 @@
-"""Dead-record collection: records of values that nothing refers to are freed while a tape records.
+"""Dead-record collection: while a tape records, it frees the records of values that nothing refers to.
 
-A value has an id, one int object (``new_value_id`` makes no small ints, which Python shares).
-Whatever may ask for the value refers to that object: Arrays and views, records that compute on the
-value, other recorders, a running op that is about to make an Array.  So an id with two references by
-``sys.getrefcount`` is dead: no gradient can ask for its value.  The two are those of the record that
-made the value and of the set of ids that the tape follows.  One walk from the end finds whole branches,
-since a freed record no longer refers to its inputs.  A surplus reference merely keeps a record.
+The id of a value is one int object, since ``new_value_id`` makes none of the small ints that Python
+shares.  Everything that may use the value refers to that object: Arrays and views, records that compute
+on the value, other recorders, a running op that is about to make an Array.  A value is dead if its id
+has only two references by ``sys.getrefcount``: from the record that made the value, and from the set of
+ids that the tape follows.  No gradient can depend on a dead value.  One walk from the last record to the
+first finds whole dead branches, since a freed record no longer refers to its inputs.  Any other
+reference to the id merely keeps the record.
 
-Ops pay nothing for this, as they would for a finalizer of each Array or a table of Arrays.  Measured: a
-process with 2,000 dead results of 1 MiB under one tape peaks at 66 MB and takes 157 us an op; without
-the collection 2,035 MB and 2,676 us, since each result then needs memory that is yet to be mapped.
+Ops do not get slower, as they would by a finalizer of each Array or a table of Arrays.  Measured: a
+process with 2,000 dead results of 1 MiB under one tape peaks at 66 MB and takes 157 us an op.  Without
+the collection the numbers are 2,035 MB and 2,676 us, since the system has to map memory for each result.
 
 Only tapes that watch a large array count the bytes that they keep, since counting takes longer than
-recording a small op.  Every ``YOUNG`` bytes the records since the last time are checked, and all records
-once the bytes that stayed have doubled.
+recording a small op.  Every ``YOUNG`` bytes the collector checks the records since the last check.  It
+checks all records when twice as many bytes are kept as after the last check of all records.
 """
 
 from __future__ import annotations
@@ -30,19 +31,24 @@ if TYPE_CHECKING:
     from .recording import Recording
 
 YOUNG = 2**25  # bytes that are recorded between two collections
-FIRST = 64  # records after which counting bytes ends,
-SMALL = 2**14  # if they kept fewer bytes than this, each
+# Counting ends after the first FIRST records if these kept fewer than SMALL bytes each, on average.
+FIRST = 64
+SMALL = 2**14
 
 
-# The stand-in for a freed record: another thread may go through the list at this moment.
+# The entry that replaces a freed record in the list, which another thread may iterate over.
 GONE: Record = (Structural("gone", lambda at, record: None, lambda at, record: []).number, 0, 0)
 
 
 class DeadRecordCollector:
-    """The ``record`` of a recording that watches a large array.
+    """The collector of a recording that watches a large array.
 
-    checked : how many records were checked.  young, old : the bytes that the records after these, and
-    these, keep.  full : the bytes at which all records are checked again.
+    Its method ``collect_and_record`` serves as the ``record`` of the recording.
+
+    checked : the number of records, from the first on, that a collection has checked.
+    old : the bytes that the checked records keep.  young : the bytes that the others keep.
+    full : the sum of old and young at which all records are checked again.
+    seen : the number of records that the collector has got.
     """
 
     def __init__(self, recording: Recording) -> None:
@@ -51,9 +57,9 @@ class DeadRecordCollector:
         self.young, self.old, self.full = 0, 0, YOUNG
 
     def collect_and_record(self, record: Record) -> None:
-        """Keep a record; free dead ones each time ``YOUNG`` bytes are new."""
+        """Append a record; free dead records each time that ``YOUNG`` bytes were recorded."""
         recording = self.recording()
-        if recording is None:  # the tape was freed with this record
+        if recording is None:  # the tape was freed, so that nothing needs the record
             return
         recording.records.append(record)
         self.young += bytes_in(record)
@@ -64,7 +70,9 @@ class DeadRecordCollector:
             recording.record = recording.records.append
 
     def collect_dead(self, recording: Recording) -> None:
-        if recording.shared:  # another thread may be about to record a value
+        """Free the dead records among those that are new, or among all if ``full`` bytes are kept."""
+        # Another thread may be about to record an op on a value that seems dead.
+        if recording.shared:
             recording.record = recording.records.append
             return
         if self.young + self.old >= self.full:
@@ -74,14 +82,17 @@ class DeadRecordCollector:
         if not self.checked:
             self.full = max(2 * self.old, YOUNG)
         if self.checked + len(alive) < len(recording.records):
-            # A new list, since other threads may go through the old one, or hold places in it.
+            # A new list, since other threads may iterate over the old one, or hold indices into it.
             recording.records = [*recording.records[: self.checked], *alive]
             recording.views_read = None
         self.checked, self.young = len(recording.records), 0
 
 
 def alive_from(start: int, records: list[Record], known: set[int]) -> list[Record]:
-    """Return the records from a place on that a gradient may ask for; replace the others by ``GONE``."""
+    """Return the records from index ``start`` on whose values are alive.
+
+    Replace each dead record in ``records`` by ``GONE``, and remove its result ids from ``known``.
+    """
     for place in range(len(records) - 1, start - 1, -1):
         if is_dead(records[place], known):
             out = records[place][1]

@@ -9,13 +9,13 @@ from .table_text import count_noun, format_bytes
 
 
 def description(recording: Recording | None) -> str:
-    """Return one line.  It calls no op, so that a tape may record meanwhile."""
+    """Return the description as one line.  No op is called, since the tape may be recording."""
     if recording is None:
         return "not initialized"
     state = state_of(recording) + (", persistent" if recording.persistent else "")
     if recording.used_up or not recording.entered:
         return state
-    records = list(recording.records)  # other threads may record
+    records = list(recording.records)  # a copy, since other threads may append records meanwhile
     size, complete = kept_bytes(records)
     kept = f"{'' if complete else 'at least '}{format_bytes(size)}"
     variables = len(recording.variables)
@@ -26,7 +26,7 @@ def description(recording: Recording | None) -> str:
 
 
 def state_of(recording: Recording) -> str:
-    """Return the state of the tape, as seen from the running thread."""
+    """Return the state of the tape in words, such as "recording" or "stopped", for this thread."""
     if recording.used_up:
         return "used up"
     if not recording.entered:

@@ -1,4 +1,9 @@
-"""Derivatives of a recording: from targets and sources to gradients."""
+"""The computation of gradients from a recording: ``GradientTape.gradient``.
+
+A ``Differentiation`` is one request.  It finds the value ids of targets and sources, chooses the pass
+that the tape and its data need, runs the pass, and collects the gradients.  It warns if a gradient is
+None by mistake.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +50,8 @@ from .unfollowed import warn_of_unfollowed
 if TYPE_CHECKING:
     from .._exits.lost_parts import Lacks
 
-Place = tuple[int, Path]
-ZERO = UnconnectedGradients.ZERO  # the look-up in the class takes as long as a small op
+Place = tuple[int, Path]  # a value id, and the path to the part of its cotangent that is a gradient
+ZERO = UnconnectedGradients.ZERO  # an attribute of an enum class takes as long as a small op
 
 
 def compute_gradient(
@@ -79,15 +84,18 @@ def compute_gradient(
 
 
 class Differentiation:
-    """A request for derivatives: targets and sources by the ids of their values.
+    """A request for derivatives of targets with respect to the sources ``asked``.
 
-    starts : the ids of the targets.  places : for each source, an id and the path to the part of its
-    gradient that is the source's.  lacks : dependencies through values that left the tape, or None.
+    starts : the value ids of the targets.
+    places : for each source a pair of a value id and a path.  The gradient of the source is the part at
+    the path of the cotangent of the id.  The path is () unless the source is a view.
+    lacks : the ``Lacks`` that finds gradients with a missing part because a value was converted to
+    untracked data; None if there was no such conversion.
     """
 
     def __init__(self, recording: Recording, targets: list[Array], asked: list[Array]) -> None:
         self.recording, self.targets, self.asked = recording, targets, asked
-        if AWAITED:  # ops without records need leave no Cut for this tape any more
+        if AWAITED:  # this is the request for which unrecorded ops left Cuts: no more are needed
             AWAITED.pop(id(recording), None)
             UNSTARTED.pop(id(recording), None)
         unwatched: dict[int, int] = {}  # new ids of sources that are not followed
@@ -113,7 +121,10 @@ class Differentiation:
             self.lacks = Lacks(recording.records, recording.journal, value_ids, self.starts)
 
     def locate_source(self, x: Array, unwatched: dict[int, int]) -> Place:
-        """Return the place of a source that is not watched: its value's id, or a new one."""
+        """Return the place of a source that is not watched: the id of its current value and the path ().
+
+        A value without an id gets a new id, noted in ``unwatched``: the source may be the target, too.
+        """
         value_id = self.recording.value_id_of(x)
         if not value_id:
             value_id = unwatched[id(x)] = unwatched.get(id(x)) or new_value_id()
@@ -123,10 +134,11 @@ class Differentiation:
     def run_pass(
         self, seeds: Sequence[Array], picks: bool = False, guard: bool = True, last: bool = False
     ) -> list[Any]:
-        """Return the gradient of each source; None where there is none.
+        """Return the gradient of each source, or None for a source on which no target depends.
 
-        picks : True if the seeds are 0 but for some elements of the targets.  guard : True if a NaN
-        starts the guarded rerun.  last : True if a one-shot tape is asked for nothing after this.
+        picks : True if the seeds select some elements of the targets, and are 0 at all others.
+        guard : True if a NaN starts the guarded rerun.
+        last : True if a one-shot tape needs its records for nothing else, and the pass may free them.
         """
         first = seeds[0]._data
         storage, recorded = storage_of(first), watched()
@@ -140,7 +152,10 @@ class Differentiation:
         self, storage: Storage, recorded: bool, seeds: Sequence[Array], picks: bool, guard: bool,
         last: bool,
     ) -> list[Any]:  # fmt: skip
-        """Choose the pass that the tape and its data need; return its gradients."""
+        """Choose the pass that the tape and its data need, run it, and return the gradients.
+
+        recorded : True if an outer recorder is to record the pass, which then computes on Arrays.
+        """
         recording, data = self.recording, ArrayData if recorded else RawData
         if last and not recorded and self.may_release(seeds):
             return self.run_and_release(data(storage), seeds, guard)
@@ -164,7 +179,7 @@ class Differentiation:
     def run_checked(
         self, data: RawData, seeds: Sequence[Array], picks: bool, guard: bool
     ) -> list[Any]:
-        """Return the gradients of a pass that checks values, for a tape with ``check_numerics``."""
+        """Return the gradients of a pass that checks each record for NaN (``check_numerics``)."""
         pass_ = self.recording.numerics.pass_of(data, self.recording.known, guard)
         pass_.picks = picks
         return self.gradients_through(pass_, seeds)
@@ -186,7 +201,10 @@ class Differentiation:
         return self.collect_gradients(pass_)
 
     def seed(self, pass_: BackwardPass, seeds: Sequence[Array]) -> None:
-        """Give a pass its seeds and the ids of the cotangents that are wanted."""
+        """Set the seeds of a pass, the ids of the wanted cotangents, and its flag ``frugal``.
+
+        Leaves need not be wanted: no record takes the cotangent of a value that no record made.
+        """
         value_ids, known = {value_id for value_id, _ in self.places}, self.recording.known
         pass_.wanted = value_ids - self.recording.leaves
         pass_.frugal = self.recording.frugal and not pass_.data.recorded
@@ -195,9 +213,10 @@ class Differentiation:
                 pass_.seed_target(start, pass_.data.of_array(seed))
 
     def may_release(self, seeds: Sequence[Array]) -> bool:
-        """Return True if records may be freed during the pass, and keep enough bytes for that.
+        """Return True if records may be freed during the pass and keep so many bytes that freeing pays.
 
-        Not if a target is watched: source and target may be swapped, and the message needs the records.
+        Return False if a target is watched: source and target may be swapped, and the message about that
+        needs the records.
         """
         recording = self.recording
         if recording.persistent or not keeps_much(recording) or not may_release_records(recording):
@@ -205,7 +224,7 @@ class Differentiation:
         return recording.leaves.isdisjoint(self.starts) and not needs_care(seeds)
 
     def run_and_release(self, data: RawData, seeds: Sequence[Array], guard: bool) -> list[Any]:
-        """Return the gradients of a pass that takes the records off the tape."""
+        """Return the gradients of a pass that removes records from the tape as it goes."""
         pass_ = BackwardPass(data, self.recording.known)
         self.seed(pass_, seeds)
         releasing = ReleasingPass(pass_, self.recording, [value_id for value_id, _ in self.places])
@@ -221,7 +240,7 @@ class Differentiation:
                 and not path
                 and value_id not in pass_.borrowed
             ):
-                pass_.borrowed.add(value_id)  # as in ``gradient_at``, without a call
+                pass_.borrowed.add(value_id)  # the same as ``gradient_at``, without a function call
                 found.append(wrap(g))
             elif type(g) is np.float64 and not path:
                 found.append(wrap(np.asarray(g)))
@@ -232,7 +251,10 @@ class Differentiation:
         return found
 
     def gradient_at(self, pass_: BackwardPass, value_id: int, path: Path) -> Any:
-        """Return the gradient of a source: never a seed, a view, or one buffer twice."""
+        """Return the gradient of a source, in memory of its own.
+
+        Copy a cotangent that is a seed, a view, or the gradient of another source.
+        """
         g, data, borrowed = pass_.cotangents.get(value_id), pass_.data, pass_.borrowed
         if g is None:
             return None
@@ -249,7 +271,10 @@ class Differentiation:
         zero: bool,
         shapes: Sequence[tuple[int, ...] | None] | None = None,
     ) -> list[Any]:
-        """Return the gradients, with zeros in place of None if asked for; warn of causes of None."""
+        """Return the gradients, with zeros in place of None if ``zero``; warn of mistakes behind a None.
+
+        shapes : the shapes of the zeros (Jacobians); None for the shapes of the sources.
+        """
         if self.lacks is not None:
             self.report_lacks(self.lacks, found)
         if AWAITED:
@@ -269,7 +294,10 @@ class Differentiation:
         ]
 
     def note_for_others(self, found: Sequence[Any]) -> None:
-        """Leave a Cut at gradients that were not recorded, for tapes that are yet to be asked."""
+        """Leave a ``Cut``, a note on an op that no tape recorded, at gradients that no recorder follows.
+
+        If another tape then finds no gradient through them, its warning can name this line.
+        """
         results = [g for g in found if isinstance(g, Array) and not g._value_id]
         if results:
             note_cut(
@@ -277,7 +305,10 @@ class Differentiation:
             )
 
     def report_lacks(self, lacks: Lacks, found: Sequence[Any]) -> None:
-        """Warn or raise, as the tape's ``exits`` says, if gradients may lack a part after an exit."""
+        """Warn or raise, according to the tape's ``exits``, if gradients may lack a part.
+
+        A part may be missing if a value was converted to untracked data and came back as a constant.
+        """
         recording, mode = self.recording, mode_of(self.recording.exits)
         absent = {
             value_id for (value_id, _), g in zip(self.places, found, strict=True) if g is None
@@ -288,7 +319,10 @@ class Differentiation:
         lacks.tell(absent, "gradient", mode, never_zeros=never, unseen=unseen, doubts=doubts)
 
     def warn_of_unfollowed_sources(self, found: Sequence[Any]) -> None:
-        """Warn of sources that have no gradient by mistake, other than those with exits."""
+        """Warn of sources that have no gradient by mistake.
+
+        Sources whose values were converted to untracked data are left to ``report_lacks``.
+        """
         left = self.lacks.sources_that_left() if self.lacks else ()
         rows = zip(self.asked, found, self.places, strict=True)
         lost = [(x, value_id) for x, g, (value_id, _) in rows if g is None and value_id not in left]
@@ -307,10 +341,12 @@ def needs_care(seeds: Sequence[Array]) -> bool:
 
 
 def gradient_has_nan(g: Array) -> bool:
-    """Return True if a gradient holds a NaN: the only NaN check of a backward pass."""
+    """Return True if a gradient holds a NaN.  A plain backward pass makes no other NaN check."""
     data = g._data  # a gradient is no view, so its data is up to date
     if type(data) is np.ndarray:
-        flat = data.ravel()  # see NumPyStorage.has_nan; here without a call
+        # The same as NumPyStorage.has_nan, without a function call: the sum of squares is NaN if an
+        # element is.
+        flat = data.ravel()
         square = flat.dot(flat)
         return bool(square != square)
     return storage_of(data).has_nan(data)

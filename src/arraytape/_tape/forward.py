@@ -1,8 +1,10 @@
 """The forward pass: tangents along given directions, computed while the program runs.
 
-The pass is a recorder like the tape and takes the same records.  The rule of an elementwise op is the
-map of its tangent.  A linear op is applied to the tangent itself.  For any other op the tangent is the
-transpose of its VJP, which a tape computes from the rule.
+The pass is a recorder, as a tape is, and gets the same records.  The tangent of a record's result is
+computed from the tangents of its inputs, in one of three ways.  The rule of an elementwise op maps
+tangents as well as cotangents.  A linear op is applied to the tangent itself.  For any other op the
+Jacobian-vector product is the transpose of the VJP: a tape records the rule, and its gradient with
+respect to the cotangent is the tangent.
 """
 
 from __future__ import annotations
@@ -34,15 +36,20 @@ from .tangents import Tangents
 from .tape import GradientTape
 from .undefined import note_undefined, warn_of_undefined
 
+# A function that applies a VJP and returns pairs (id of an input, contribution to its cotangent).
 PullBack = Callable[[], Iterable[tuple[int, Any]]]
 
 
 class ForwardPass(BaseRecorder):
-    """The recorder of forward mode: tangents by value id.
+    """The recorder of forward mode.
 
-    missing : by value id, the error for an op without a rule from which the value was computed.
-    undefined : the factorisations whose tangents are NaN.  journal, after : from the first exit on, the
-    entries of constants, and the records without their kept values.
+    tangents : the tangents by value id.
+    missing : for a value that was computed by an op without a rule, the MissingRule error by value id.
+    undefined : a phrase for each factorisation whose rule made a tangent NaN (``note_undefined``).
+    known : ids of the values that depend on the primals.  followed : this set, or empty while the
+    accumulator is not active.
+    journal : the Journal of constants that enter ops; None until a value is converted to untracked data.
+    after : from that conversion on, the records without their kept values.
     """
 
     def __init__(self) -> None:
@@ -61,7 +68,7 @@ class ForwardPass(BaseRecorder):
             self.frames.append(id(frame_that_counts()))
             self.followed = self.known
             push_recorder(self)
-        except BaseException:  # an interruption
+        except BaseException:  # an interruption, such as KeyboardInterrupt
             self.end_forward()
             raise
 
@@ -71,11 +78,12 @@ class ForwardPass(BaseRecorder):
         remove_recorder(self)
 
     def watch_primal(self, x: Array, t: Array) -> None:
+        """Follow the primal x, with the tangent t."""
         xp: Any = namespace()
         root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
         value_id = root._ensure_id()
         held = self.tangents.get(value_id)
-        # A view is followed through its root.  Where primals share memory, their tangents are added.
+        # A view gets its tangent as a part of its root's.  Tangents of primals that share memory add up.
         whole = filled_like("zeros", root) if held is None else xp.asarray(held, copy=True)
         at = ArrayData(storage_of(peek(t)))
         self.tangents[value_id] = add_through(whole, path, t, at)
@@ -98,9 +106,10 @@ class ForwardPass(BaseRecorder):
         quietly(self.push_record, plan, record)
 
     def push_record(self, plan: Plan | Structural, record: Record) -> None:
-        """Compute the tangents of a record's results; only recorders around this one see the ops.
+        """Compute the tangents of a record's results, and let only outer recorders record the ops.
 
-        The stack is set and never reset, since ``quietly`` calls this method in a context of its own.
+        The stack of recorders need not be restored: ``quietly`` calls this method in a new
+        ``contextvars`` context.
         """
         around = recorders()
         if self in around:
@@ -109,13 +118,15 @@ class ForwardPass(BaseRecorder):
         found = plan.push_tangents(self, record)
         for value_id, tangent in zip(results_of(record), found, strict=True):
             if tangent is not None:
-                current(
-                    tangent
-                )  # reads a view now, while only the recorders around are on the stack
+                # If the tangent is a view, read it now, while only outer recorders are on the stack.
+                current(tangent)
                 self.tangents[value_id] = tangent
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """Note an exit; from the first one on, keep a journal of where constants enter."""
+        """Note that a value was converted to untracked data, or constants used by ops in a function.
+
+        The journal of constants that enter ops begins with the first conversion.
+        """
         if plan is LEFT:
             if self.journal is None:
                 self.journal = Journal(self.known, self.frames)
@@ -127,7 +138,11 @@ class ForwardPass(BaseRecorder):
     def report_exits(
         self, y: Array, found: Array | None, mode: str, doubts: list[Doubt] | None
     ) -> None:
-        """Warn or raise for a derivative that may lack a part because of an exit, or that is NaN."""
+        """Warn of an undefined (NaN) derivative; warn or raise for one that may lack a part.
+
+        y, found : the target and its derivative, or None.  mode : the reaction to a missing part, a word
+        for the parameter ``exits``.  doubts : see ``Recording``.
+        """
         if self.undefined:
             warn_of_undefined(self.undefined, (found,))
         value_id = y._current_id()
@@ -142,7 +157,8 @@ class ForwardPass(BaseRecorder):
     def tangents_of_op(self, plan: Plan, record: Record) -> list[Array | None]:
         op = plan.op
         if not any(value_id in self.tangents for value_id in inputs_of(record)):
-            return [None] * len(op.outputs)  # of integers, such as indices that another op returned
+            # The inputs are followed but have no tangent: integers, such as indices from another op.
+            return [None] * len(op.outputs)
         data = ArrayData(storage_of(self.some_tangent(record)._data))
         if op.kind == "linear":
             return [self.tangent_of_linear_op(plan, record)]
@@ -158,9 +174,8 @@ class ForwardPass(BaseRecorder):
     ) -> Array | None:
         """Return the tangent of an elementwise op: the sum of its rules on the inputs' tangents."""
         total: Any = None
-        new = (
-            True  # False if something else may refer to it: a user's rule may return what it keeps
-        )
+        # False if other handles may share the sum's memory: a user's rule may return an Array it keeps.
+        new = True
         for at, rule, _, asks, _ in plan.pulls:
             if record[at] not in self.tangents:
                 continue
@@ -171,7 +186,10 @@ class ForwardPass(BaseRecorder):
         return None if total is None else self.lay_out_tangent(plan, record, total, new)
 
     def tangent_by_itself(self, plan: Plan, record: Record) -> Array:
-        """Return the tangent of an op that is linear in each followed input, from one run for each."""
+        """Return the tangent of an op that is linear in each of its inputs (``Op.linear_in``).
+
+        The op runs once for each input with a tangent, on the tangent in place of that input.
+        """
         op = plan.op
         assert op.public is not None
         parameters = plan.kept_parameters(record)
@@ -194,9 +212,9 @@ class ForwardPass(BaseRecorder):
         )
 
     def lay_out_tangent(self, plan: Plan, record: Record, tangent: Array, new: bool) -> Array:
-        """Return a tangent in its result's shape and dtype, in memory that no other tangent has.
+        """Return a tangent in the shape and dtype of the record's result, in memory of its own.
 
-        new : True if no other handle has the data of the tangent, unless it is a view.
+        new : False if another handle may share the data of ``tangent``.  Views are copied in any case.
         """
         xp: Any = namespace()
         shape, dtype = plan.result_layout(record, "y")
@@ -216,7 +234,8 @@ class ForwardPass(BaseRecorder):
         given: Any
         if not op.variadic:
             given = self.tangents[record[2]]
-            if axis_ids_of(parameters.values()):  # a key differs between examples
+            # A key of indexing, for example, may differ between the examples of a vmap.
+            if axis_ids_of(parameters.values()):
                 given = with_hidden_axes(given, *parameters.values())
         else:
             x, device = op.inputs[0], self.some_tangent(record).device
@@ -232,12 +251,11 @@ class ForwardPass(BaseRecorder):
     def tangents_by_transpose(
         self, plan: Plan, record: Record, lifted: Record, data: ArrayData
     ) -> list[Array | None]:
-        """Return tangents as the transpose of the VJP, which is linear in the cotangent."""
+        """Return the tangents of an op's results, computed by the transpose of its VJP."""
         op, xp = plan.op, data.xp
         device = self.some_tangent(record).device
-        if plan.keeps_value(
-            "unread"
-        ):  # the cotangents of 0 below do not tell which results are read
+        # The cotangents below are 0, which does not mean that the target does not read these results.
+        if plan.keeps_value("unread"):
             lifted = plan.with_kept(lifted, {"unread": ()})
         g = []
         for y in op.outputs:
@@ -259,7 +277,11 @@ class ForwardPass(BaseRecorder):
         return found
 
     def transpose_rule(self, g: list[Array], pull_back: PullBack) -> list[Array | None]:
-        """Return tangents of results from a map of their cotangents ``g`` to those of the inputs."""
+        """Return the tangents of results, as the transpose of a VJP, which is linear in the cotangents.
+
+        g : cotangents of the results, of any values.  pull_back : a function that applies the VJP to
+        them, and returns pairs (id of an input, contribution to its cotangent).
+        """
         cotangents = [part for part in g if differentiable(part)]
         with GradientTape() as tape:
             tape.watch(cotangents)
@@ -292,18 +314,25 @@ class ForwardPass(BaseRecorder):
     def push_users_rule(
         self, outs: Sequence[int], cotangents: list[Array], pull_back: PullBack
     ) -> list[Array | None]:
-        """Return tangents of results from a user's rule; None for each if the rule has no transpose."""
+        """Return the tangents of results from a user's rule, by its transpose.
+
+        If an op of the rule has no derivative, return a list of None, and keep the error until a
+        derivative needs one of these tangents.
+        """
         try:
             return self.transpose_rule(cotangents, pull_back)
-        except MissingRule as error:  # raised when a derivative needs it
+        except MissingRule as error:
             self.missing |= dict.fromkeys(outs, error)
             return [None] * len(cotangents)
 
     def rerun(
         self, outs: Sequence[int], records: Sequence[Record], names: Sequence[int]
     ) -> list[Array | None]:
-        """Return tangents of results from the records of a second run, which has them as ``names``."""
-        with active(REPLAY):  # vmaps of the function have ended
+        """Return the tangents of a function's results from the records of a second run of the function.
+
+        outs : value ids of the results.  names : value ids of the same results in the second run.
+        """
+        with active(REPLAY):  # kept values may have hidden axes of a vmap that has ended
             for record in records:
                 self.record(record)
         for out, name in zip(outs, names, strict=True):
@@ -315,8 +344,8 @@ class ForwardPass(BaseRecorder):
     def tangent_of_target(self, y: Array) -> Array | None:
         """Return the tangent of a target; None if it does not depend on the primals.
 
-        The result is a new handle on the tangent's value, not a copy.  Copying is an op: an outer
-        recorder that has stopped would not record it, and would lose track of the value.
+        The result is a new handle on the tangent's value, not a copy.  A copy is an op, which an outer
+        recorder that has stopped by now would not record: it would no longer follow the tangent.
         """
         value_id, _ = current(y)
         if value_id in self.missing:
@@ -327,16 +356,18 @@ class ForwardPass(BaseRecorder):
         root, path = location(y)
         whole = self.tangents.get(root._value_id) if path else None
         if whole is not None:  # y is a view that was not read while this pass recorded
-            # In the layout of the root each step of the path makes a view, which is no op.
+            # With the memory layout of the root, each step of the path is a view, and so no op.
             found: Array = walk_path(lay_out_like(private_handle(whole), root), path, namespace())
-            return (
-                found if whole._value_id else private_handle(found)
-            )  # so that the caller may write to it
+            # A private handle, so that the caller's writes do not change the tangent.
+            return found if whole._value_id else private_handle(found)
         return None
 
 
 def without_kept(plan: Plan | Structural, record: Record) -> Record:
-    """Return the plan and the ids of a record without its kept values; a record of an exit as it is."""
+    """Return a record without its kept values: plan number, result ids and input ids.
+
+    A LEFT record, which marks the conversion of a value to untracked data, is returned unchanged.
+    """
     if plan is LEFT:
         return record
     end = plan.inputs.stop if isinstance(plan.inputs, slice) else plan.inputs + 1

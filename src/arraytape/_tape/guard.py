@@ -1,16 +1,18 @@
-"""The guarded rerun: elements that a selection did not take contribute exactly zero.
+"""The guarded rerun of a backward pass: elements that a selection did not take contribute exactly zero.
 
-``where(x > 0, sqrt(x), 0)`` at 0 multiplies a cotangent that the selection set to 0 by an infinite
-slope: NaN.  The plain backward pass does not look for such products.  If a requested gradient holds a
-NaN, the pass runs again with a pass of masks (``activity``) and sets contributions to 0 where nothing
-is active.  A 0 that is no selection's stays a factor: ``sqrt(x) ** 2`` at 0 is NaN.
+The derivative of ``where(x > 0, sqrt(x), 0)`` at x = 0 is a problem: the selection sets the cotangent of
+sqrt(x) to 0, and the rule of sqrt multiplies it by an infinite slope, which makes a NaN.  The plain
+backward pass does not prevent such products.  If a requested gradient holds a NaN, the pass runs again
+together with a pass of masks (``activity.py``), and contributions are set to 0 at inactive elements.  A
+cotangent that is 0 for another reason than a selection remains a factor: ``sqrt(x) ** 2`` at 0 has the
+gradient NaN.
 
-One of four strategies says how activity passes an op, and what is set to 0:
+For each record, one of four strategies passes the mask back and sets contributions to 0:
 
-by rule      the op selects, moves and adds elements: its rule passes counts on
-in place     an elementwise op: activity stays where it is
-all active   nothing is inactive yet, or the rule is a user's: every element counts
-by probing   any other op: its rule, run on generic values, shows what reaches an active element
+by rule      the op selects, moves and adds elements: its rule is applied to the mask
+in place     an elementwise op: an element of an input is active if that of the result is
+all active   no element is inactive, or the rule is a user's: all elements of the inputs are active
+by probing   any other op: its rule runs on generic values, and results of 0 are inactive
 
 ``gradient(..., nan="keep")`` runs the plain pass alone, without a NaN check.
 """
@@ -36,20 +38,21 @@ if TYPE_CHECKING:
 
 @cache
 def tell_once() -> None:
-    """Write to the log, once in a process, that a gradient held a NaN and is computed again."""
+    """Write to the log, once in a process, that the guarded rerun of a gradient with a NaN ran."""
     import logging  # seldom needed, and slow to import
 
     logging.getLogger("arraytape").info(
-        "a gradient held a NaN, and the guarded rerun ran [at %s]: what a selection did not take "
-        "contributes zero. diagnose.nans says where the NaN came from; further reruns are not logged",
+        "a gradient held a NaN, and the guarded rerun ran [at %s]: elements that a selection did not "
+        "take contribute zero. diagnose.nans says where the NaN came from; further reruns are not "
+        "logged",
         user_line(),
     )
 
 
 class Contribution(NamedTuple):
-    """A rule's contribution to an input, and the mask of its active elements.
+    """A rule's contribution ``part`` to an input, and the mask of its active elements.
 
-    borrowed : whether something else may refer to the memory of the part.
+    borrowed : True if something else may refer to the memory of the part.
     """
 
     value_id: int
@@ -59,9 +62,10 @@ class Contribution(NamedTuple):
 
 
 class GuardedPass(BackwardPass):
-    """A backward pass together with a pass of masks, ``activity``.
+    """A backward pass that sets contributions of inactive elements to 0.
 
-    undefined : the factorisations whose rules gave NaN from finite numbers: see ``note_undefined``.
+    activity : the pass of masks, which goes through the records together with this one.
+    undefined : a phrase for each factorisation whose rule made the first NaN (``note_undefined``).
     """
 
     def __init__(self, data: RawData, followed: Container[int]) -> None:
@@ -78,6 +82,7 @@ class GuardedPass(BackwardPass):
 
     def seed_target(self, value_id: int, seed: RawArray) -> None:
         super().seed_target(value_id, seed)
+        # All elements of a target are active, unless the seeds pick some (for a row of a Jacobian).
         if not self.picks:
             self.activity.add_contribution(value_id, ALL)
             return
@@ -89,7 +94,8 @@ class GuardedPass(BackwardPass):
             )
 
     def pull_structural(self, plan: Structural, record: Record) -> None:
-        if not plan.unfolds:  # the records that it stands for pass activity back themselves
+        # A record that unfolds is replaced by the records of a second run, which pass the masks back.
+        if not plan.unfolds:
             self.count_parts(record)
             plan.pull_cotangents(self.activity, record)
         super().pull_structural(plan, record)
@@ -100,7 +106,10 @@ class GuardedPass(BackwardPass):
         super().add_part(reading, plan, record)
 
     def count_parts(self, record: Record) -> None:
-        """Replace ``ALL`` by masks of ones where a record treats parts of its input differently."""
+        """Replace ``ALL`` by arrays of ones at a record that treats parts of its input differently.
+
+        The masks of its results, and of its first input, are replaced if these have cotangents.
+        """
         held = self.activity.cotangents
         for value_id in (*results_of(record), *inputs_of(record)[:1]):
             if held.get(value_id) is ALL and self.cotangents.get(value_id) is not None:
@@ -129,7 +138,10 @@ class GuardedPass(BackwardPass):
     def contributions(
         self, plan: Plan, g: ResultCotangents, active: Masks, record: Record
     ) -> Iterator[Contribution]:
-        """Return the contributions of a record's rules, by the strategy that suits its op."""
+        """Return the contributions of a record's rules, computed by the strategy that suits its op.
+
+        g, active : the cotangent of the record's result and its mask; tuples for several results.
+        """
         op, lifted = plan.op, self.data.lift(plan, record)
         masks = active if type(active) is tuple else (active,)
         if selects(plan, record):
@@ -142,7 +154,7 @@ class GuardedPass(BackwardPass):
             return self.all_active(plan, g, record, lifted)
         return self.by_probing(plan, g, active, record, lifted)
 
-    # --- the four strategies: ``lifted`` is the record in the form that rules take --------------------
+    # --- the four strategies; ``lifted`` is the record as ``RawData.lift`` prepares it for rules ------
     def by_rule_of_op(
         self, plan: Plan, g: ResultCotangents, active: Masks, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
@@ -165,9 +177,12 @@ class GuardedPass(BackwardPass):
     def in_place_of(
         self, plan: Plan, g: ResultCotangents, active: Any, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
-        """Keep activity where it is; sum it over broadcast axes as the contribution is."""
+        """Return contributions of an elementwise op, whose inputs are active where the result is.
+
+        The mask is summed over broadcast axes, like the contribution.
+        """
         for pull in plan.pulls:
-            # Mask before the sum over broadcast axes, which adds inactive elements to active ones.
+            # Set inactive elements to 0 before the sum over broadcast axes adds them to active ones.
             part, counts = self.only(active, self.data.call_rule(plan, pull, g, lifted)), active
             if pull.fit is not None:
                 shape, dtype = (record[place] for place in pull.fit)
@@ -178,15 +193,17 @@ class GuardedPass(BackwardPass):
     def by_probing(
         self, plan: Plan, g: ResultCotangents, active: Masks, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
-        """Run each rule on kept and on generic values, and choose between the results by element.
+        """Run each rule twice, on kept values with and without NaN, and choose by element.
 
-        A spoilt value is a kept NaN or infinity.  Elements of a contribution in which one takes part
-        actively come from the rule on the kept values, and are NaN for a reason.  All other elements
-        come from the rule on values without NaN and infinities, which a cotangent of 0 would make NaN:
-        an inactive row of a matrix product then does not spoil the sums over the active rows.
+        A spoilt value is a kept NaN or infinity.  The probe shows which elements of a contribution
+        depend on a spoilt value and an active element.  These elements come from the rule on the kept
+        values, and may rightly be NaN.  All other elements come from the rule on values in which generic
+        values replace the spoilt ones: a spoilt value times a cotangent of 0 would be NaN.  So an
+        inactive row of a matrix product does not make the sums over the active rows NaN.
         """
         counts = self.masks.as_counts(active, g)
-        if plan.keeps_value("unread"):  # the rule asks which elements of the results are never read
+        # A rule with the parameter ``unread`` gets a mask of the result elements that no target reads.
+        if plan.keeps_value("unread"):
             unread = tuple([a if a is None else self.data.of_raw(a == 0) for a in counts])
             lifted = plan.with_kept(lifted, {"unread": unread})
         probed = probe(self.masks, plan, counts, g, record)
@@ -199,7 +216,7 @@ class GuardedPass(BackwardPass):
             from_kept = self.applied(plan, pull, g, record, kept)
             try:
                 from_clean = self.applied(plan, pull, g, record, clean)
-            except (ArithmeticError, ValueError):  # the rule rejects this mixture of values
+            except (ArithmeticError, ValueError):  # such as a matrix that the mixture made singular
                 from_clean = from_kept
             for (value_id, part), (_, clean_part), one, two in zip(
                 from_kept, from_clean, first, second, strict=True
@@ -218,9 +235,9 @@ class GuardedPass(BackwardPass):
     def without_idle_inputs(
         self, plan: Plan, probed: Probe, record: Record, lifted: Record
     ) -> Record:
-        """Return the record with generic values for elements of inputs that no active element reaches.
+        """Return the record with generic values at elements of inputs that the probe found inactive.
 
-        The derivative of an active result does not depend on such an element.
+        The derivative of an active element of the result does not depend on these elements.
         """
         changed = {}
         for x, found in probed_inputs(plan, probed).items():
@@ -239,13 +256,13 @@ class GuardedPass(BackwardPass):
         return plan.with_kept(lifted, changed)
 
     def only(self, mask: RawArray, part: RawArray) -> Any:
-        """Return a contribution with exact zeros where nothing is active."""
+        """Return a contribution with exact zeros at the elements that the mask has as inactive."""
         self.data.move_to(part)
         return self.data.xp.where(self.data.of_raw(mask != 0), part, 0.0)
 
 
 def probed_inputs(plan: Plan, probed: Probe) -> dict[str, Any]:
-    """Return the contributions of the first probe by the name of the input."""
+    """Return a dict from input names to the contributions on the probe's first set of values."""
     inputs = plan.op.inputs
     if plan.op.joint:
         return dict(zip(inputs, probed.first[0], strict=False))

@@ -1,8 +1,9 @@
-"""Ops that hide, show, add and sum hidden axes, and how a pass treats such axes.
+"""Ops on hidden axes, and the hidden axes of cotangents and tangents.
 
-The ops are linear, and in no registry, since batched data has no meaning outside of a ``vmap``.  Hiding
-and showing an axis moves no memory: result and operand share it, on raw data and on Arrays, until one of
-them is written to.
+The op ``batched`` hides the first axis of an Array, and ``shown`` makes a hidden axis the first axis.
+``spread`` repeats an Array along new hidden axes, and ``summed`` sums over hidden axes.  The ops are
+linear.  They are in no registry, since batched data has no meaning outside of a ``vmap``.  Hiding and
+showing an axis copies no memory: result and operand share it until one of them is written to.
 """
 
 from __future__ import annotations
@@ -30,7 +31,11 @@ enter(BATCHED)
 def of_hidden_axes(
     transpose: Rule, **saves: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that makes a raw function of one array a linear op on Arrays."""
+    """Return a decorator that turns a function of raw data into a linear op on Arrays.
+
+    transpose : the VJP of the op.  saves : functions of the op's inputs, by name, whose results the
+    record keeps for the VJP.
+    """
 
     def declare_hidden_axis_op(function: Callable[..., Any]) -> Callable[..., Any]:
         name, signature = function.__name__, inspect.signature(function)
@@ -46,7 +51,7 @@ def of_hidden_axes(
 
 
 def sharing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the op with its result marked as shared, so that a write copies first."""
+    """Return the op with its result marked as sharing memory, so that a write copies the data first."""
 
     @functools.wraps(function)
     def call_sharing(x: Array, /, *arguments: Any, **keywords: Any) -> Array:
@@ -57,11 +62,11 @@ def sharing(function: Callable[..., Any]) -> Callable[..., Any]:
     return call_sharing
 
 
-ON_ARRAYS: dict[str, Callable[..., Any]] = {}
+ON_ARRAYS: dict[str, Callable[..., Any]] = {}  # the ops below, by the names of their raw functions
 
 
 def either(name: str, g: RawArray, *arguments: Any) -> Any:
-    """Call the op of this name on an Array, its raw function on data."""
+    """Call the op of this name if g is an Array, or the raw function of this name if g is raw data."""
     return (ON_ARRAYS if isinstance(g, Array) else vars(raw))[name](g, *arguments)
 
 
@@ -79,34 +84,40 @@ spread = of_hidden_axes(lambda g: g)(raw.spread)  # the pass sums over axes that
 
 
 def unbatched(x: Array, axis_id: int, size: int) -> Any:
-    """Move a hidden axis of an Array to its first visible one; repeat an Array that lacks it."""
+    """Return x with a hidden axis moved to its first visible axis.
+
+    An Array without that hidden axis is repeated ``size`` times.
+    """
     if axis_id not in raw.axis_ids_of((x._data,)):
-        x = spread(x, (axis_id,), (size,))  # first, so that its gradient is summed
+        x = spread(x, (axis_id,), (size,))  # an op, whose VJP sums the gradient over the axis
     return shown(x, axis_id, size)
 
 
 def with_hidden_axes(x: Array, *values: Any, copy: bool = False) -> Array:
-    """Return x with each axis that is hidden in the values; x itself if it has them all."""
+    """Return x repeated along each hidden axis that only ``values`` have; x itself if there is none."""
     here = raw.axis_ids_of((current(x)[1],))
     hidden = {n: size for n, size in raw.lengths_of(values).items() if n not in here}
     return spread_over(x, hidden, copy)
 
 
 def with_ended_axes(x: Array, shape: tuple[int, ...]) -> Array:
-    """Return x with the hidden axes of a recorded shape whose ``vmap`` has ended."""
+    """Return x repeated along those hidden axes of a recorded shape whose ``vmap`` has ended."""
     return spread_over(x, raw.ended(shape))
 
 
 def spread_over(x: Array, hidden: dict[int, int], copy: bool = True) -> Array:
-    """Return x repeated along hidden axes, given with their lengths; x itself if there are none."""
+    """Return x repeated along hidden axes; x itself if there are none.
+
+    hidden : dict from axis ids to lengths.
+    """
     found: Array = spread(x, tuple(hidden), tuple(hidden.values()), copy) if hidden else x
     return found
 
 
 def sum_over_surplus(contribution: Any, shape: tuple[int, ...]) -> Any:
-    """Sum a contribution over the hidden axes that its input, of this shape, lacked when recorded.
+    """Sum a contribution over the hidden axes that its input did not have when it was recorded.
 
-    Hidden axes of a ``vmap`` inside which the pass runs stay.
+    Hidden axes of a ``vmap`` inside which the pass runs stay.  shape : the recorded shape of the input.
     """
     gone = surplus_of(contribution, shape)
     return either("summed", contribution, gone) if gone else contribution

@@ -1,4 +1,8 @@
-"""Jacobians: all rows of a target's derivative, ``gradient`` of each of its elements."""
+"""Jacobians: the gradient of each element of a target, as rows of one array.
+
+One backward pass computes many rows at a time, with cotangents that have a hidden axis of rows.  If an
+op or a user's function cannot compute on batched data, there is a pass for each row.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ from .hidden_axes import unbatched
 from .packing import Packed
 from .recording import Recording
 
-MEMORY = 2**26  # bytes that one cotangent of a batched pass may take, roughly
+MEMORY = 2**26  # the approximate limit on the bytes of one cotangent in a batched pass
 Seed = Callable[[int], Array]
 
 
@@ -31,7 +35,10 @@ def compute_jacobian(
     unconnected_gradients: UnconnectedGradients | str,
     chunk_size: int | None = None,
 ) -> Any:
-    """Return Jacobians, from passes of at most ``chunk_size`` rows."""
+    """Return the Jacobian with respect to each source, in the nesting of ``sources``.
+
+    chunk_size : the number of rows in a batched pass; None to choose it by the memory that rows need.
+    """
     recording.check_usable()
     zero = unconnected(unconnected_gradients) is UnconnectedGradients.ZERO
     y = one_array(target, "jacobian", "target")
@@ -62,8 +69,8 @@ def compute_batch_jacobian(
     x = one_array(source, "batch_jacobian", "source")
     if min(y.ndim, x.ndim) < 2 or y.shape[0] != x.shape[0]:
         raise ValueError(
-            "batch_jacobian(): target and source need at least two dimensions, the first one "
-            f"the same; got target {describe(y)}, source {describe(x)} [at {user_line()}]"
+            "batch_jacobian(): target and source need at least two dimensions, the first of the same "
+            f"length; got target {describe(y)}, source {describe(x)} [at {user_line()}]"
         )
     shape = y.shape + x.shape[1:]
     with recording.paused():
@@ -88,7 +95,10 @@ def one_array(x: Nesting, caller: str, what: str) -> Array:
 
 
 def unit_seed(y: Array, i: int, batch: int) -> Array:
-    """Return 1 at element i and 0 elsewhere, for each of ``batch`` entries along the first axis."""
+    """Return a seed for row i: an Array in the shape of y with 1 at element i, and 0 elsewhere.
+
+    If ``batch``, the length of the first axis of y, is not 1, there is a 1 in each entry of that axis.
+    """
     storage = storage_of(y._data)
     size = math.prod(y.shape) // batch if batch else 0
     data = storage.create("zeros", y.device, (batch, size), dtype=y.dtype)
@@ -106,15 +116,17 @@ def shaped(g: Array | None, shape: tuple[int, ...]) -> Any:
 def jacobian_rows(
     request: Differentiation, y: Array, batch: int = 1, chunk_size: int | None = None
 ) -> list[Any]:
-    """Return for each source the gradients of the elements of y, as rows along a new first axis.
+    """Return for each source an array of gradients of elements of y, along a new first axis.
 
-    batch : the number of entries along the first axis of y whose elements share a row.
+    The result for a source is None if y does not depend on it.
+    batch : 1, or the length of the first axis of y.  In the latter case row i is the gradient of the sum
+    of the elements number i of all entries along that axis.
     """
     if not request.places:
         return []
     rows = math.prod(y.shape) // batch if batch else math.prod(y.shape[1:])
     recording = request.recording
-    # A hook is a user's function, which may not take batched data.
+    # A hook is a user's function, which may fail on batched data.
     largest = largest_of(recording.records) if rows > 1 and batch and not recording.hooks else None
     with storage_of(y._data).at(y._data):
         if largest is not None:
@@ -128,7 +140,10 @@ def jacobian_rows(
 
 
 def by_rows(request: Differentiation, rows: int, seed: Seed) -> list[Any]:
-    """Return for each source its rows along a new first axis, from one backward pass for each."""
+    """Return for each source its rows along a new first axis, computed by a backward pass for each row.
+
+    seed : a function from the number of a row to the seed of its pass.
+    """
     xp: Any = namespace()
     found = [request.run_pass([seed(i)], picks=True) for i in range(max(rows, 1))]
     return [
@@ -140,15 +155,15 @@ def by_rows(request: Differentiation, rows: int, seed: Seed) -> list[Any]:
 
 
 def rows_at_once(size: int) -> int:
-    """Return how many rows one pass computes if a value on its way has ``size`` elements."""
+    """Return the number of rows in one pass, if the largest cotangent of a row has ``size`` elements."""
     return max(1, MEMORY // (8 * max(size, 1)))
 
 
 # --- all rows in one backward pass ------------------------------------------------------------------
 def largest_of(records: Iterable[Record]) -> int | None:
-    """Return the most elements that a record keeps in one array.
+    """Return the number of elements of the largest array that a record keeps.
 
-    None if a user's rule is among the records, since it may not take batched data.
+    Return None if a user's rule is among the records, since the rule may fail on batched data.
     """
     largest = 0
     for record in records:
@@ -162,13 +177,14 @@ def largest_of(records: Iterable[Record]) -> int | None:
 
 
 def lacks_batched_form(error: BaseException | None) -> bool:
+    """Return True if an error, or one of its causes, is a NoBatchedForm."""
     while error is not None and not isinstance(error, NoBatchedForm):
         error = error.__cause__
     return error is not None
 
 
 def at_once(request: Differentiation, y: Array, rows: int, batch: int, step: int) -> list[Any]:
-    """Return all rows, from one backward pass with a batched cotangent for each ``step`` rows."""
+    """Return all rows for each source, computed ``step`` rows at a time by passes on batched data."""
     axis_id = new_axis_id()
     chunks = []
     with active(axis_id):
@@ -185,7 +201,7 @@ def at_once(request: Differentiation, y: Array, rows: int, batch: int, step: int
 
 
 def rows_in(g: Array | None, axis_id: int, size: int) -> Any:
-    """Return the rows that a batched gradient stands for, along a new first axis."""
+    """Return a batched gradient with its hidden axis of ``size`` rows as the first visible axis."""
     if g is None:
         return None
     return (
@@ -194,7 +210,11 @@ def rows_in(g: Array | None, axis_id: int, size: int) -> Any:
 
 
 def batched_seeds(y: Array, axis_id: int, start: int, stop: int, batch: int) -> Array:
-    """Return rows of the unit matrix in the shape of y, repeated for each entry of a batch."""
+    """Return the seeds of rows ``start`` to ``stop``, as one Array with the hidden axis ``axis_id``.
+
+    Each seed is a row of the identity matrix, repeated for each of ``batch`` entries along the first
+    axis of y, in the shape of y.
+    """
     storage, shape = storage_of(y._data), tuple(y.shape)
     if batch == 1:
         ones = storage.create("ones", y.device, shape, dtype=y.dtype)

@@ -15,10 +15,11 @@ from .table_text import align_table, format_bytes
 
 
 class Kept(NamedTuple):
-    """One row of a MemoryUse: an op, the number of its records, and bytes.
+    """One row of a MemoryUse.
 
-    kept : bytes of the buffers that its records keep alive.  shared : bytes of those among these buffers
-    to which something else refers, too.
+    name : the op.  records : the number of its records.
+    kept : the bytes of the buffers that these records keep alive.
+    shared : the part of ``kept`` in buffers to which something other than the tape refers, too.
     """
 
     name: str
@@ -41,7 +42,7 @@ class MemoryUse:
 
     @property
     def total(self) -> Kept:
-        """Return the sum of all rows."""
+        """Return a row with the sums over all rows."""
         return Kept(
             "all",
             sum(row.records for row in self.rows),
@@ -70,6 +71,7 @@ def memory_use(recording: Recording) -> MemoryUse:
     recording.check_usable()
     records = list(recording.records)
     shared = shared_buffers(records)
+    # A buffer that several records keep counts for the first of them.
     buffers, rows = Buffers(), dict[str, Kept]()
     for record in records:
         name, found = plan_of(record).name, buffers.new_in([record])
@@ -81,7 +83,7 @@ def memory_use(recording: Recording) -> MemoryUse:
 
 
 def shared_buffers(records: Iterable[Record]) -> set[int]:
-    """Return the ids of buffers to which something other than these records refers."""
+    """Return the ``id()`` of each buffer to which something other than these records refers."""
     objects, expected = arrays_in_records(records)
     found = set()
     for key in objects:
@@ -91,7 +93,11 @@ def shared_buffers(records: Iterable[Record]) -> set[int]:
 
 
 def arrays_in_records(records: Iterable[Record]) -> tuple[dict[int, Any], Counter[int]]:
-    """Return by id the arrays in records and the bases of views, and how often both refer to each."""
+    """Return the arrays in records and the arrays whose views they are, and their reference counts.
+
+    The first result maps ``id(array)`` to the array.  The second maps ``id(array)`` to the number of
+    references to the array from records and from views in the first result.
+    """
     objects: dict[int, Any] = {}
     expected: Counter[int] = Counter()
     for item in kept_in(records):

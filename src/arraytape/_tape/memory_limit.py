@@ -1,4 +1,4 @@
-"""The limit on the bytes that records keep: an observer that refuses a record beyond the limit."""
+"""The limit on the bytes that a tape keeps (``memory_limit``), an observer that refuses records."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from .table_text import format_bytes
 
 
 class MemoryLimit:
-    """An observer that counts the bytes that records keep, each buffer once.
+    """An observer that counts the bytes that records keep, and raises MemoryError beyond the limit.
 
-    keepers : bytes by op and line.
+    Each buffer counts once.
+    keepers : the bytes kept by each pair of an op and the user's line, for the message.
     """
 
     def __init__(self, limit: int) -> None:
@@ -40,7 +41,7 @@ class MemoryLimit:
             size, plan = sum(found.values()), plan_of(record)
             if not size:
                 return
-            # A write is done before it is recorded, so its record is kept and the next op is refused.
+            # A write is recorded after the data was changed, so it cannot be refused.  The next op is.
             refused = self.buffers.total + size > self.limit
             if refused and plan is not PUT and plan is not ADD:
                 raise MemoryError(self.message(plan.name, size))
@@ -49,7 +50,7 @@ class MemoryLimit:
             self.keepers[keeper] = self.keepers.get(keeper, 0) + size
 
     def message(self, op: str, size: int) -> str:
-        """Return a message on the refused op, with the three largest keepers."""
+        """Return the message for an op that was refused, with the three largest ``keepers``."""
         largest = sorted(self.keepers.items(), key=lambda item: -item[1])[:3]
         keepers = "; ".join(f"{format_bytes(n)} by {name} at {line}" for (name, line), n in largest)
         return (

@@ -1,4 +1,7 @@
-"""Ops without a rule: found between sources and targets before a backward pass changes anything."""
+"""The errors for ops without a rule, and the search for such ops between sources and targets.
+
+The search runs before a backward pass, so that a tape is not used up by a request that fails.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,17 @@ from .._util.errors import see, user_line
 
 
 def missing_rule(plan: Plan | Structural, record: Sequence[Any]) -> str | None:
-    """Return the name of the record's op if a followed input has no rule; else None."""
+    """Return the name of a record's op if the op has no rule for a followed input; else None."""
     if isinstance(plan, Plan):
         return plan.op.name if plan.missing or plan.unknown else None
     return getattr(record[-1], "missing", None)
 
 
 def find_missing_rule(record: Record, depending: Container[int]) -> MissingRule | None:
-    """Return the error if a rule is missing for one of the value ids ``depending``; else None."""
+    """Return the error if a record's op has no rule for an input whose value id is in ``depending``.
+
+    Return None if no such rule is missing.
+    """
     plan = PLANS[record[0]]
     if isinstance(plan, Plan) and plan.unknown:
         found = [told for place, told in plan.unknown.items() if record[place] in depending]
@@ -32,9 +38,11 @@ def find_missing_rule(record: Record, depending: Container[int]) -> MissingRule 
 
 
 class MissingRule(LookupError):
-    """The error that an op or function without a rule, ``name``, lies on the path of a gradient.
+    """The error that an op or function without a rule lies between source and target.
 
-    unknown : argument and reason, if only the derivative with respect to one argument is unknown.
+    name : the op or function.
+    unknown : empty, or (argument, reason) if only the derivative with respect to that argument is
+    unknown.
     """
 
     def __init__(self, message: str, name: str, *unknown: str) -> None:
@@ -42,7 +50,7 @@ class MissingRule(LookupError):
         self.message, self.name, self.unknown = message, name, unknown
 
     def rebuild_error(self) -> MissingRule:
-        """Rebuild the error so that it names the current user line and rules declared since."""
+        """Return a new error with the current user line, and with rules that were declared meanwhile."""
         if self.unknown:
             return unknown_rule_error(self.name, *self.unknown)
         return missing_rule_error(self.name)
@@ -52,9 +60,9 @@ class MissingRule(LookupError):
 
 
 class UnfinishedWrite(MissingRule):
-    """The error that a write that did not finish lies on the path of a gradient.
+    """The error that a write which did not finish lies between source and target.
 
-    what : the Array and the line of the write.
+    what : a phrase with the Array and the line of the write.
     """
 
     def __init__(self, what: str) -> None:
@@ -71,6 +79,7 @@ class UnfinishedWrite(MissingRule):
 
 
 def missing_rule_error(name: str) -> MissingRule:
+    """Return the error for an op or function without any rule; its advice depends on the kind."""
     op = REGISTRY.get(name)
     if op is None:
         declare = "Give it one with host_function(f, vjp) or custom_gradient"
@@ -99,7 +108,10 @@ def unknown_rule_error(name: str, argument: str, why: str) -> MissingRule:
 def check_rules(
     records: Sequence[tuple[Any, ...]], starts: Iterable[int], sources: Iterable[int]
 ) -> None:
-    """Raise the error for an op without a rule between the sources and the targets ``starts``."""
+    """Raise MissingRule if an op without a rule lies between the sources and the targets ``starts``.
+
+    sources, starts : value ids.
+    """
     depending = ids_made_of(records, sources)
     reached = set(starts)
     for record in reversed(records):

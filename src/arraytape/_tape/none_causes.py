@@ -1,7 +1,11 @@
-"""Causes of a gradient that is None although the tape follows the source: one function for each.
+"""Causes of a gradient that is None although the tape follows the source: a function for each cause.
 
-Each returns a sentence, or "" if the cause does not apply.  A target that does not depend on the source
-is not reported, as long as it depends on another source.
+Each function returns a sentence for a warning, or "" if its cause does not apply.  A target may well not
+depend on one of several sources, so most functions ask for evidence of a mistake: an op on the way that
+was not recorded, say.  Some apply only if no source at all has a gradient.
+
+In this module ``records`` are those of the tape, and times are on the scale of value ids: ids are handed
+out in ascending order, so a greater id was made later.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from .._util.errors import layout_text
 from .arguments import differentiable
 from .recording import Pause, Recording
 
-# The names by which users know records and inner ops.
+# Names for messages, by the names of records and ops that are not public.
 PUBLIC = {
     "cast": "astype", "discretized": "astype", "setitem": "a write",
     "in-place add": "an in-place addition", "view": "a view",
@@ -37,9 +41,10 @@ def name_with_layout(x: Array) -> str:
 
 
 class Request(NamedTuple):
-    """A source without a gradient, and the targets that were asked for.
+    """A source without a gradient, and the targets of the request.
 
-    value_id : of the source.  starts : those of the targets.  alone : True if no source has a gradient.
+    value_id : the value id of the source.  starts : the value ids of the targets.
+    alone : True if no source of the request has a gradient.
     """
 
     recording: Recording
@@ -61,13 +66,16 @@ class Request(NamedTuple):
 
     @property
     def since(self) -> int:
-        """Return the time of the watch of the source; 0 if it was not watched, or is a Variable."""
+        """Return the time at which the source was watched.
+
+        Return 0 if the source was not watched, or is a Variable that was watched at a read.
+        """
         entry = self.recording.watched.get(id(self.source))
         return 0 if entry is None else entry.since
 
 
 def ids_needed_for(records: Sequence[Record], value_ids: Iterable[int]) -> set[int]:
-    """Return these ids and those of all recorded values from which they were computed."""
+    """Return the set of these ids and the ids of all recorded values from which they were computed."""
     found = set(value_ids)
     for record in reversed(records):
         if not found.isdisjoint(results_of(record)):
@@ -99,16 +107,15 @@ def ran_stopped(where: str, pause: Pause | None = None) -> str:
 
 def was_assigned(name: str, line: str) -> str:
     return (
-        f"{name} was assigned to at {line}, and an assignment is never recorded: state "
-        "cuts history. Compute with the value itself where its gradient is to count"
+        f"{name} was assigned to at {line}, and assignments are never recorded, so the gradient ends "
+        "there. Compute with the assigned value itself, not with the Variable"
     )
 
 
 def swapped_words(x: Array, target: Array) -> str:
     return (
         f"the source {name_with_layout(x)} was computed from the target {name_with_layout(target)}, "
-        "and not the target of the "
-        "source: they are swapped. Call tape.gradient(target, sources)"
+        "and not the target from the source: they are swapped. Call tape.gradient(target, sources)"
     )
 
 
@@ -136,7 +143,10 @@ def watched_late(request: Request) -> str:
 
 
 def watched_anew(request: Request) -> str:
-    """Return a sentence if the source was followed, used for the target, and then watched once more."""
+    """Return a sentence if the source was watched anew after the last op that the target depends on.
+
+    The value was followed before, but records from before a watch do not count for the source.
+    """
     entry, records = request.recording.watched.get(id(request.source)), request.recording.records
     if entry is None or entry.root == entry.source:
         return ""
@@ -151,7 +161,7 @@ def watched_anew(request: Request) -> str:
 
 
 def target_not_recorded(request: Request) -> str:
-    """Return a sentence if the tape did not record the op between source and target."""
+    """Return a sentence if the tape did not record the op that computed a target."""
     recording, reached = request.recording, None
     for target, start in zip(request.targets, request.starts, strict=True):
         if start in recording.known or not differentiable(target):
@@ -161,7 +171,7 @@ def target_not_recorded(request: Request) -> str:
             reached = request.reached_ids if reached is None else reached
             if not reached.isdisjoint(cut.value_ids):
                 return why_not_recorded(request, cut.time, where_of(cut))
-        elif start and request.alone:  # another tape recorded it
+        elif start and request.alone:  # the target has an id, so another tape recorded its op
             time = time_of(target)
             return why_not_recorded(
                 request, time, f"what made the target {name_with_layout(target)}"
@@ -170,12 +180,16 @@ def target_not_recorded(request: Request) -> str:
 
 
 def why_not_recorded(request: Request, time: int, where: str) -> str:
+    """Return a sentence on why the tape did not record an op that ran at ``time``; "" if unknown.
+
+    where : the op and its line, for the sentence.
+    """
     recording = request.recording
     bounds = [*recording.periods, time + 1]
     if recording.reset_at and time < bounds[0]:
         return (
-            f"{where} ran before tape.reset() at {recording.reset_at}, which drops all records. Compute "
-            "it after that"
+            f"{where} ran before tape.reset() at {recording.reset_at}, which drops all records. Move it "
+            "below that line"
         )
     periods = zip(bounds[::2], bounds[1::2], strict=False)
     if not any(begun <= time < ended for begun, ended in periods):
@@ -198,7 +212,10 @@ def where_of(cut: Cut) -> str:
 
 
 def assigned_between(request: Request) -> str:
-    """Return a sentence if a value from the source reached the target by assignment to a Variable."""
+    """Return a sentence if a value computed from the source was assigned to a Variable that was used.
+
+    Assignments are not recorded, so the gradient ends there.
+    """
     recording = request.recording
     if not recording.assigned_to:
         return ""
@@ -214,7 +231,7 @@ def assigned_between(request: Request) -> str:
 
 
 def another_view(request: Request) -> str:
-    """Return a sentence if the target uses another view of the same part as the source, a view."""
+    """Return a sentence if the source is a view, and the target used another view of the same part."""
     x, recording = request.source, request.recording
     if not request.alone or not x._state & IS_VIEW or id(x) in recording.watched:
         return ""
@@ -226,14 +243,13 @@ def another_view(request: Request) -> str:
     ):  # fmt: skip
         return ""
     return (
-        f"{name_with_layout(x)} is a view that no op on the tape used, though another one of the "
-        "same part may have been: each x[key] is an Array of its own. Give the very Array that "
-        "was used"
+        f"{name_with_layout(x)} is a view that no op on the tape used, but an op may have used another "
+        "view of the same part: each x[key] is a new Array. Give the Array that was used as source"
     )
 
 
 def made_after_target(request: Request) -> str:
-    """Return a sentence if the source was computed after the target: from it, or from its ancestors."""
+    """Return a sentence if the source was computed from the target, or after it from the same Arrays."""
     recording, value_id = request.recording, request.value_id
     if not request.alone or value_id in recording.leaves or request.source._state & IS_VIEW:
         return ""
@@ -252,12 +268,18 @@ def made_after_target(request: Request) -> str:
 
 
 def time_of(x: Array) -> int:
-    """Return the time at which an Array got its value's id; for a view, that of its root's value."""
+    """Return the time at which an Array got its value, or for a view the time of its root's value.
+
+    That is the value id, since ids are handed out in ascending order.
+    """
     return x._view.seen if x._state & IS_VIEW else x._current_id()
 
 
 def computed_of_others(recording: Recording, x: Array, value_id: int, starts: Sequence[int]) -> str:
-    """Return a sentence if source and target were computed from the same watched Arrays."""
+    """Return a sentence if source and target were computed from the same watched Arrays.
+
+    The caller has checked that neither was computed from the other.
+    """
     above = ids_needed_for(recording.records, [value_id]) & ids_needed_for(
         recording.records, starts
     )
@@ -266,14 +288,13 @@ def computed_of_others(recording: Recording, x: Array, value_id: int, starts: Se
         return ""
     return (
         f"the target was computed from {join_words([*dict.fromkeys(parents)])}, as the source "
-        f"{name_with_layout(x)} was, "
-        "but not of this source: the name of the one that was used now stands for another Array (x = x "
-        "+ 1)? Give the Array that the target was computed from"
+        f"{name_with_layout(x)} was, but not from this source. Perhaps a name now refers to another "
+        "Array, as after x = x + 1. Give the Array that the target was computed from"
     )
 
 
 def not_trainable(request: Request) -> str:
-    """Return a sentence if the only source is a Variable that tapes do not watch unasked."""
+    """Return a sentence if the source is a Variable that is not trainable and was not watched."""
     x = request.source
     trainable = getattr(x, "_trainable", True) if x._has_state else True
     if not request.alone or trainable or request.value_id in request.recording.known:
@@ -297,5 +318,5 @@ CAUSES: tuple[Callable[[Request], str], ...] = (
 
 
 def why_unconnected(request: Request) -> str:
-    """Return why a source has no gradient, as far as the tape knows; else ""."""
+    """Return a sentence for the first cause that applies; "" if none does."""
     return next(filter(None, (cause(request) for cause in CAUSES)), "")

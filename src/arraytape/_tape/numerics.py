@@ -1,11 +1,12 @@
-"""The first NaN or infinity: checks of each op as it runs, and of each rule in the backward pass.
+"""``check_numerics``: the search for the op or backward rule that makes the first NaN or infinity.
 
-The checks are an observer of a recording, and passes of their own: other tapes pay nothing.
+An observer of the recording checks each op as it runs, and special passes check each rule.  So tapes
+without ``check_numerics`` do not get slower.
 
-A forward op is at fault if its result has a NaN and no operand that the tape follows has one; or if its
-result has an infinity and no operand has an infinity or a NaN.  So a NaN among constants is found at its
-first use, and a constant -inf, as in masks, may pass.  A backward rule is at fault if the cotangent of
-its result is finite and makes the cotangent of an input infinite or NaN.
+A forward op is at fault if its result has a NaN, and no operand that the tape follows has a NaN.  The op
+is also at fault if its result has an infinity, and no operand has an infinity or a NaN.  So a NaN among
+constants is reported at the first op that uses it, but a constant -inf, as in masks, is allowed.  A
+backward rule is at fault if the cotangent of its result is finite, and its contribution is not.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from .guard import GuardedPass
 if TYPE_CHECKING:
     from .._util.array_types import RawOperand
 
-COMPILED = "<arraytape "  # how the file names of compiled ops begin
-OURS = {__file__, recording.__file__}
+COMPILED = "<arraytape "  # the beginning of the file name of a compiled op
+OURS = {__file__, recording.__file__}  # files whose frames lie between an op and ``caller``
 WAY_OUT = see("value-that-is-not-finite")
 
 
@@ -79,7 +80,11 @@ class NonFiniteError(FloatingPointError):
 
 # --- ranges -------------------------------------------------------------------------------------------
 class Range(NamedTuple):
-    """A summary of a value: least and greatest of its finite elements, and counts of the others."""
+    """A summary of an array: its finite elements, and counts of NaN and infinite elements.
+
+    low, high : the least and the greatest finite element; of complex arrays, of the magnitudes.
+    finite : the number of finite elements.
+    """
 
     name: str
     layout: str
@@ -98,11 +103,12 @@ class Range(NamedTuple):
         )
 
 
-Values = tuple[list[Range], list[Range], list[Range]]  # results, operands followed, and others
+# The ranges of an op's results, of the operands that the tape follows, and of the other operands.
+Values = tuple[list[Range], list[Range], list[Range]]
 
 
 def range_of(name: str, value: RawOperand) -> Range:
-    """Return the range of raw data, of an Array or of a number; for complex values, of magnitudes."""
+    """Return the Range of raw data, of an Array or of a number."""
     values = values_on_host(value)
     dims = ", ".join(map(str, values.shape)) + ("," if values.ndim == 1 else "")
     if values.dtype.kind not in "fc":
@@ -116,7 +122,7 @@ def range_of(name: str, value: RawOperand) -> Range:
 
 
 def values_on_host(value: RawOperand) -> np.ndarray[Any, Any]:
-    """Return the values of raw data, of an Array or of a number as a NumPy array."""
+    """Return raw data, the data of an Array, or a number as a NumPy array."""
     data = raw_of(value)
     if type(data) is Batched:
         data = data.sample
@@ -131,7 +137,7 @@ def is_finite(value: RawOperand) -> bool:
 
 
 def at_fault(results: Iterable[Range], followed: Iterable[Range], others: Iterable[Range]) -> bool:
-    """Return True if an op is at fault: see the module's docstring."""
+    """Return True if an op made the first NaN or infinity, by the rule in the module's docstring."""
     followed, others, results = [*followed], [*others], [*results]
     if any(y.nans for y in results) and not any(x.nans for x in followed):
         return True
@@ -151,9 +157,12 @@ def join_ranges(ranges: Iterable[Range]) -> str:
 
 # --- forward ------------------------------------------------------------------------------------------
 class Checks:
-    """The checks of one tape: an observer of its records, and the passes for its gradients.
+    """The checks of one tape.
 
-    lines : by value id, the line where the value was made.  finite : the ids of finite values.
+    ``observe`` is the observer of the tape's records, and ``pass_of`` returns passes that check rules.
+
+    lines : dict from value ids to the user's line that made the value.
+    finite : ids of values that an op made and that are finite.
     """
 
     def __init__(self) -> None:
@@ -164,7 +173,11 @@ class Checks:
         self.finite: set[int] = set()
 
     def observe(self, record: Record) -> None:
-        """Check an op's values, read from the frame that hands over its record, before it is kept."""
+        """Check the values of an op, and raise NonFiniteError before its record is kept.
+
+        A record does not hold all operands and results, so they are read from the local variables of the
+        frame that calls ``record``.
+        """
         self.lines.update(dict.fromkeys(results_of(record), user_line()))
         plan, frame = plan_of(record), caller()
         if frame.f_code.co_filename.startswith(COMPILED):
@@ -175,7 +188,7 @@ class Checks:
         elif hasattr(record[-1], "missing"):
             results, followed, others = values_of_call(frame)
         else:
-            return  # a view, a write, an exit: no value is computed
+            return  # for a view, a write, or a conversion to untracked data: nothing is computed
         if not any(y.nans or y.infinities for y in results):
             self.finite.update(results_of(record))
         elif at_fault(results, followed, others):
@@ -185,7 +198,10 @@ class Checks:
             raise NonFiniteError(what, ", of ".join(filter(None, ranges)), name)
 
     def values_of_addition(self, record: Record, frame: FrameType | None) -> Values:
-        """Return the values of ``x += y`` from its frames; none if x may have been NaN before."""
+        """Return the values of ``x += y``, read from local variables of the frames that execute it.
+
+        Return empty lists if x may have been NaN or infinite before.
+        """
         write = write_of(record)
         while frame is not None and not {"x", "value"} <= frame.f_locals.keys():
             frame = frame.f_back
@@ -203,7 +219,7 @@ class Checks:
 
 
 def caller() -> FrameType:
-    """Return the frame that hands over a record."""
+    """Return the frame that called ``record``: the innermost frame outside of the files OURS."""
     frame = sys._getframe(1)
     while frame.f_code.co_filename in OURS and frame.f_back is not None:
         frame = frame.f_back
@@ -211,13 +227,17 @@ def caller() -> FrameType:
 
 
 def values_of_op(plan: Plan, seen: dict[str, Any]) -> Values:
+    """Return the values of an op, from the local variables ``seen`` of its compiled function."""
     ys = seen["ys"] if len(plan.op.outputs) > 1 else [seen["result"]]
     results = [range_of(name, y) for name, y in zip(plan.op.outputs, ys, strict=True)]
     return results, *operands_in(plan, seen)
 
 
 def values_of_call(frame: FrameType | None) -> Values:
-    """Return the values of a user's function, from the frame that publishes its results."""
+    """Return the values of a call of a user's function.
+
+    They are read from the local variables of the frame that publishes the function's results.
+    """
     while frame is not None and not {"trace", "results"} <= frame.f_locals.keys():
         frame = frame.f_back
     if frame is None:
@@ -228,7 +248,11 @@ def values_of_call(frame: FrameType | None) -> Values:
 
 
 def operands_in(plan: Plan, seen: dict[str, Any]) -> tuple[list[Range], list[Range]]:
-    """Return the operands that the tape follows, and others, from a compiled op's local variables."""
+    """Return the ranges of the operands that the tape follows, and of the others.
+
+    seen : the local variables of the compiled op: ``t_x`` is the value id of the operand x, ``d_x`` its
+    data.
+    """
     found: tuple[list[Range], list[Range]] = ([], [])
     for x in plan.op.inputs:
         value_ids, values = seen[f"t_{x}"], seen[f"d_{x}"]
@@ -242,7 +266,10 @@ def operands_in(plan: Plan, seen: dict[str, Any]) -> tuple[list[Range], list[Ran
 
 # --- backward -----------------------------------------------------------------------------------------
 class Checking(BackwardPass):
-    """A mixin for passes that checks the cotangents of inputs before and after each record."""
+    """A mixin for passes that checks the cotangents of inputs before and after each record.
+
+    lines : dict from value ids to the user's line that made the value.
+    """
 
     lines: dict[int, str] = {}  # noqa: RUF012  (set by ``Checks.pass_of``)
 
@@ -262,7 +289,7 @@ class Checking(BackwardPass):
             raise self.error(plan, record, came, gave)
 
     def has_finite(self, value_id: int) -> bool:
-        """Return True if the contributions to a value so far, if any, are finite."""
+        """Return True if the sum of the contributions to a value so far is finite, or there is none."""
         held = self.cotangents.get(value_id)
         return held is None or is_finite(held)
 
@@ -293,8 +320,8 @@ def name_of_record(plan: Plan | Structural, record: Record) -> str:
 
 
 class CheckedPass(Checking):
-    """A plain pass that checks its rules."""
+    """A plain backward pass that checks the result of each rule."""
 
 
 class CheckedGuardedPass(Checking, GuardedPass):
-    """A guarded pass that checks its rules."""
+    """A guarded pass that checks the result of each rule."""

@@ -1,4 +1,8 @@
-"""Saved data packed by a user's function: records keep the function's result in place of the array."""
+"""Packing of the data that records keep: ``diagnose.saved_data``.
+
+In place of an array, a record keeps the result of the user's function ``pack``: the name of a file or a
+compressed copy, for example.  The backward pass calls the user's ``unpack`` to get the array back.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,11 @@ Unpack = Callable[[Any], Array]
 
 
 class Packed:
-    """The stand-in for an array in a record: the result of ``pack``, and ``unpack``."""
+    """The item that replaces an array in a record.
+
+    data : the result of the user's ``pack``.  unpack : the user's function that returns the array.
+    source : returns the original array while it is alive, and None afterwards.
+    """
 
     __slots__ = ("__weakref__", "data", "device", "dtype", "shape", "size", "source", "unpack")
 
@@ -35,19 +43,22 @@ class Packed:
             self.data = pack(x)
 
     def unpack_array(self) -> Any:
-        """Return the array that ``unpack`` gives; raise ValueError if its layout is another one."""
+        """Return the raw data that ``unpack`` returns.
+
+        Raise ValueError if its shape, dtype or device are not those of the original array.
+        """
         x = self.unpack(self.data)
         given = (x.shape, x._data.dtype, x.device) if isinstance(x, Array) else None
         if given != (self.shape, self.dtype, self.device):
             raise ValueError(
-                f"saved_data: unpack must give back an Array {layout_text(self)}, as pack was given, "
-                f"got {describe(x)} [at {user_line()}]"
+                f"saved_data: unpack must return an Array {layout_text(self)}, like the argument of "
+                f"pack, got {describe(x)} [at {user_line()}]"
             )
         return current(x)[1]
 
 
 def reference(data: RawArray) -> Callable[[], Any]:
-    """Return a weak reference to data, or a function that returns None for a type without these."""
+    """Return a weak reference to data, or a function that returns None if the type allows none."""
     try:
         return ref(data)
     except TypeError:
@@ -55,9 +66,9 @@ def reference(data: RawArray) -> Callable[[], Any]:
 
 
 class Packing:
-    """An open block of ``saved_data``: it replaces arrays in records by ``Packed``.
+    """An open block of ``saved_data``, which replaces arrays in records by ``Packed`` objects.
 
-    known : by id of the array, so that an array that several records keep is packed once.
+    known : Packed objects by the ``id()`` of the array, so that an array in two records is packed once.
     recordings : the recordings whose records are packed.
     """
 
@@ -67,7 +78,7 @@ class Packing:
         self.known: WeakValueDictionary[int, Packed] = WeakValueDictionary()
 
     def pack_record(self, record: Record) -> Record:
-        """Return a record of an op with its arrays packed; any other record as it is."""
+        """Return the record of an op with its arrays packed.  Return any other record unchanged."""
         plan = plan_of(record)
         if not isinstance(plan, Plan) or not plan.positions:
             return record
@@ -80,7 +91,7 @@ class Packing:
         if type(item) not in STORAGES or type(item) is Batched:
             return item
         found = self.known.get(id(item))
-        if found is None or found.source() is not item:
+        if found is None or found.source() is not item:  # the id() may be that of a freed array
             found = self.known[id(item)] = Packed(wrap(item, 0, KEPT), self.pack, self.unpack)
         return found
 

@@ -1,4 +1,7 @@
-"""The profile of a tape with ``profile=True``: where each record is made, and its times both ways."""
+"""The profile of a tape with ``profile=True``.
+
+For each record, the profile has the source location, the bytes, and the times of the op and its rules.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,11 @@ from .record_places import Place, Places
 
 
 class Line(NamedTuple):
-    """The entry of one record, which outlives it: bytes, and seconds of the forward op."""
+    """The entry of one record in a profile, which stays when the record is freed.
+
+    size : bytes that the record keeps, without buffers that an earlier record keeps as well.
+    forward : seconds since the record before.
+    """
 
     op: str
     place: Place
@@ -22,10 +29,12 @@ class Line(NamedTuple):
 
 
 class Profile:
-    """An observer that notes the line of each record, and the seconds since the record before.
+    """An observer that notes the source location of each record and the time since the record before.
 
-    lines : by the id of the first result.  backward : the seconds of the rules, by the same id.
-    began : when the tape's block was entered.  since : by thread, when the last record was noted.
+    lines : the Lines, by the value id of the record's first result.
+    backward : the seconds that the record's rules took in all passes, by the same id.
+    began : the time at which the tape's block was entered.
+    since : dict from threads to the time of their last record.
     """
 
     def __init__(self) -> None:
@@ -41,7 +50,7 @@ class Profile:
         self.resume()
 
     def resume(self) -> None:
-        """Count time from here on, where the tape's block is entered."""
+        """Restart the clock as the tape's block is entered, so that no time before it counts."""
         self.began = time.perf_counter()
         self.since: dict[int, float] = {}
 

@@ -1,6 +1,6 @@
-"""Where records are made: the user's line, function and Modules.
+"""The source locations of records: the user's line, function and Modules.
 
-``Places`` is an observer of a ``Recording``; a tape without this observer walks no frames.
+``Places`` is an observer of a ``Recording``.  Only a tape with this observer inspects frames.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ UNKNOWN = "an unknown line"
 class Place(NamedTuple):
     """The source location of a record.
 
-    line : ``file:line`` of the innermost line that is neither arraytape's nor NumPy's.  file : the file
-    of that line.  caller : the innermost such line outside installed packages.  function : the function
-    of ``line``, with the class of its ``self``.  modules : the names of the running Modules, outermost
-    first.  scope : ``modules``; without any, the function, or the function of an installed package that
-    the user's code called.
+    line : ``file:line`` of the innermost line that is neither in arraytape nor in NumPy.
+    file : the file of that line.
+    caller : ``file:line`` of the innermost such line outside of installed packages.
+    function : the function that contains ``line``, as ``Class.method`` if it has a ``self``.
+    modules : the names of the running Modules, the outermost first, joined by " / ".
+    scope : ``modules``.  If no Module runs: the function, or if the line is in an installed package, the
+    function of that package which the user's code called.
     """
 
     line: str
@@ -39,7 +41,7 @@ NOWHERE = Place(UNKNOWN, "", UNKNOWN, "", "", "")
 
 
 class Places:
-    """An observer that notes the place of each record, by the ids of its results."""
+    """An observer that notes the source location of each record, by the value ids of its results."""
 
     def __init__(self) -> None:
         self.by_id: dict[int, Place] = {}
@@ -50,7 +52,7 @@ class Places:
             self.by_id[value_id] = place
 
     def place_of_record(self, record: Record) -> Place:
-        """Return the place of a record; NOWHERE if it was made without the observer."""
+        """Return the source location of a record; NOWHERE if this observer did not see the record."""
         return self.by_id.get(results_of(record)[0], NOWHERE)
 
 
@@ -79,7 +81,13 @@ def outwards(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def entry(stack: list[FrameType]) -> FrameType:
-    """Return the innermost frame, or the outermost named one of the installed package that it is in."""
+    """Return the frame of the function that the user's code called.
+
+    stack : frames outside of arraytape and NumPy, the innermost first.
+
+    If the innermost frames are in installed packages, return the outermost of these, a named function if
+    possible.  Otherwise return the innermost frame.
+    """
     inside = []
     for frame in stack:
         if not is_installed_frame(frame):
@@ -105,7 +113,10 @@ def self_of(frame: FrameType) -> Any:
 
 
 def function_name(frame: FrameType) -> str:
-    """Return ``Class.method`` by the class of ``self``, a function's name, or a script's file name."""
+    """Return the name of the function in a frame.
+
+    It is ``Class.method`` if the function has a ``self``, and the name of the file for a script.
+    """
     owner, name = self_of(frame), frame.f_code.co_qualname
     if owner is not None and "<" not in name:
         return f"{type(owner).__name__}.{frame.f_code.co_name}"
@@ -115,14 +126,13 @@ def function_name(frame: FrameType) -> str:
 
 
 def module_names(frame: FrameType) -> list[str]:
-    """Return the names of the Modules that are running, outermost first.
+    """Return the names of the Modules that are running, the outermost first.
 
-    The name of an inner Module is the attribute of the outer one that holds it, or else its own name.
+    An inner Module is named by the attribute of the outer Module that holds it, or else by its own name.
     """
     owners: list[Any] = []
-    for one in reversed(
-        [*outwards(frame)]
-    ):  # also arraytape's frames: some of its classes are Modules
+    # Frames of arraytape count, too, since some of its classes are Modules.
+    for one in reversed([*outwards(frame)]):
         owner = self_of(one)
         if owner is not None and is_module(owner) and not any(owner is other for other in owners):
             owners.append(owner)
@@ -131,12 +141,18 @@ def module_names(frame: FrameType) -> list[str]:
 
 
 def is_module(x: Any) -> bool:
-    """Return True for a Module, known by an attribute: its class is of a higher room."""
+    """Return True if x is a Module.
+
+    The test is by an attribute, since this room may not import the class from a higher floor.
+    """
     return hasattr(type(x), "_module_name")
 
 
 def attribute_of(x: Any, owner: Any) -> str:
-    """Return the attribute that holds ``x``, also in a list or tuple; "" if there is none."""
+    """Return the name of the attribute of ``owner`` that is ``x``, or ``name[i]`` for an item of a list.
+
+    Return "" if no attribute holds x.
+    """
     for name, value in vars(owner).items() if owner is not None else ():
         if value is x:
             return str(name)

@@ -1,4 +1,8 @@
-"""The recorder of a tape: its blocks, in one thread or several, its records, what it watches."""
+"""The recorder of a tape, ``Recording``: its records, its blocks in one or several threads, its watches.
+
+A GradientTape is the public object, and its Recording is the object on the stack of recorders.  Times in
+this module are on the scale of value ids, which ``new_value_id`` hands out in ascending order.
+"""
 
 from __future__ import annotations
 
@@ -60,15 +64,16 @@ if TYPE_CHECKING:
     from ..variable import Variable
     from .tape import GradientTape
 
+# The flags of code objects whose functions are suspended and resumed.
 RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-NOTHING: Any = frozenset()  # in the place of a set that has no element yet
-UNFOLLOWED: Any = frozenset()  # in the place of ``known`` while a recorder records nothing
+NOTHING: Any = frozenset()  # the first value of an attribute that is replaced by a set when needed
+UNFOLLOWED: Any = frozenset()  # the value of ``followed`` while a recorder records nothing
 USED_UP = (
     "A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians); "
     "make it GradientTape(persistent=True) or record again"
 )
-# Held while a tape is entered or left, so that two threads do not both find it free.  Reentrant, since
-# an object that is finalised meanwhile may leave a tape.
+# Held while a tape is entered or left, so that two threads cannot enter one tape at once.  The lock is
+# reentrant, since an object that is finalised meanwhile may leave a tape in the same thread.
 ENTERING = reentrant_lock()
 
 
@@ -83,9 +88,10 @@ def observed_record(
     packing: Packing | None,
     accounts: tuple[Observer, ...],
 ) -> Observer:
-    """Return a function that hands a record to observers, packs it, counts it, and keeps it.
+    """Return a function that calls the observers with a record, packs it, counts it, and appends it.
 
-    Observers and accounts may refuse the record by raising.
+    accounts : functions that are called with the packed record.  An observer or account that raises
+    keeps the record from being appended.
     """
 
     def record_observed(record: Record) -> None:
@@ -115,11 +121,12 @@ def check_flags(**flags: Any) -> None:
 
 
 class Watched(NamedTuple):
-    """A watched Array, and the place of its gradient.
+    """A watched Array and the place of its gradient.
 
-    root : the id of its root's value when it was watched.  source : the id of the value whose gradient
-    has that of the Array as its part at ``path``.  since : the time of the watch, 0 for a Variable that
-    was read.
+    root : the id of the value that the Array's root had when the Array was watched.
+    source, path : the gradient of the Array is the part at ``path`` of the cotangent of the value id
+    ``source``.
+    since : the time of the watch; 0 for a Variable that a read watched.
     """
 
     handle: Array
@@ -130,9 +137,10 @@ class Watched(NamedTuple):
 
 
 class Assigned(NamedTuple):
-    """An assignment to a Variable of a value that a tape may follow.
+    """An assignment of a value, which a tape may follow, to a Variable.
 
-    time : on the scale of value ids.  variable, value_id : the ids of the Variable and of the value.
+    variable, value_id : the value ids of the Variable and of the assigned value.
+    name : the Variable's name.  line : the user's line of the assignment.
     """
 
     time: int
@@ -143,11 +151,11 @@ class Assigned(NamedTuple):
 
 
 class Pause:
-    """A time in which ``stop_recording`` stopped a tape.
+    """A period in which ``stop_recording`` stopped a tape.
 
-    begun, ended : on the scale of value ids; ended is 0 until the end.  line : that of the user's
-    ``with`` statement.  generator : the name of the generator, or coroutine, with that statement; "" in
-    other functions.
+    begun, ended : the times of the beginning and the end; ``ended`` is 0 until then.
+    line : the line of the user's ``with`` statement.
+    generator : the name of the generator or coroutine with that statement; "" in other functions.
     """
 
     __slots__ = ("begun", "ended", "generator", "line")
@@ -157,15 +165,21 @@ class Pause:
 
 
 class Recording(BaseRecorder, SeesAssignments):
-    """The recorder that a GradientTape puts on the stack: its records and what it follows.
+    """The recorder that a GradientTape puts on the stack.
 
-    known : the ids that it follows, or would if it were recording; ``followed`` is this set or empty.
-    watched : the watched Arrays, by the id() of the handle.  implied : the ids of roots of which only a
-    view is watched.  leaves : ids that no record makes.  careful : True after complex data or data in
-    several storages, so that other passes need not check.  profile, limit : observers that the tape was
-    asked for, together ``accounts``, which see records as they are kept.  hooks : functions that see
-    cotangents, by value id.  packing : the Packing of records from here on.  packed : True if a record
-    may be packed.  frugal : True if new memory is slow to get, see ``blockwise``.
+    known : ids of the values that depend on watched Arrays.  ``followed`` is this set while the tape
+    records, and an empty one otherwise.
+    watched : a Watched entry for each watched Array, by the ``id()`` of the handle.
+    implied : value ids of roots of which only a view is watched.
+    leaves : value ids of watched Arrays, which no record has as a result.
+    careful : True once a value was complex or lay in another storage, so that the backward pass must be
+    careful.
+    profile, limit : the Profile and the MemoryLimit of the tape, or None.
+    accounts : those of the two that are not None.  They are called with each record as it is kept.
+    observers : functions that are called with each record before it is packed and kept.
+    hooks : lists of functions by value id, which are called with the value's cotangent.
+    packing : the Packing for records from now on, or None.  packed : True if a record may be packed.
+    frugal : True if the system is slow to provide new memory: see ``blockwise``.
     """
 
     frugal = False
@@ -190,18 +204,19 @@ class Recording(BaseRecorder, SeesAssignments):
                 profile=profile,
             )
         self.persistent, self.one_shot = persistent, not persistent
-        self.listed = True  # an instance's attribute is found faster than the class's
+        self.listed = True  # an attribute of the instance is found faster than one of the class
         self.exits = exits if exits is None else mode_of(exits)
-        # Set by ``xp.grad`` and its like, which never answer zeros for a value that left the tape.
+        # A list if ``xp.grad`` or the like made the tape, else None.  It collects the gradients that may
+        # be zero only because of an untracked conversion (float(x), np.asarray(x)).
         self.doubts: list[Doubt] | None = None
         self.watches_variables = watch_accessed_variables
-        self.followed: set[int] = UNFOLLOWED  # the value_ids, while recording
-        self.active = False  # True if its own block or a worker's is open
-        self.open = False  # True if its own block is open
-        self.block: Callable[[], Any] | None = None  # returns None once its own block is over
-        self.home = 0  # the thread of its own block
-        self.workers: list[int] = []  # the threads of blocks that in_this_thread opened
-        self.frames: list[int] = []  # those of the functions in which blocks are open
+        self.followed: set[int] = UNFOLLOWED  # is ``known`` while the tape records
+        self.active = False  # True if the tape's own block, or one of in_this_thread, is open
+        self.open = False  # True if the tape's own block is open
+        self.block: Callable[[], Any] | None = None  # returns None when the tape's ``with`` is over
+        self.home = 0  # the id of the thread of the tape's own block
+        self.workers: list[int] = []  # the ids of the threads in a block of in_this_thread
+        self.frames: list[int] = []  # the id() of each frame in which a block is open
         self.entered = False
         self.warned = False
         self.profile = Profile() if profile else None
@@ -215,20 +230,25 @@ class Recording(BaseRecorder, SeesAssignments):
         self.forget_records()
 
     def forget_records(self) -> None:
-        # True until all is done: a tape that is interrupted here raises when asked, and forgets again.
+        """Return to the state of a tape that has recorded nothing; an active tape stays active."""
+        # Set until all is done.  If an interruption comes before that, a request for a gradient raises,
+        # and the next ``enter_block`` calls this method again.
         self.used_up = True
         self.known: set[int] = set()
         self.watched: dict[int, Watched] = {}
-        # Sets that few tapes need are constants at first: the garbage collector has to track new ones.
-        self.variables: tuple[Any, ...] = ()  # the watched ones
+        # Sets that few tapes need are shared constants at first, since each new set costs the cyclic
+        # garbage collector time.
+        self.variables: tuple[Any, ...] = ()  # the watched Variables
         self.implied: set[int] = NOTHING
-        self.journal: Journal | None = None  # from the first exit on
-        self.shared = False  # True once it had workers
+        self.journal: Journal | None = None  # set when a value is converted to untracked data
+        self.shared = False  # True once a thread entered ``in_this_thread``
         self.watches_large = False
         self.start_records()
         self.leaves: set[int] = set()
-        self.lost: set[tuple[int, str]] = NOTHING  # ids that other threads used, and the lines
-        self.periods: list[int] = [new_value_id()] if self.active else []  # begin, end, begin, ...
+        # Pairs of a value id that a thread without a recorder used, and the line of the use.
+        self.lost: set[tuple[int, str]] = NOTHING
+        # The times at which the tape began and ended to record, in turn: begin, end, begin, ...
+        self.periods: list[int] = [new_value_id()] if self.active else []
         self.reset_at = ""  # the line of the last ``reset``
         self.pauses: tuple[Pause, ...] = ()
         self.assigned_to: tuple[Assigned, ...] = ()
@@ -241,24 +261,29 @@ class Recording(BaseRecorder, SeesAssignments):
         self.used_up = False
 
     def release_records(self) -> None:
-        self.used_up = True  # first, since a tape without some of its records must raise when asked
+        """Free the records and all that depends on them: the tape is used up."""
+        # Set first: after an interruption a request for a gradient must raise, as records may be gone.
+        self.used_up = True
         self.known, self.watched, self.journal, self.hooks = set(), {}, None, {}
         self.start_records()
 
     def start_records(self) -> None:
-        """Start with no records; without observers, ``record`` is the ``append`` of their list."""
+        """Start an empty list of records, and choose the function ``record`` that adds to it."""
         self.records: list[Record] = []
-        self.views_read: ViewsRead | None = None  # from the first watch that asks for it on
+        self.views_read: ViewsRead | None = None  # made when ``source_of`` first needs it
         self.packed = False
         if self.observers or self.accounts or self.packing is not None:
             self.choose_record()
         else:
-            self.record: Observer = self.records.append  # which needs no Python frame
+            self.record: Observer = self.records.append  # a C function, which is fast to call
         if self.numerics is not None:
             self.numerics.restart_checks()
 
     def choose_record(self) -> None:
-        """Set ``record`` to what hands records to observers; other threads may record meanwhile."""
+        """Set ``record`` to the fastest function that serves all observers and settings of the tape.
+
+        The records stay, since other threads may record meanwhile.
+        """
         if self.observers or self.accounts or self.journal or self.packing is not None:
             self.record = observed_record(
                 self.records, self.observers, self.journal, self.packing, self.accounts
@@ -270,29 +295,33 @@ class Recording(BaseRecorder, SeesAssignments):
         self.packed = self.packed or self.packing is not None
 
     def observe(self, observer: Observer) -> None:
-        """Call ``observer(record)`` before each record is kept; what it raises, the op raises."""
+        """Call ``observer(record)`` from now on, before each record is kept.
+
+        An exception of the observer is raised by the op, and the record is not kept.
+        """
         self.observers += (observer,)
         self.choose_record()
 
     def pack_by(self, packing: Packing | None) -> None:
-        """Pack the data of records from here on; keep data as it is if ``packing`` is None."""
+        """Pack the data of records from now on, or stop packing if ``packing`` is None."""
         self.packing = packing
         if packing is not None:
             packing.recordings.append(self)
         self.choose_record()
 
     def needs_stepwise(self) -> bool:
-        """Return True if the backward pass is stepwise: timed, seen by hooks, or with packed records."""
+        """Return True if the backward pass has to time records, call hooks or unpack data."""
         return self.packed or bool(self.hooks) or self.profile is not None
 
     # --- entering and leaving ---------------------------------------------------------------------
     def enter_block(self, block: Callable[[], Any] | None = None) -> None:
-        """Record in this thread from here on.
+        """Record in this thread from now on.
 
-        block : returns None once the ``with`` statement is over, whether or not it was left.
+        block : a function that returns None once the ``with`` statement is over, even if an interruption
+        kept its ``__exit__`` from running.
         """
         if self.active and self.block is not None and self.block() is None:
-            self.leave_block()  # the end of the last block was interrupted
+            self.leave_block()  # an interruption kept ``__exit__`` of the last block from running
         with ENTERING:
             if self.active:
                 raise ValueError(
@@ -318,7 +347,7 @@ class Recording(BaseRecorder, SeesAssignments):
             self.followed = self.known
             push_recorder(self)
             OPEN[id(self)] = ref(self)
-        except BaseException:  # an interruption
+        except BaseException:  # an interruption, such as KeyboardInterrupt
             self.leave_block()
             raise
 
@@ -327,10 +356,10 @@ class Recording(BaseRecorder, SeesAssignments):
         with ENTERING:
             self.open = False
             self.rest()
-            self.block = None  # last: if this is interrupted, ``enter_block`` leaves the block
+            self.block = None  # set last: after an interruption ``enter_block`` repeats this method
 
     def rest(self) -> None:
-        """Follow nothing any more once the last block is left."""
+        """Stop following values if neither the tape's own block nor a worker's is open."""
         if not (self.open or self.workers):
             self.frames.clear()
             self.followed = UNFOLLOWED
@@ -342,19 +371,22 @@ class Recording(BaseRecorder, SeesAssignments):
                 self.periods.append(new_value_id())
 
     def be_awaited(self) -> None:
-        """Make ops without records leave a ``Cut`` until the tape is asked for a gradient or freed."""
-        if len(AWAITED) > 8:  # perhaps tapes that were freed and never asked
+        """Make ops that no tape records leave a note, a ``Cut``, for warnings about None gradients.
+
+        That ends when this tape computes a gradient or is freed.
+        """
+        if len(AWAITED) > 8:  # some may be tapes that were freed without a gradient
             forget_gone()
-        # A weak reference without a callback, in which an interruption would be lost.
+        # The weak reference has no callback: CPython would ignore an interruption inside a callback.
         reference: ref[Recorder] = ref(self)
         AWAITED[id(self)] = reference
         if not self.known:
             UNSTARTED[id(self)] = reference
 
     def used_elsewhere(self, value_ids: Sequence[int], /) -> None:
-        """Note an exit of followed values that were used in a thread without a recorder."""
+        """Note that a thread without a recorder used followed values, whose gradient may lack a part."""
         if get_ident() == self.home or get_ident() in self.workers:
-            return  # another task of a thread of this tape, which may compute what it wants
+            return  # another asyncio task in a thread of the tape used the values: that is no mistake
         line = user_line()
         for value_id in value_ids:
             if value_id in self.followed and (value_id, line) not in self.lost:
@@ -362,6 +394,7 @@ class Recording(BaseRecorder, SeesAssignments):
                 tell_exit([self], value_id, "in another thread: see in_this_thread")
 
     def close_everywhere(self) -> None:
+        """Close the tape's own block and those of all workers."""
         remove_recorder(self)
         with ENTERING:
             self.open = False
@@ -400,7 +433,7 @@ class Recording(BaseRecorder, SeesAssignments):
 
     # --- watching ---------------------------------------------------------------------------------
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """Note an exit, a missing rule, or that the backward pass must be careful."""
+        """Note a conversion to untracked data, a missing rule, or data that makes the pass careful."""
         if plan is LEFT:
             self.note_exit(record)
         elif plan is ENTERED:
@@ -409,12 +442,17 @@ class Recording(BaseRecorder, SeesAssignments):
         elif missing_rule(plan, record) is not None:
             self.has_missing_rules = True
         else:
-            self.careful = True  # complex data, or more than one storage
+            self.careful = True  # a value is complex, or lies in another storage
 
     def note_exit(self, record: Sequence[Any]) -> None:
-        """Note an exit; from the first on, note where constants enter, which may derive from it."""
+        """Note that a value was converted to untracked data.
+
+        From the first conversion on, a journal notes the constants that enter ops: a constant may have
+        been computed from the converted value.
+        """
         with MOVING:
-            journal = self.journal  # once: a gradient in another thread may set it to None
+            # Read the attribute once, since a gradient in another thread may set it to None.
+            journal = self.journal
             if journal is None:
                 if self.used_up:
                     return
@@ -423,7 +461,7 @@ class Recording(BaseRecorder, SeesAssignments):
             journal.left(record)
 
     def index_of_record(self, value_id: int) -> int:
-        """Return the place of the record that made a value, searched from the end."""
+        """Return the index of the record that made a value; the search begins with the last record."""
         places = range(len(self.records) - 1, -1, -1)
         return next(place for place in places if value_id in results_of(self.records[place]))
 
@@ -449,7 +487,10 @@ class Recording(BaseRecorder, SeesAssignments):
                 tell_watched(leaf)
 
     def assigned(self, variable: Variable, value: RawArray | npt.ArrayLike, /) -> None:
-        """Note an assignment, which is not recorded, for a message about a gradient that ends there."""
+        """Note an assignment to a Variable, for the warning about a gradient that is None because of it.
+
+        Assignments are not recorded, so a gradient ends at the assigned value.
+        """
         value_id = value._current_id() if isinstance(value, Array) else 0
         if value_id:
             said = Assigned(
@@ -508,21 +549,25 @@ class Recording(BaseRecorder, SeesAssignments):
                 self.known.add(value_id)
             if UNSTARTED:
                 UNSTARTED.pop(id(self), None)
-            # As ``Watched(...)``, without the Python frame of a named tuple's own ``__new__``.
+            # The same as ``Watched(...)``, but faster: the ``__new__`` of a named tuple is in Python.
             self.watched[id(x)] = tuple.__new__(Watched, (x, value_id, source, path, since))
 
     def watch_large(self, data: RawArray) -> None:
-        """Free records of dead results from the first large watched array on."""
+        """Start dead-record collection if ``data``, a watched array, is large."""
         if is_large_data(data):
             self.watches_large = True
             self.choose_record()
 
     def source_of(self, root: Array, value_id: int, path: Path) -> tuple[int, Path]:
-        """Return the id and path of the gradient of a watched Array whose root has records already."""
+        """Return the place of the gradient of a watched Array whose root the tape follows already.
+
+        root, value_id : the root and the id of its value.  path : the path from the root to the Array.
+        The result is a pair (source, path), as in ``Watched``.
+        """
         if not path and value_id not in self.implied:
             return value_id, path
-        # Records so far count for other sources, not for this one: it gets a new id, and records that
-        # connect it to the values of the root and of views which are read so far.
+        # The gradient of this source counts no op from before the watch.  So the source gets a new id,
+        # and WATCH records connect the id to the root's value and to the views that were read so far.
         watched, shape = new_value_id(), root.shape
         self.views_read = self.views_read or ViewsRead()
         self.views_read.read_views(self.records)
@@ -536,7 +581,7 @@ class Recording(BaseRecorder, SeesAssignments):
 
     # --- for derivatives -------------------------------------------------------------------------
     def check_usable(self) -> None:
-        """Raise RuntimeError if no derivative can be asked of the tape now."""
+        """Raise RuntimeError if the tape cannot compute a derivative now."""
         if self.used_up:
             raise RuntimeError(f"{USED_UP} [at {user_line()}] {see('tape-used-up')}")
         if not self.entered:
@@ -555,9 +600,10 @@ class Recording(BaseRecorder, SeesAssignments):
             )
 
     def without_doubles(self) -> None:
-        """Keep the first record of each view: workers that read a view at once each record it.
+        """Make all VIEW records of one view but the first ineffective.
 
-        The other records stay in their places under new ids, which no handle has.
+        Threads that read a view at the same time each record it.  The surplus records stay in the list,
+        but their result gets a new id that no handle has.
         """
         with MOVING:
             found: set[int] = set()
@@ -568,7 +614,11 @@ class Recording(BaseRecorder, SeesAssignments):
                     found.add(record[1])
 
     def value_id_of(self, x: Array, current_value: bool = False) -> int:
-        """Return the id of an Array's value when it was watched, or of its current value."""
+        """Return the value id whose cotangent is the gradient with respect to an Array; 0 if none is.
+
+        For a watched Array that is the id at the time of the watch, or of the current value if
+        ``current_value`` (for targets).
+        """
         if not current_value and id(x) in self.watched:
             return self.watched[id(x)].source
         value_id = x._current_id()
@@ -589,7 +639,10 @@ class Recording(BaseRecorder, SeesAssignments):
         return value_id
 
     def paused(self) -> AbstractContextManager[Any]:
-        """Return a block in which a one-shot tape is stopped; after an error the tape records on."""
+        """Return a block in which a one-shot tape does not record the ops of its own gradient.
+
+        If the gradient raises, the tape continues to record after the block.
+        """
         return Stopped(self) if self.active and not self.persistent else HERE
 
     def use_up(self) -> None:
@@ -613,10 +666,11 @@ class Recording(BaseRecorder, SeesAssignments):
 class Stopped(Context):
     """The block of ``stop_recording``.
 
-    A stand-in has the tape's place on the stack of this thread and task.  A generator that ends in
-    another thread or task finds no stand-in there, and so puts no tape on a stack that never had it.
+    In the block, a ``Paused`` object takes the tape's place on the stack of this thread and task.  The
+    end of the block replaces that object by the tape.  If a generator ends the block in another thread
+    or task, that stack has no such object, and the tape is not put on a stack that never had it.
 
-    frame : that of the user's function with the ``with`` statement; None if arraytape stops the tape.
+    frame : the frame of the user's ``with`` statement; None if arraytape itself stops the tape.
     """
 
     pause: Pause | None = None
@@ -645,12 +699,12 @@ class Stopped(Context):
 
 
 def generator_of(frame: FrameType) -> str:
-    """Return the name of a generator or coroutine that runs in a frame; "" for other functions."""
+    """Return the name of the generator or coroutine of a frame; "" if its function is neither."""
     return frame.f_code.co_name if frame.f_code.co_flags & RESUMED else ""
 
 
 class Worker(Context):
-    """The block of ``in_this_thread``."""
+    """The block of ``in_this_thread``: this thread records on a tape that another thread has open."""
 
     def __init__(self, recording: Recording, tape: GradientTape) -> None:
         self.recording, self.tape, self.joined = recording, tape, False

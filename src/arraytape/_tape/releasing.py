@@ -1,17 +1,17 @@
-"""The backward pass of a one-shot tape that keeps much: records are freed once nothing needs them.
+"""The backward pass of a one-shot tape that keeps much data: records are freed while the pass runs.
 
-The guarded rerun (``guard``) goes through the records again if a gradient holds a NaN.  So a record is
-freed only when the rerun cannot need it:
+If a gradient holds a NaN, the guarded rerun (``guard.py``) goes through the records again.  So a record
+is freed only when the rerun no longer needs it.  The pass goes from the last record to the first:
 
-at once      from the end of the tape to the last record that selects elements: as long as every element
-             is active, a guarded pass computes what the plain one did
-in segments  from there on.  At the end of a segment its cotangents are checked for NaN.  Without a NaN,
-             a later rerun needs no more of the segment than which elements were active: its records
-             stay without their large arrays (``Hollow``).  With a NaN, the guarded pass starts from
-             the segment's first cotangents
+at once      A record is freed as soon as the pass is through it, up to the last record that selects
+             elements.  Until then every element is active, so that a guarded pass computes the same
+in segments  From there on, the records are processed in segments.  At the end of each segment its
+             cotangents are checked for NaN.  Without a NaN, a later rerun needs the segment only to
+             find the active elements, so its records are kept without their large arrays
+             (``Hollow``).  With a NaN, a guarded pass repeats the segment and all that follows
 
-If a user's function was recorded, all records from there on are one segment: such a function is not run
-on made-up values.
+If one of the records from there on is a call of a user's function, these records are one segment, since
+such a function must not run on made-up values.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
     from .._util.array_types import RawArray
     from .recording import Recording
 
-MUCH = 2**24  # bytes of all records from which on freeing them pays
-SEGMENT = 2**22  # the least bytes that a segment keeps
-SEGMENTS = 4  # the most segments, roughly: each ends with a check of the cotangents
-FEW = 4  # records in the sample that tells whether a tape keeps much
-MANY = 64  # records in the sample if a large array is watched
+MUCH = 2**24  # bytes that all records keep, from which on freeing them during the pass pays
+SEGMENT = 2**22  # the least number of bytes that the records of a segment keep
+SEGMENTS = 4  # the approximate limit on segments, each of which costs a NaN check of the cotangents
+FEW = 4  # the number of records in the sample by which ``keeps_much`` estimates the bytes
+MANY = 64  # the same, for a tape that watches a large array
 
 
 # --- conditions ---------------------------------------------------------------------------------------
 def keeps_much(recording: Recording) -> bool:
-    """Return True if records keep ``MUCH``, as a sample shows: to check each would take too long."""
+    """Return True if the records keep ``MUCH`` bytes, as estimated from a sample of the records."""
     records = recording.records
     step = len(records) // (MANY if recording.watches_large else FEW) + 1
     sizes: dict[int, int] = {}
@@ -60,9 +60,10 @@ def keeps_much(recording: Recording) -> bool:
 
 
 def may_release_records(recording: Recording) -> bool:
-    """Return True if nothing but a backward pass will ask for the records of a one-shot tape.
+    """Return True if a one-shot tape needs its records for nothing but a plain backward pass.
 
-    Not while a trace runs: it keeps all data anyway, and its program would contain all checks.
+    Return False while a program is traced: the trace keeps all data anyway, and would record the NaN
+    checks of the segments.
     """
     return not (
         recording.persistent
@@ -77,7 +78,10 @@ def may_release_records(recording: Recording) -> bool:
 
 
 def new_bytes(records: Iterable[Record], counted: set[int]) -> int:
-    """Return the bytes of arrays in records whose ids are not in ``counted`` yet, and add these ids."""
+    """Return the bytes of the arrays in records that were not counted yet.
+
+    counted : the ``id()`` of each array that was counted; those of the new arrays are added.
+    """
     total = 0
     for record in records:
         for item in record:
@@ -90,7 +94,7 @@ def new_bytes(records: Iterable[Record], counted: set[int]) -> int:
 
 # --- the pass -----------------------------------------------------------------------------------------
 class Hollow:
-    """The stand-in for a freed array in a record: its layout."""
+    """The item that replaces a freed array in a record: the array's shape and dtype."""
 
     __slots__ = ("dtype", "shape")
 
@@ -98,17 +102,22 @@ class Hollow:
         self.shape, self.dtype = data.shape, data.dtype
 
     def ones_in_place(self) -> Any:
-        """Return ones that take no memory: which elements are active does not depend on values."""
+        """Return ones with strides of 0, which take no memory.
+
+        They can replace the array in a guarded pass: activity does not depend on the array's values.
+        """
         return np.broadcast_to(np.ones((), self.dtype), self.shape)
 
 
 class ReleasingPass:
-    """A backward pass over records that it takes off the tape.
+    """A backward pass that removes the records from the tape as it goes.
 
-    pass_ : the plain pass, with its seeds.  passed : the records that are off the tape and that a
-    guarded rerun would go through first, from the last one on, without large arrays.  reached : the
-    layouts of the cotangents with which that rerun would begin; all of their elements are active.
-    idle : watched ids whose cotangents are not asked for.
+    pass_ : the plain pass, with its seeds.
+    reached : dict from value ids to the layouts of the cotangents at the first segment.  A guarded rerun
+    would begin with these cotangents, all of whose elements are active.
+    passed : the records of finished segments, without large arrays, in the order of the pass.  A guarded
+    rerun would go through them first, in order to find the active elements.
+    idle : the ids of watched values whose gradients are not requested.
     """
 
     def __init__(self, pass_: BackwardPass, recording: Recording, sources: Collection[int]) -> None:
@@ -118,7 +127,10 @@ class ReleasingPass:
         self.reached: dict[int, Hollow] = {}
 
     def run_releasing(self, guard: bool) -> BackwardPass:
-        """Pass back through all records; return the plain pass, or the guarded one that took over."""
+        """Pass cotangents back through all records.
+
+        Return the plain pass, or the guarded pass that replaced it because of a NaN.
+        """
         if not guard:
             while self.records:
                 self.pass_record_back(self.take_record())
@@ -139,7 +151,9 @@ class ReleasingPass:
         return self.pass_
 
     def take_record(self) -> Record:
-        self.recording.used_up = True  # before the record goes: an interruption may come between
+        # Set before the record is removed, so that a tape that lacks it raises even if an interruption
+        # comes between the two lines.
+        self.recording.used_up = True
         return self.records.pop()
 
     def pass_record_back(self, record: Record) -> None:
@@ -148,7 +162,7 @@ class ReleasingPass:
             backward(self.pass_, [record], False)
 
     def may_select(self, record: Record) -> bool:
-        """Return True if activity may differ between elements once cotangents passed this record."""
+        """Return True if some elements may be inactive after the cotangents passed this record."""
         plan = PLANS[record[0]]
         if not self.pass_.has_cotangent(record):
             return False
@@ -159,7 +173,10 @@ class ReleasingPass:
         return plan.op.kind != "linear" or self.drops(plan, record)
 
     def drops(self, plan: Plan, record: Record) -> bool:
-        """Return True if a linear op leaves out elements of an input: its rules give them no counts."""
+        """Return True if a linear op leaves out elements of an input, as indexing does.
+
+        The rules of the op are applied to counts of 1.  An element that is left out gets the count 0.
+        """
         g = self.pass_.cotangents[record[1]]
         if type(g) is not ndarray:
             return True
@@ -172,10 +189,15 @@ class ReleasingPass:
         return False
 
     def run_segment(self, size: int, counted: set[int]) -> BackwardPass | None:
-        """Pass back through ``size`` bytes of records; on a NaN, return a finished guarded pass."""
+        """Pass cotangents back through a segment of records that keep about ``size`` bytes.
+
+        Return None, or if a cotangent became NaN, the guarded pass that went through all that remains.
+        counted : the ``id()`` of each array whose bytes were counted.
+        """
         pass_, records = self.pass_, self.records
         before = {value_id: g for value_id, g in pass_.cotangents.items() if g is not None}
-        pass_.borrowed.update(before)  # not to be written to, since a rerun starts with them
+        # A rerun starts with the cotangents in ``before``.  Borrowed cotangents are never overwritten.
+        pass_.borrowed.update(before)
         segment: list[Record] = []
         start, kept = len(records), 0
         while start and kept < size:
@@ -202,6 +224,11 @@ class ReleasingPass:
         )
 
     def rerun_guarded(self, before: dict[int, Any], records: list[Record]) -> BackwardPass:
+        """Return a guarded pass that went through ``records``, beginning with the cotangents ``before``.
+
+        The pass first goes through the finished segments with made-up cotangents, only to find the
+        active elements.
+        """
         tell_once()
         plain = self.pass_
         pass_ = GuardedPass(RawData(plain.data.storage), plain.followed)
@@ -220,7 +247,7 @@ class ReleasingPass:
 
 # --- records without their arrays ---------------------------------------------------------------------
 def may_be_hollow(record: Record) -> bool:
-    """Return True unless a rerun on made-up cotangents would run a user's function."""
+    """Return False for a call of a user's function, which must not run on made-up cotangents."""
     plan = PLANS[record[0]]
     if isinstance(plan, Structural):
         return plan in (VIEW, PUT, ADD, WATCH)
@@ -228,9 +255,10 @@ def may_be_hollow(record: Record) -> bool:
 
 
 def hollowed(record: Record) -> Record:
-    """Return a record of an elementwise op or a product without its large arrays; others as they are.
+    """Return the record of an elementwise op or a product with a Hollow in place of each large array.
 
-    The rules of these ops run on any values: none is an error.
+    The rules of these ops accept any values, as a guarded rerun needs.  Return any other record
+    unchanged.
     """
     plan = PLANS[record[0]]
     if not isinstance(plan, Plan) or plan.op.selects:
@@ -247,7 +275,7 @@ def refill_record(record: Record) -> Record:
 
 # --- NaN checks ---------------------------------------------------------------------------------------
 def condensed(data: np.ndarray[Any, Any]) -> Any:
-    """Return data with one element along each axis that a stride of 0 repeats."""
+    """Return the view of data that has a single element along each axis with a stride of 0."""
     if 0 not in data.strides or not data.size:
         return data
     return data[tuple([slice(None) if step else 0 for step in data.strides])]

@@ -1,4 +1,8 @@
-"""The stepwise backward pass: one record at a time, for a profile, for hooks and for packed data."""
+"""The stepwise backward pass: one record at a time, for profiles, hooks and packed data.
+
+A hook is a user's function that is called with the cotangent of a value, and may replace the cotangent.
+Hooks of several values can form a group, whose function gets all cotangents after the pass.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def stepwise_backward(pass_: BackwardPass, recording: Recording) -> None:
-    """Pass cotangents back as ``backward`` does; time records, call hooks, unpack kept data."""
+    """Pass cotangents back as ``backward`` does, and also time records, call hooks and unpack data."""
     groups = groups_of(recording.hooks.values())
     for group in groups:
         group.begin_pass()
@@ -38,6 +42,7 @@ def walk_stepwise(pass_: BackwardPass, recording: Recording) -> None:
     makers = makers_of(recording.records, hooks)
     for i in range(len(recording.records) - 1, -1, -1):
         record = recording.records[i]
+        # A cotangent is complete when the pass reaches the record that made the value: call its hooks.
         for value_id in results_of(record) if hooks else ():
             if makers.get(value_id) == i:
                 show(pass_, value_id, hooks[value_id])
@@ -47,14 +52,16 @@ def walk_stepwise(pass_: BackwardPass, recording: Recording) -> None:
         pass_.go_back(PLANS[record[0]], record)
         if profile is not None:
             profile.went_back(record, time.perf_counter() - since)
-    for value_id in hooks.keys() - makers.keys():
+    for value_id in hooks.keys() - makers.keys():  # watched values, which no record made
         show(pass_, value_id, hooks[value_id])
 
 
 class Group:
-    """Hooks of several values, whose cotangents are handed to one function together when a pass is done.
+    """Hooks of several values with one function, which is called once after a pass.
 
-    call : takes a list with an Array for each value, or None for a value without a cotangent.
+    count : the number of values.
+    call : the function.  Its argument is a list with the cotangent of each value, or None for a value
+    without a cotangent.
     """
 
     def __init__(self, count: int, call: Callable[[list[Array | None]], Any]) -> None:
@@ -62,11 +69,11 @@ class Group:
         self.passes: dict[int, list[list[Array | None]]] = {}  # cotangents of passes, by thread
 
     def begin_pass(self) -> None:
-        """Make room for the cotangents of a pass in this thread, which may run inside another pass."""
+        """Push a list for the cotangents of a pass, which may run inside another pass of this thread."""
         self.passes.setdefault(get_ident(), []).append([None] * self.count)
 
     def end_pass(self) -> list[Array | None]:
-        """Return the cotangents that the innermost pass of this thread saw."""
+        """Pop and return the list of cotangents of the innermost pass of this thread."""
         return self.passes[get_ident()].pop()
 
     def show(self, found: list[Array | None]) -> None:
@@ -75,7 +82,7 @@ class Group:
 
 
 class Member:
-    """A hook of one value in a group."""
+    """The hook of value number ``number`` of a group."""
 
     def __init__(self, group: Group, number: int) -> None:
         self.group, self.number = group, number
@@ -90,15 +97,15 @@ def groups_of(hooks: Iterable[Sequence[Hook]]) -> list[Group]:
 
 
 def makers_of(records: Sequence[Record], value_ids: Collection[int]) -> dict[int, int]:
-    """Return for each of these ids the place of the first record that made its value."""
-    places = reversed(range(len(records)))  # the first record is the last to be entered
+    """Return a dict from each of these value ids to the index of the first record with that result."""
+    places = reversed(range(len(records)))  # the first record with a result is entered last
     return {
         value_id: i for i in places for value_id in results_of(records[i]) if value_id in value_ids
     }
 
 
 def show(pass_: BackwardPass, value_id: int, hooks: Sequence[Hook]) -> None:
-    """Call hooks with the cotangent of a value, and replace the cotangent by what they return."""
+    """Call the hooks of a value with its cotangent, and replace the cotangent by their result."""
     g = pass_.cotangents.get(value_id)
     if g is None:
         return
@@ -116,19 +123,22 @@ def show(pass_: BackwardPass, value_id: int, hooks: Sequence[Hook]) -> None:
 
 
 def replaced_cotangent(g: Array, found: Array | None) -> Array:
-    """Return what a hook returned, or g if that is None; raise ValueError if it does not fit."""
+    """Return ``found``, the result of a hook for the cotangent g, or g if the result is None.
+
+    Raise ValueError if the result is no Array of the shape and dtype of g.
+    """
     if found is None:
         return g
     if not isinstance(found, Array) or (found.shape, found.dtype) != (g.shape, g.dtype):
         raise ValueError(
-            "on_gradient: the function must give None or an Array of the cotangent's shape and dtype, "
+            "on_gradient: the function must return None or an Array of the cotangent's shape and dtype, "
             f"{layout_text(g)}, got {describe(found)} [at {user_line()}]"
         )
     return found
 
 
 def activate(pass_: GuardedPass, value_id: int, g: RawArray) -> None:
-    """Mark the elements to which a hook gave a value other than 0 as active."""
+    """Mark the elements at which the cotangent that a hook returned is not 0 as active."""
     held, masks = pass_.activity.cotangents, pass_.masks
     mask = held.get(value_id)
     if mask is not None and mask is not ALL:

@@ -1,4 +1,4 @@
-"""The table of a tape's records: by op, by line, by Module."""
+"""The table of a tape's records by op, by line or by Module: ``GradientTape.summary``."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from .table_text import align_table, format_bytes
 class Row(NamedTuple):
     """One row of a Summary.
 
-    name : the op, ``file:line``, the names of Modules, or a file.  kept : bytes.  forward, backward :
-    seconds; None without a profile.
+    name : the op, ``file:line``, the names of Modules, or a file.
+    records : the number of records.
+    kept : the bytes that they keep.
+    forward, backward : the seconds of the ops and of their rules; None without a profile.
     """
 
     name: str
@@ -35,9 +37,9 @@ class Summary:
     Parameters
     ----------
     by : str
-        What has a row.
+        "op", "line" or "module": the thing that has a row.
     rows : list of Row
-        The rows, the largest first: by time where it was taken, or else by bytes.
+        The rows, the largest first: by time if the tape has a profile, else by bytes.
     """
 
     def __init__(self, by: str, rows: list[Row]) -> None:
@@ -45,7 +47,7 @@ class Summary:
 
     @property
     def total(self) -> Row:
-        """Return the sum of all rows."""
+        """Return a row with the sums over all rows."""
         records, kept = sum(row.records for row in self.rows), sum(row.kept for row in self.rows)
         if all(row.forward is None for row in self.rows):
             return Row("all", records, kept, None, None)
@@ -74,11 +76,12 @@ def cells(row: Row) -> list[str]:
 
 
 def shortened(name: str) -> str:
-    """Return a name without the folder of installed packages, or the working directory, before it."""
+    """Return a file name without a leading folder of installed packages or the working directory."""
     _, packages, rest = name.partition("site-packages" + os.sep)
     return rest if packages else name.removeprefix(os.getcwd() + os.sep)
 
 
+# By each word for the parameter ``by``: the function from a Line to the name of its row.
 KEYS: dict[str, Callable[[Line], str]] = {
     "op": lambda line: line.op,
     "line": lambda line: line.place.line,
@@ -113,7 +116,11 @@ def lines_of(recording: Recording) -> dict[int, Line]:
 def summary_rows(
     lines: dict[int, Line], backward: dict[int, float] | None, key: Callable[[Line], str]
 ) -> list[Row]:
-    """Return the rows, the largest first.  backward : seconds by the keys of the lines, if taken."""
+    """Return the rows of a Summary, the largest first.
+
+    lines : a Line for each record.  backward : the seconds of the rules, by the keys of ``lines``;
+    None without a profile.  key : a function that returns the name of the row to which a Line belongs.
+    """
     rows: dict[str, Row] = {}
     for value_id, line in lines.items():
         name = key(line)

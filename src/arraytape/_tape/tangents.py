@@ -1,8 +1,8 @@
-"""The tangents of forward mode, by value id.
+"""The tangents of forward mode, by value id, and their changes by writes into Arrays.
 
-A write to an array changes a part of its tangent.  The tangent of the value before the write is seldom
-asked for again.  So the write goes into the memory of that tangent, and the part that it replaces is
-copied: a loop that writes T rows copies T rows.
+A write into an Array makes a new value, whose tangent differs from the old one in a part.  The tangent
+of the old value is seldom needed again.  So the old tangent is overwritten in place, and only the part
+that the write replaces is copied.  A loop that writes T rows copies T rows, not T arrays.
 """
 
 from __future__ import annotations
@@ -22,14 +22,17 @@ if TYPE_CHECKING:
 
 
 class Tangents:
-    """Tangents by value id; for a value that was written to, the part that the write replaced."""
+    """A mapping from value ids to tangents.
+
+    For a value whose tangent was overwritten it keeps the part that the write replaced.
+    """
 
     def __init__(self) -> None:
         self._held: dict[int, Array] = {}
-        self._own: dict[
-            int, int
-        ] = {}  # id() of an Array to which nothing else refers -> its value id
-        # value id -> the one after the write, path and key of the write, and the part that it replaced
+        # The value ids of tangents to which nothing else refers, by the id() of the tangent.
+        self._own: dict[int, int] = {}
+        # By the id of a value before a write: the id of the value after the write, the path and the key
+        # of the write, and the part of the tangent that it replaced.
         self._before: dict[int, tuple[int, Path, Index, Array]] = {}
 
     def __contains__(self, value_id: object) -> bool:
@@ -45,11 +48,11 @@ class Tangents:
 
     def __setitem__(self, value_id: int, tangent: Array) -> None:
         root, _ = location(tangent)
-        self._own.pop(id(root), None)  # from now on it is the tangent of two values
+        self._own.pop(id(root), None)  # the Array may now be the tangent of two values
         self._held[value_id] = tangent
 
     def _restored(self, value_id: int) -> Array:
-        """Return a copy of a tangent as it was before the writes that followed."""
+        """Return a copy of the newest tangent in which the writes after ``value_id`` are undone."""
         writes = []
         while value_id in self._before:
             value_id, path, key, part = self._before[value_id]
@@ -62,7 +65,7 @@ class Tangents:
         return whole
 
     def apply_write(self, write: PutRecord | AddRecord) -> None:
-        """Set the tangent of a root's value after a write."""
+        """Compute and enter the tangent of a root's value after a write."""
         old, path, key = write.old, write.path, ... if isinstance(write, AddRecord) else write.key
         held, t = self.get(old), self.get(write.value)
         some = t if held is None else held
@@ -84,10 +87,10 @@ class Tangents:
 
 
 def can_write_in_place(whole: Array, t: Array | None, key: tuple[Index, Path]) -> bool:
-    """Return True if a write of ``t`` can go into the tangent ``whole`` in place.
+    """Return True if a tangent ``t`` can be written into the tangent ``whole`` in place.
 
-    It cannot if t is that tangent itself, or if t or the key has hidden axes that the tangent lacks.
-    key : the key, and the path to where it is applied.
+    Return False if t is ``whole`` itself, if t has hidden axes that ``whole`` lacks, or if the key has
+    hidden axes.  key : the pair of the key of the write and the path to which the key is applied.
     """
     if t is whole or axis_ids_of(key):
         return False
@@ -97,7 +100,11 @@ def can_write_in_place(whole: Array, t: Array | None, key: tuple[Index, Path]) -
 def write_into_tangent(
     write: PutRecord | AddRecord, whole: Array, t: Array | None, at: ArrayData
 ) -> Any:
-    """Return a root's tangent after a write into it of a value with the tangent ``t``."""
+    """Return the tangent of a root's value after a write.
+
+    whole : the tangent before the write, which may be changed in place.
+    t : the tangent of the value that was written; None if the value does not depend on the primals.
+    """
     path = write.path
     if t is not None and is_complex(t) and write.root_dtype.kind != "c":
         t = at.xp.real(t)
@@ -106,10 +113,10 @@ def write_into_tangent(
     key, lost = write.key, write.lost
     if lost is None or t is None:
         return write_through(whole, path, key, 0.0 if t is None else t, at)
-    # The key names elements twice.  ``lost`` masks the values that another one overwrote; where NumPy
-    # writes the tangents in another order, others would last.
+    # The key names an element twice, and ``lost`` masks the values that were overwritten.  The tangents
+    # are added, not written: NumPy might write them in another order, so that other elements would last.
     whole = write_through(whole, path, key, 0.0, at)
-    if t.ndim > lost.ndim:  # a write drops leading axes of length 1
+    if t.ndim > lost.ndim:  # ``x[key] = value`` ignores leading axes of length 1 of the value
         t = at.xp.reshape(t, t.shape[t.ndim - lost.ndim :])
     lasting = at.xp.where(lost, 0.0, at.xp.broadcast_to(t, lost.shape))
     added = at.xp.scatter_add(lasting, walk_path(whole, path, at.xp).shape, key)

@@ -1,4 +1,4 @@
-"""GradientTape: TensorFlow's tape over arrays of the array API."""
+"""GradientTape: a tape with the semantics of TensorFlow's, for arrays of the array API."""
 
 from __future__ import annotations
 
@@ -30,18 +30,20 @@ class GradientTape(OfThisProcess, Block):
         Whether to watch every trainable Variable that is read.
     exits : str | None, default: None
         The reaction to a gradient that may lack a part: "warn", "raise" a LostGradientError, or
-        "ignore".  A part is missing if a value left the tape (``float(x)``, ``np.asarray(x)``...) and
-        came back as a constant.  None: what ``set_exits`` says, "warn" at first.
+        "ignore".  A part is missing if a value was converted to data that the tape does not follow
+        (``float(x)``, ``np.asarray(x)``...) and came back as a constant.  None: the choice of
+        ``set_exits``, which is "warn" at first.
     check_numerics : bool, default: False
-        Whether to check the values of each recorded op, and of each rule in the gradient, and raise
-        where the first NaN or infinity is made: slow, for finding it.  With nan="guard" elements that a
-        selection did not take are left out, as always.
+        Whether to check the result of each recorded op, and of each rule in the gradient, and raise an
+        error at the first NaN or infinity.  This is slow, and meant for debugging.  With nan="guard",
+        elements that a selection did not take contribute 0, as in any gradient.
     profile : bool, default: False
-        Whether to note line, function and time of each record, for ``summary`` and ``diagnose``.  An op
-        then takes longer.
+        Whether to note line, function and time of each record, for ``summary`` and ``diagnose``.  Ops
+        then take longer.
     memory_limit : int, optional
-        The bytes that records may keep.  An op that would pass it raises MemoryError, and is not
-        recorded.  Each buffer counts once; what a user's function closes over does not count.
+        The limit on the bytes that records keep.  An op that would exceed the limit raises MemoryError,
+        and is not recorded.  Each buffer counts once; values that a user's function closes over do not
+        count.
 
     Raises
     ------
@@ -49,9 +51,10 @@ class GradientTape(OfThisProcess, Block):
         When persistent, watch_accessed_variables, check_numerics or profile is neither True nor False,
         or the limit is no integer.
     ValueError
-        When the tape is entered while it records; when exits is another word, or the limit is negative.
+        When the tape is entered while it records, exits is not one of the allowed words, or the limit is
+        negative.
     FloatingPointError
-        With check_numerics: in an op, or a gradient, that makes a NaN or an infinity of finite values.
+        With check_numerics: when an op or a rule makes a NaN or an infinity from finite values.
 
     Examples
     --------
@@ -63,7 +66,7 @@ class GradientTape(OfThisProcess, Block):
     >>> print(tape.gradient(y, x))
     [2. 4. 6.]
 
-    Variables are watched unasked. A persistent tape can be asked more than once:
+    Variables are watched when they are read. A persistent tape can compute several gradients:
 
     >>> v = xp.Variable([1.0, 2.0], name="v")
     >>> with xp.GradientTape(persistent=True) as tape:
@@ -116,7 +119,7 @@ class GradientTape(OfThisProcess, Block):
         return f"<{type(self).__name__}: {description(vars(self).get('_recording'))}>"
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Raise an AttributeError for a name that a tape lacks, and say what to use.
+        """Raise an AttributeError for an unknown name, with advice on the name to use.
 
         Parameters
         ----------
@@ -140,12 +143,13 @@ class GradientTape(OfThisProcess, Block):
         self._recording.leave_block()
 
     def _dropped(self, held: Callable[[], Any]) -> None:
+        # As in Block: the ``__exit__`` of a ``with`` statement was freed without a call.
         if self._recording.block is held:
             self._recording.leave_block()
         self._held = None
 
     def watch(self, x: Any) -> None:
-        """Follow an Array from here on.
+        """Follow an Array from now on: record the ops on its value and on values computed from it.
 
         Parameters
         ----------
@@ -169,7 +173,8 @@ class GradientTape(OfThisProcess, Block):
     def watched_variables(self) -> tuple[Any, ...]:
         """Return the Variables that the tape watches, in the order in which they were made.
 
-        A gradient leaves them listed; ``reset``, and entering a used tape again, forget them.
+        After a gradient the Variables are still listed.  ``reset`` clears the list, as does entering the
+        tape again after a gradient.
 
         Returns
         -------
@@ -192,14 +197,14 @@ class GradientTape(OfThisProcess, Block):
         Returns
         -------
         context manager
-            Gives the tape itself.
+            Its ``as`` target is the tape itself.
 
         Raises
         ------
         RuntimeError
             When the tape is not recording.
         ValueError
-            When it records in this thread already.
+            When the tape records in this thread already.
 
         Examples
         --------
@@ -225,13 +230,14 @@ class GradientTape(OfThisProcess, Block):
     def stop_recording(self) -> AbstractContextManager[None]:
         """Return a block in which this tape records nothing in this thread (or task).
 
-        Other tapes, threads and tasks go on.  Values that are computed in the block are constants to
-        this tape.  Inside another ``stop_recording`` of the tape the block changes nothing.
+        Other tapes record the block, and this tape goes on recording in other threads and tasks.  Values
+        that are computed in the block are constants to this tape.  Inside another ``stop_recording`` of
+        the tape the block changes nothing.
 
         Returns
         -------
         context manager
-            Gives nothing.
+            Its ``as`` target is None.
 
         Raises
         ------
@@ -241,7 +247,7 @@ class GradientTape(OfThisProcess, Block):
         return self._recording.stop_recording()
 
     def reset(self) -> None:
-        """Drop all records and all that is watched, and go on recording if the tape was.
+        """Drop all records and watches; a tape that was recording goes on recording.
 
         Examples
         --------
@@ -259,13 +265,14 @@ class GradientTape(OfThisProcess, Block):
         self._recording.reset()
 
     def summary(self, by: str = "op") -> Summary:
-        """Return a table of what the tape recorded: records, bytes kept, and times if they were taken.
+        """Return a table of the tape's records: their number, the bytes kept, and times with a profile.
 
         Parameters
         ----------
         by : str, default: 'op'
-            What has a row: "op", the user's "line", or the "module": the names of the Modules that
-            were running, or the file.  The last two need ``GradientTape(profile=True)``.
+            The thing that has a row: an "op", a "line" of the user's code, or a "module", which is the
+            names of the Modules that were running, or else the file.  "line" and "module" need
+            ``GradientTape(profile=True)``.
 
         Returns
         -------
@@ -276,17 +283,17 @@ class GradientTape(OfThisProcess, Block):
         Raises
         ------
         RuntimeError
-            When lines or modules are asked for that were not noted; without a profile, when the tape
-            was used up or never entered.
+            When ``by`` is "line" or "module" and the tape has no profile.  Without a profile also when
+            the tape was used up or never entered.
         ValueError
-            When ``by`` is another word.
+            When ``by`` is none of these words.
 
         Notes
         -----
-        Each buffer counts once, in the first record that keeps it.  With a profile the forward time of
-        a record is the time since the record before, so it has the user's own code in between; the
-        backward time is that of its rules, over all passes so far.  What a gradient has used up is
-        still listed.
+        Each buffer counts once, in the first record that keeps it.  With a profile, the forward time of
+        a record is the time since the record before, which includes the user's own code in between.  The
+        backward time is the time of its rules in all passes so far.  Records that a gradient has freed
+        are still listed in a profile.
 
         Examples
         --------
@@ -313,8 +320,8 @@ class GradientTape(OfThisProcess, Block):
             Prints as a table, the largest row first.  ``rows`` has the rows to read, each with a
             ``name``, ``records``, ``kept`` and ``shared``; ``total`` is their sum.  ``kept`` counts each
             buffer once, in the first record that keeps it, and a view as its whole buffer.  ``shared``
-            is the part of it that stays when the tape goes, since something else refers to it: Arrays
-            of the program, other tapes.
+            is the part of ``kept`` that is not freed with the tape, since something else refers to it:
+            Arrays of the program, or other tapes.
 
         Raises
         ------
@@ -323,8 +330,8 @@ class GradientTape(OfThisProcess, Block):
 
         Notes
         -----
-        The difference of the two is what a gradient, or ``reset``, frees.  A record has about 100
-        bytes in addition to those that it keeps.  What a user's function closes over does not count.
+        A gradient, or ``reset``, frees ``kept`` minus ``shared``.  A record takes about 100 bytes in
+        addition to those that it keeps.  Values that a user's function closes over do not count.
 
         Examples
         --------
@@ -355,19 +362,21 @@ class GradientTape(OfThisProcess, Block):
         Parameters
         ----------
         target : Array or nesting
-            What to differentiate: the sum of all elements in any nesting of Arrays.
+            The Arrays to differentiate, in any nesting: the gradient is that of the sum of all their
+            elements.
         sources : Array or nesting
-            With respect to what: any nesting of Arrays.  An Array that was watched stands for the
-            value that it held then, an intermediate result for the value that it holds now.
+            The Arrays with respect to which to differentiate, in any nesting.  For an Array that was
+            watched, the source is the value that it held then; for an intermediate result, the value
+            that it holds now.
         output_gradients : Array or nesting, default: None
-            Weights of the target's elements, in its nesting, shapes and kinds of dtype; None: ones.
-            Numbers, lists of numbers and NumPy arrays are converted.
+            Weights of the target's elements, with the nesting, the shapes and the kinds of dtype of
+            ``target``.  None: ones.  Numbers, lists of numbers and NumPy arrays are converted.
         unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
             The answer for a source on which the target does not depend: None, or zeros ("zero").
         nan : str, default: 'guard'
-            "guard" runs the pass again, guarded, when a gradient holds a NaN, so that elements that a
-            selection did not take contribute exactly zero.  "keep" returns the NaN of the plain
-            pass: no NaN check, no second pass.
+            With "guard", a gradient that holds a NaN is computed again, so that elements that a
+            selection such as ``where`` did not take contribute exactly zero.  "keep" returns the NaN,
+            without a check and without a second pass.
 
         Returns
         -------
@@ -379,20 +388,23 @@ class GradientTape(OfThisProcess, Block):
         RuntimeError
             When the tape was used up or never entered, or other threads still record on it.
         LookupError
-            When an op on the path has no rule.
+            When an op between source and target has no rule.
         LostGradientError
-            With exits="raise", when a gradient is None or partial because a value left the tape.
+            With exits="raise", when a gradient is None or partial because a value was converted to data
+            that the tape does not follow.
         TypeError
             When targets or sources are no Arrays.
         ValueError
-            When output_gradients do not fit the target, or another word is given.
+            When output_gradients do not fit the target, or ``unconnected_gradients`` or ``nan`` is not
+            one of the allowed words.
 
         Warns
         -----
         TapeWarning
-            When a gradient is None or partial because a value left the tape, with the lines where it
-            did; when it is None because the tape does not follow the source, or because target and
-            source are swapped; and when a persistent tape is asked inside its own context.
+            When a gradient is None or partial because a value was converted to data that the tape does
+            not follow; the warning names the lines.  When a gradient is None because the tape does not
+            follow the source, or because target and source are swapped.  When ``gradient`` of a
+            persistent tape is called inside the tape's own block.
 
         Examples
         --------
@@ -421,10 +433,11 @@ class GradientTape(OfThisProcess, Block):
         Parameters
         ----------
         target : Array
-            What to differentiate.
+            The Array to differentiate.
         sources : Array or nesting
-            With respect to what: any nesting of Arrays.  An Array that was watched stands for the
-            value that it held then, an intermediate result for the value that it holds now.
+            The Arrays with respect to which to differentiate, in any nesting.  For an Array that was
+            watched, the source is the value that it held then; for an intermediate result, the value
+            that it holds now.
         unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
             The answer for a source on which the target does not depend: None, or zeros ("zero").
 
@@ -439,19 +452,21 @@ class GradientTape(OfThisProcess, Block):
         RuntimeError
             When the tape was used up or never entered, or other threads still record on it.
         LookupError
-            When an op on the path has no rule.
+            When an op between source and target has no rule.
         TypeError
             When targets or sources are no Arrays.
 
         Warns
         -----
         TapeWarning
-            As of `gradient`.
+            In the same cases as `gradient`.
 
         Notes
         -----
         ``jacobian(y, x)[i]`` is ``gradient(y[i], x)``: for complex data the gradient of y[i]'s real
-        part, which is conj(dy[i]/dx) where y is holomorphic.  All rows go through one backward pass.
+        part, which is conj(dy[i]/dx) where y is holomorphic.  A backward pass computes as many rows at
+        once as fit in about 64 MB.  If a user's rule or an op without a batched form is recorded, there
+        is a pass for each row.
         """
         return jacobian.compute_jacobian(self._recording, target, sources, unconnected_gradients)
 
@@ -463,16 +478,16 @@ class GradientTape(OfThisProcess, Block):
     ) -> Any:
         """Return the Jacobian of ``target[i]`` with respect to ``source[i]``, for each i.
 
-        For functions that treat the entries along the first axis one by one: other dependences are
-        added up.
+        This is meant for functions that compute ``target[i]`` from ``source[i]`` alone.  Dependences
+        between different entries are added up.
 
         Parameters
         ----------
         target : Array
-            What to differentiate, with two dimensions at least.
+            The Array to differentiate, with two dimensions at least.
         source : Array
-            With respect to what, with two dimensions at least and the first one as long as that of
-            the target.
+            The Array with respect to which to differentiate, with two dimensions at least, the first
+            as long as that of the target.
         unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
             The answer for a source on which the target does not depend: None, or zeros ("zero").
 
@@ -486,16 +501,16 @@ class GradientTape(OfThisProcess, Block):
         RuntimeError
             When the tape was used up or never entered, or other threads still record on it.
         LookupError
-            When an op on the path has no rule.
+            When an op between source and target has no rule.
         TypeError
             When targets or sources are no Arrays.
         ValueError
-            When there are fewer than two dimensions, or the first ones differ.
+            When target or source has fewer than two dimensions, or their first dimensions differ.
 
         Warns
         -----
         TapeWarning
-            As of `gradient`.
+            In the same cases as `gradient`.
 
         Examples
         --------

@@ -1,7 +1,9 @@
-"""The warning that a derivative is NaN because a factorisation does not determine it.
+"""The warning that a derivative is NaN because a matrix factorisation does not determine it.
 
-The vectors of a factorisation are a free choice at some matrices.  There its rule gives NaN, unless the
-function does not depend on the choice.  Such rules ask which results are never read (``unread``).
+At some matrices the vectors of a factorisation are not unique, as singular vectors where singular values
+coincide.  The derivative exists only if the target does not depend on the choice of vectors.  So the
+rules of factorisations have a parameter ``unread``: the elements of the results that the target never
+reads.  The rule returns NaN if the target reads vectors that are not unique.
 """
 
 from __future__ import annotations
@@ -31,21 +33,25 @@ def is_nan(data: RawArray | None) -> bool:
 def note_undefined(
     notes: list[str], plan: Plan, given: Iterable[Any], found: RawArray | None
 ) -> None:
-    """Add the op to the notes, in words for the warning, if its rule made the first NaN.
+    """Append a phrase on the op to ``notes``, for the warning, if the op's rule made the first NaN.
 
-    given : the rule's cotangents or tangents, None for absent ones.  found : its result.
+    given : the cotangents or tangents that the rule got, or None.  found : the result of the rule.
     """
     if found is not None and is_nan(found) and not any(map(is_nan, given)):
         notes.append(f"{plan.op.name} is NaN at a matrix {layout_text(found)}")
 
 
 def warn_of_undefined(notes: Sequence[str], found: Iterable[Any]) -> None:
-    """Warn if a derivative holds a NaN, and the rule of a factorisation gave one on the way."""
+    """Warn if one of the derivatives ``found`` is NaN, since the rule of a factorisation made a NaN.
+
+    notes : the phrases of ``note_undefined``, at least one.
+    """
     if not any(map(is_nan, found)):
         return
     warnings.warn(
         "use the values alone, projectors alone, or a function of the matrix itself (inv, expm): the "
-        f"derivative through {notes[0]} whose values coincide, or whose columns depend on others, "
+        f"derivative through {notes[0]} whose eigenvalues or singular values coincide, or whose "
+        f"columns are linearly dependent, "
         f"up to rounding [at {user_line()}] (see {DECISION})",
         TapeWarning,
         stacklevel=stacklevel(),

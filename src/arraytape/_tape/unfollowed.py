@@ -1,8 +1,8 @@
-"""Sources that a tape does not follow: why their gradient is None, in one line.
+"""Warnings about sources whose gradient is None by mistake.
 
-No warning is due for a source that the tape follows and the target does not use: one of several sources
-may be unused.  A warning is due if the tape never followed the source, or if ``none_causes`` finds a
-mistake.
+There is a warning if the tape never followed the source, or if ``none_causes`` finds a mistake.  There
+is no warning just because the target does not use a source that the tape follows, since a program may
+well leave one of several sources unused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ON_THE_TAPE = see("source-that-the-tape-does-not-follow")
 
 
 def follows(recording: Recording, x: Array) -> bool:
-    """Return True if a tape follows an Array: a watched one, or one computed from watched ones."""
+    """Return True if an Array is watched, or was computed from watched Arrays."""
     if id(x) in recording.watched:
         return True
     value_ids = [x._current_id(), x._view.root._value_id if x._state & IS_VIEW else 0]
@@ -32,7 +32,7 @@ def follows(recording: Recording, x: Array) -> bool:
 
 
 def alike_among(recording: Recording) -> dict[str, Array]:
-    """Return the first watched Array of each shape and dtype, by these as text."""
+    """Return a dict from each layout text ("float64(3,)") to the first watched Array of that layout."""
     handles = [entry.handle for entry in recording.watched.values()]
     return {layout_text(x): x for x in reversed(handles)}
 
@@ -40,9 +40,10 @@ def alike_among(recording: Recording) -> dict[str, Array]:
 def why_not_followed(
     recording: Recording, x: Array, alikes: Callable[[], Mapping[str, Array]] | None = None
 ) -> str:
-    """Return why a tape does not follow a source, and what to do; "" if no warning is due.
+    """Return a sentence on why a tape does not follow the source x, and advice.
 
-    alikes : returns ``alike_among(recording)``, for callers with several sources.
+    Return "" if the tape follows x, or if x is a Variable and the tape watches Variables at their reads.
+    alikes : a function that returns ``alike_among(recording)``, cached by callers with several sources.
     """
     if follows(recording, x):
         return ""
@@ -56,28 +57,29 @@ def why_not_followed(
         )
     if x._current_id() in recording.implied:
         return (
-            f"of {name_with_layout(x)} only a view is watched: call tape.watch(x) on the whole, before "
-            "its use"
+            f"of {name_with_layout(x)} only a view is watched: call tape.watch(x) on the whole Array, "
+            "before it is used"
         )
     alike = (alikes() if alikes else alike_among(recording)).get(layout_text(x))
     if alike is not None:
         return (
-            f"the tape watches {name_with_layout(alike)}, and not this {name_with_layout(x)}: an "
-            "op, such as x = x + 1, "
-            "and asarray make new Arrays. Give what is watched as source, or watch the new one before "
-            "it is used"
+            f"the tape watches {name_with_layout(alike)}, and not this {name_with_layout(x)}: asarray, "
+            "and ops such as x = x + 1, make new Arrays. Give the watched Array as source, or watch the "
+            "new Array before it is used"
         )
     return (
-        f"{name_with_layout(x)} is not on the tape: it was not watched, nor computed inside the "
-        "block of what is "
-        "watched. Call tape.watch(x) inside the block, before x is used"
+        f"{name_with_layout(x)} is not on the tape: it was neither watched nor computed from watched "
+        "Arrays inside the block. Call tape.watch(x) inside the block, before x is used"
     )
 
 
 def first_targets(
     recording: Recording, targets: Sequence[Array], starts: Sequence[int]
 ) -> dict[int, Array]:
-    """Return for each value computed from watched targets the first of these targets."""
+    """Return a dict from the id of each value that was computed from a watched target to that target.
+
+    Of several such targets, the dict has the first.
+    """
     leaves = [
         (target, start)
         for target, start in zip(targets, starts, strict=True)
@@ -95,9 +97,10 @@ def warn_of_unfollowed(
     recording: Recording, asked: Sequence[tuple[Array, int]], targets: Sequence[Array],
     starts: Sequence[int], alone: bool,
 ) -> None:  # fmt: skip
-    """Warn of each source, given with its id, that has no gradient by mistake.
+    """Warn of each source that has no gradient by mistake.
 
-    alone : whether no source at all has a gradient.
+    asked : the sources without a gradient, as pairs (Array, value id).  starts : ids of the targets.
+    alone : True if no source of the request has a gradient.
     """
     alikes = cache(lambda: alike_among(recording))
     swapped = first_targets(recording, targets, starts) if asked else {}

@@ -201,9 +201,9 @@ def view_of_its_own(facts: Facts) -> str:
     if not facts.source._state & IS_VIEW or is_watched or facts.users:
         return ""
     return (
-        f"{name_with_layout(facts.source)} is a view that no op on the tape used, though another one "
-        "of the same part may have been: each x[key] is an Array of its own. Give the very Array "
-        "that was used"
+        f"{name_with_layout(facts.source)} is a view that no op on the tape used, but an op may have "
+        "used another view of the same part: each x[key] is a new Array. Give the Array that was used "
+        "as source"
     )
 
 
