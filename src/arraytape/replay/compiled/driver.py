@@ -25,7 +25,7 @@ from .inner_loops import InnerLoop
 from .kernel import HEAD, POINTER
 from .machine import Code, Unsupported, flags_of_this_machine
 
-MOST_ARGUMENTS = 250
+MOST_ARGUMENTS = 1000
 MOST_AXES = 32  # of the loops around one of NumPy's loops
 MOST_OPERANDS = 8  # of one of NumPy's loops
 POINTERS = 9  # the word of a loop record at which its pointers begin
@@ -215,7 +215,7 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
 define ptr @drive(ptr %self, ptr %arguments, i64 %count) {
 entry:
-  %bases = alloca [256 x ptr], align 64
+  %bases = alloca [1024 x ptr], align 64
   %bad = alloca i64
   %tableat = getelementptr i8, ptr %self, i64 DATA
   %table = load ptr, ptr %tableat

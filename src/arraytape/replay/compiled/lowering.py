@@ -115,7 +115,7 @@ class Group:
 
 
 class Lowered:
-    """A program as machine code.
+    """A program as machine code, made of its lowering.
 
     run : takes the inputs and the memory for the results; see ``python_function``.  results : shape,
     dtype and strides of this memory, for the program's outputs and then its writes.  kernels,
@@ -123,8 +123,7 @@ class Lowered:
     scratch memory of its own, because that is more than a program may keep.
     """
 
-    def __init__(self, program: Program) -> None:
-        lowering = Lowering(program)
+    def __init__(self, lowering: Lowering) -> None:
         self.results = lowering.results
         self.kernels, self.records = len(lowering.kernels), len(lowering.entries)
         self.bytes = lowering.place_buffers()
@@ -401,19 +400,12 @@ class Lowering:
             return self.rows(node)
         place = self.place(x)
         view, start = view_of_nothing(place)
-        key = node.args[1] if node.op == "getitem" else None
         if node.op == "getitem":
-            found = view[
-                (*key, ...)
-                if type(key) is tuple and Ellipsis not in [*map(type_or_value, key)]
-                else key
-            ]
-            found = np.asarray(found) if not isinstance(found, np.ndarray) else found
+            found = part_at(view, node.args[1])
         else:
             assert node.call is not None
-            found = np.asarray(
-                node.call(*[view if y is x else y for y in node.args], **node.keywords)
-            )
+            args = [view if y is x else y for y in node.args]
+            found = np.asarray(node.call(*args, **node.keywords))
         if found.shape != node.shape:
             raise Unsupported(f"{node.op} to another shape")
         if np.shares_memory(found, view):
@@ -605,13 +597,7 @@ class Lowering:
             target = self.new(node)
             self.copy(target, source)
         view, start = view_of_nothing(target)
-        part = view[
-            (*key, ...)
-            if type(key) is tuple and Ellipsis not in [*map(type_or_value, key)]
-            else key
-        ]
-        if not isinstance(part, np.ndarray):
-            part = view[(*key, ...)] if type(key) is tuple else view[key, ...]
+        part = part_at(view, key)
         if not part.size:
             return
         offset = target.offset + part.__array_interface__["data"][0] - start
@@ -1252,9 +1238,12 @@ def view_of_nothing(place: Place) -> tuple[np.ndarray[Any, Any], int]:
     return view, view.__array_interface__["data"][0]
 
 
-def type_or_value(x: Any) -> Any:
-    """Return Ellipsis for Ellipsis, and the type of anything else, which may not compare."""
-    return x if x is Ellipsis else type(x)
+def part_at(view: np.ndarray[Any, Any], key: Any) -> np.ndarray[Any, Any]:
+    """Return ``view[key]`` as a view, also where it is one element."""
+    keys = key if type(key) is tuple else (key,)
+    if not any(part is Ellipsis for part in keys):
+        keys = (*keys, Ellipsis)
+    return view[keys]  # type: ignore[no-any-return]
 
 
 def rounded_up(size: int) -> int:

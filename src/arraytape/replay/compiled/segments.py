@@ -9,10 +9,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from ..passes.simplify import copied, is_basic
-from ..program import CONSTANT, FOREIGN, INPUT, Guard, Node, Program, operands
-from .lowering import ARRANGES, CALLS, FILLS, Lowered, Refused, Step
+from ..program import (
+    CONSTANT,
+    FOREIGN,
+    INPUT,
+    Guard,
+    Node,
+    Program,
+    key_of,
+    mapped_leaves,
+    operands,
+)
+from .lowering import ARRANGES, Lowered, Lowering, Refused
 from .machine import Unsupported
 
 LEAST = 2  # calls of NumPy that a segment of machine code replaces, at least
@@ -34,35 +45,50 @@ class Segment:
 def segments_of(program: Program) -> tuple[list[Segment], list[str]]:
     """Return the segments of a program, and why some of its calls are not machine code."""
     numpys: dict[Node, str] = {}  # the nodes that NumPy computes, with the reason
+    known: dict[Any, str] = {}  # by call and layouts
     for node in program.nodes:
         if node.is_call and not is_free(node):
-            why = why_numpy(node)
-            if why:
-                numpys[node] = why
+            key = node.op, id(node.call), replaced_key(node)
+            if key not in known:
+                known[key] = why_numpy(node)
+            if known[key]:
+                numpys[node] = known[key]
     while True:
         segments = cut_program(program, numpys)
-        refused = len(numpys)
+        lowerings: list[Lowering | None] = []
         for segment in segments:
-            if segment.native:
-                try:
-                    segment.lowered = Lowered(segment.program)
-                except Refused as refusal:
-                    numpys[segment.origin[refusal.node]] = str(refusal)
-                except Unsupported as error:
-                    calls = [segment.origin[x] for x in segment.program.nodes if x.is_call]
-                    numpys.update(dict.fromkeys(calls, str(error)))
-        if len(numpys) == refused:
+            lowering = None
+            try:
+                lowering = Lowering(segment.program) if segment.native else None
+            except Refused as refusal:
+                numpys[segment.origin[refusal.node]] = str(refusal)
+            except Unsupported as error:
+                calls = [segment.origin[x] for x in segment.program.nodes if x.is_call]
+                numpys.update(dict.fromkeys(calls, str(error)))
+            lowerings.append(lowering)
+        if all((x is None) != y.native for x, y in zip(lowerings, segments, strict=True)):
+            for segment, lowering in zip(segments, lowerings, strict=True):
+                segment.lowered = Lowered(lowering) if lowering is not None else None
             return segments, sorted({*numpys.values()})
+
+
+def replaced_key(node: Node) -> Any:
+    """Return a hashable key of arguments, with the layouts of nodes in place of these."""
+
+    def layout(x: Any) -> Any:
+        return (x.op == CONSTANT, x.shape, x.dtype, x.strides) if type(x) is Node else x
+
+    return key_of(mapped_leaves((node.args, node.keywords), layout)), layout(node)
 
 
 def why_numpy(node: Node) -> str:
     """Return why a call cannot be machine code wherever it stands, or ""."""
     if node.op.startswith(FOREIGN):
         return node.op.removeprefix(f"{FOREIGN}.").rpartition(".")[0] or node.op
-    if node.op in ARRANGES or node.op in FILLS or node.op in CALLS:
-        return ""
+    of = {x: x if x.op == CONSTANT else Node(INPUT, like=x) for x in operands(node)}
+    new = copied(node, of)
     try:
-        Step.of(node)
+        Lowering(Program([x for x in of.values() if x.op == INPUT], [*of.values(), new], [], [new]))
     except Unsupported as error:
         return str(error)
     return ""
