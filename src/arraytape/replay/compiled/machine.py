@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 LEVEL = 2  # of LLVM's optimizations, as clang -O2
+PASSES = "without vectorizers"  # for the cache: what else is asked of LLVM
 DIGEST = hashlib.sha256
 COMPILING = threading.RLock()  # llvmlite's engines are made one at a time
 if hasattr(os, "register_at_fork"):  # a child would wait for a thread that it does not have
@@ -90,9 +91,12 @@ class Code:
             file = ObjectFile(text if kept else None)
             self.cached = file.code is not None
             if not self.cached:
-                builder = llvm.create_pass_builder(
-                    machine, llvm.create_pipeline_tuning_options(speed_level=LEVEL)
-                )
+                options = llvm.create_pipeline_tuning_options(speed_level=LEVEL)
+                # The text has vectors already, and LLVM's vectorizer ends the process by an
+                # assertion on some loops (LLVM 20, LoopVectorize.cpp).
+                options.loop_vectorization = options.slp_vectorization = False
+                options.loop_interleaving = False
+                builder = llvm.create_pass_builder(machine, options)
                 builder.getModulePassManager().run(module, builder)
             self.engine = llvm.create_mcjit_compiler(module, machine)
             self.engine.set_object_cache(file.write, file.read)
@@ -146,7 +150,7 @@ def path_of(text: str) -> Path | None:
 
     parts = (
         llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(),
-        str(LEVEL), text,
+        str(LEVEL), PASSES, text,
     )  # fmt: skip
     return folder / f"{DIGEST(chr(0).join(parts).encode()).hexdigest()}.o"
 
