@@ -159,12 +159,18 @@ def converted(kernel: Kernel, x: str, old: np.dtype[Any], new: np.dtype[Any], wi
     """Return a value in another dtype, as ``astype`` gives it; floats never become integers."""
     if old == new:
         return x
+    if new.kind == "c" and old.kind == "f":  # the bits of the real part, under those of 0
+        half, whole = f"i{8 * old.itemsize}", f"i{8 * new.itemsize}"
+        bits = kernel.value(f"bitcast {value_type(old, width)} {x} to {vector_of(half, width)}")
+        return kernel.value(f"zext {vector_of(half, width)} {bits} to {vector_of(whole, width)}")
     source, target = value_type(old, width), value_type(new, width)
     return kernel.value(f"{conversion(old, new)} {source} {x} to {target}")
 
 
 def conversion(old: np.dtype[Any], new: np.dtype[Any]) -> str:
     """Return LLVM's instruction that converts one dtype to another, or raise Unsupported."""
+    if new.kind == "c" and old.kind == "f" and 2 * old.itemsize == new.itemsize:
+        return "zext"
     for dtype in (old, new):
         if dtype.kind not in "biuf" or (dtype.kind == "f" and memory_type(dtype)[0] == "i"):
             raise Unsupported(f"conversion of {old} to {new}")

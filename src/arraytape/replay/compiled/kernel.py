@@ -9,6 +9,7 @@ work on.  A kernel sets bits of ``bad`` where the values are not what the progra
 from __future__ import annotations
 
 import struct
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -320,15 +321,15 @@ def aligned(dtype: np.dtype[Any]) -> int:
 
 def number_text(x: Any, dtype: np.dtype[Any], width: int) -> str:
     """Return a number as a constant of LLVM."""
-    value = np.asarray(x).astype(dtype)[()]
+    value = np.asarray(x).astype(dtype)
     if dtype.kind == "b":
         one = "true" if value else "false"
-    elif dtype.kind in "iu":
-        one = str(int(value))
     elif dtype.kind == "f" and dtype.itemsize in FLOATS:
         (bits,) = struct.unpack("<Q", struct.pack("<d", float(value)))
         one = f"0x{bits:016X}"
-    else:
-        raise Unsupported(f"a number of dtype {dtype}")
+    elif dtype.kind in "iu":
+        one = str(int(value))
+    else:  # the bits of a complex number or a half
+        one = str(int.from_bytes(value.tobytes(), sys.byteorder))
     kind = value_type(dtype, 1)
     return one if width == 1 else "<" + ", ".join([f"{kind} {one}"] * width) + ">"

@@ -46,12 +46,13 @@ LINE = 64  # bytes of a cache line, to which scratch memory is aligned
 ALWAYS = 1 << 60  # the place of the last read of what leaves the program
 # Nodes that only arrange data: their result is a view, or a copy where the layout asks for one.
 ARRANGES = frozenset((
-    "broadcast_to", "broadcast_view", "contiguous", "expand_dims", "flip", "getitem", "laid_out",
-    "matrix_transpose", "moveaxis", "permute_dims", "reshape", "reshaped", "squeeze", "stop_gradient",
+    "broadcast_to", "broadcast_view", "contiguous", "diagonal_view", "expand_dims", "flip", "getitem",
+    "imag_view", "laid_out", "matrix_transpose", "moveaxis", "permute_dims", "read_only_view",
+    "real_view", "reshape", "reshaped", "squeeze", "stop_gradient",
 ))  # fmt: skip
 REDUCTIONS = {"sum": np.add, "max": np.maximum, "min": np.minimum, "prod": np.multiply}
 FIRST = {"sum": 0.0, "prod": 1.0}  # what NumPy begins with; extremes begin with an element
-FILLS = {"zeros": 0, "ones": 1}
+FILLS = {"zeros": 0, "zeros_like": 0, "ones": 1, "ones_like": 1}
 PARTIAL, LARGE = "dot_of_blocks", 1 << 15  # a sum of products of so many elements is one of parts
 
 
@@ -418,7 +419,7 @@ class Lowering:
             if target.strides != packed(node.shape, size):
                 raise Unsupported("reshape in another order")
             target = target._replace(shape=place.shape, strides=packed(place.shape, size))
-        elif node.shape != place.shape:
+        elif node.shape != place.shape and not node.op.startswith("broadcast_"):
             raise Unsupported(f"{node.op} that copies")
         self.copy(target, place)
         return None

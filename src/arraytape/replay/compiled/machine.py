@@ -14,6 +14,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+OLDEST = (0, 45)  # llvmlite with the pass managers of today's LLVM
 LEVEL = 2  # of LLVM's optimizations, as clang -O2
 PASSES = "without vectorizers"  # for the cache: what else is asked of LLVM
 DIGEST = hashlib.sha256
@@ -35,12 +36,14 @@ def why_not() -> str:
     """Return why this Python cannot run compiled programs, or "" if it can."""
     if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return "compiled programs need CPython with its global interpreter lock"
-    if flags_of_this_machine() is None:
+    if flags_of_this_machine() is None or sys.maxsize < 2**32:
         return f"compiled programs are written for x86-64 and aarch64, not for {machine_name()}"
     try:
-        import llvmlite.binding  # noqa: F401
+        from llvmlite import __version__ as version
     except ImportError as error:
         return f"pip install arraytape[compiled] brings llvmlite, which is missing ({error})"
+    if tuple([int(part) for part in version.split(".")[:2]]) < OLDEST:
+        return f"pip install arraytape[compiled] brings a newer llvmlite than {version}"
     return ""
 
 
