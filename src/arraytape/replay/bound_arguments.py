@@ -160,7 +160,7 @@ def signature_part(value: Any, places: dict[int, int], gone: Callable[[], None])
 
 def array_signature(x: Array) -> Any:
     """Return the properties of an Array on which a program depends, such as its type and layout."""
-    if x._value_id == -1:  # a view
+    if x._value_id == -1:  # x is a view, whose data may have to be updated
         x._sync()
     data = x._data
     if is_read_only(x):
@@ -213,4 +213,4 @@ def check_apart(handles: Iterable[Array]) -> None:
             raise Apart("two Arrays that it uses share memory")
         roots.add(id(root))
         if root._state & FOREIGN and is_shared(root):
-            raise Apart("an Array that it uses shares memory with foreign code")
+            raise Apart("an Array that it uses shares memory with code outside arraytape")

@@ -167,10 +167,10 @@ class Call:
                 self.same[id(value)] = place[0]
                 return
             if id(value) in met:
-                self.spoil_call("one container is twice in its result")
+                self.spoil_call("the same container is twice in its result")
             elif id(value) in self.state.known:
                 self.spoil_call(
-                    "a container in its result is one that it found. Return a copy of it"
+                    "a container in its result existed before the call. Return a copy of it"
                 )
             met.add(id(value))
         for _, part in nest.items_of(parts):
@@ -211,7 +211,7 @@ class Call:
         del self.state, self.reached, self.ran, self.lifter.ran
         self.lifter.lifted.clear()
 
-    # --- the result -------------------------------------------------------------------------------
+    # --- description of the result ----------------------------------------------------------------
     def describe_leaf(self, leaf: Any) -> Given:
         """Return the source of a leaf of the result; replace the traced data of a new Array."""
         if not isinstance(leaf, Array):
@@ -252,7 +252,7 @@ class Call:
         return self.outputs[id(x)]
 
     def shares_root(self, leaf: Array) -> bool:
-        """Return True if another result is a view of the same root."""
+        """Return True if another leaf of the result has the same root as this leaf."""
         root = root_of(leaf)
         return any(
             x is not leaf and isinstance(x, Array) and root_of(x) is root for x in self.leaves
@@ -270,7 +270,10 @@ class Call:
         return {"path": path, "view": number}
 
     def rejoin(self) -> None:
-        """Make results that are views share memory with their roots again."""
+        """Update the views in the result, so that they share the memory of their roots again.
+
+        A view of a lifted argument that is a view itself becomes a view of the argument's root.
+        """
         for leaf in self.leaves:
             if isinstance(leaf, Array) and leaf._state & IS_VIEW:
                 about = leaf._view
@@ -349,7 +352,7 @@ class Call:
         An Array that exists although it is not in the result spoils the call: a program does not
         make such an Array.
         """
-        for generation in range(3):  # a full collection may take long, and is rarely needed
+        for generation in range(3):  # younger generations first: a full collection may take long
             if not self.kept_traced():
                 return
             gc.collect(generation)
@@ -369,7 +372,7 @@ class Call:
 
 
 def has_no_data(path: Any) -> bool:
-    """Return True if a path consists only of plain values."""
+    """Return True if a view's path consists only of plain values, without index arrays."""
     if type(path) is tuple:
         return all(map(has_no_data, path))
     return type(path) in PLAIN

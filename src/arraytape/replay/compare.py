@@ -102,17 +102,17 @@ def ends_differ(first: Program, second: Program, places: Sequence[Mapping[Node, 
             for i, program in enumerate((first, second))
         ]
         if ends[0] != ends[1]:
-            return f"other {name}"
+            return f"its program has other {name}"
     return ""
 
 
 def results_differ(first: Call, second: Call) -> str:
     """Return a description of a difference between results, writes or callbacks of two calls, or ""."""
     if first.structure != second.structure:
-        return "results of another structure"
+        return "its result has another structure"
     for a, b in zip(first.given, second.given, strict=True):
         if a._replace(value=None) != b._replace(value=None) or not same_value(a.value, b.value):
-            return "a result that is no Array. Return it as an Array"
+            return "a part of its result differs. Return it as an Array"
     if first.writes != second.writes:
         return "it writes to another Array"
     return effects_differ(first.trace.effects, second.trace.effects)
@@ -131,7 +131,7 @@ def effects_differ(first: Sequence[Effect], second: Sequence[Effect]) -> str:
 def other_arrays(first: Call, second: Call) -> str:
     """Return a message if two calls used different Arrays that are no arguments, else ""."""
     if [*map(id, first.others)] != [*map(id, second.others)]:
-        return "another Array was used that is no argument. Pass it as an argument"
+        return "it uses another Array that is no argument. Pass it as an argument"
     return ""
 
 
@@ -139,7 +139,10 @@ def drawn(call: Call) -> str:
     """Return a message if a call may have drawn from a random generator or iterator, else ""."""
     if not call.drawn:
         return ""
-    return f"it may draw from {call.drawn}, which was equal twice. Pass the value as an argument"
+    return (
+        f"it may draw from {call.drawn}, which returned equal values twice. Pass the value as an "
+        "argument"
+    )
 
 
 def comparable(value: Any, places: dict[Node, int]) -> Any:

@@ -42,5 +42,5 @@ def silence() -> None:
     else:
         around = error_state()
         if "raise" in np.seterr(all="ignore").values():
-            raise Apart("np.errstate says that errors are raised")
+            raise Apart("np.errstate around it makes NumPy raise errors")
         LAST = around, error_state()

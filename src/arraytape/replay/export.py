@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # Calls that return their operand's elements in another memory layout: other libraries need no copy.
 SAME = frozenset(("arranged", "contiguous", "copied", "laid_out"))
-SPELLED = {  # the standard's names of NumPy's ufuncs
+SPELLED = {  # name of a NumPy ufunc -> its name in the array API standard
     "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
     "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "conjugate": "conj", "power": "pow",
     "invert": "bitwise_invert", "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",

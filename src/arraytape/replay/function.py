@@ -157,7 +157,7 @@ class Function(Generic[P, R]):
             found = getattr(found, name, None)
         return self.name if found is self else (Function, (self.eager, self.limit, self.strict))
 
-    # --- calls ------------------------------------------------------------------------------------
+    # --- replayed, traced and eager calls ---------------------------------------------------------
     def __call__(self, /, *args: P.args, **keywords: P.kwargs) -> R:
         if trace_here() is not None:  # within another traced function: its trace records this call
             return self.eager(*args, **keywords)
@@ -264,12 +264,12 @@ class Function(Generic[P, R]):
             self.reasons[why] += 1
         return self.eager(*args, **keywords)
 
-    # --- tracing ----------------------------------------------------------------------------------
+    # --- traced calls and plans -------------------------------------------------------------------
     def trace_alone(self, entry: Entry, given: CallArguments) -> Any:
         """Trace a call, or run it as it is if another thread traces this function."""
         if len(entry.plans) >= self.limit:
             return self.as_it_is(
-                f"there are {self.limit} programs for it", given.args, given.keywords
+                f"it has {self.limit} programs already", given.args, given.keywords
             )
         me = object()
         try:
@@ -280,7 +280,7 @@ class Function(Generic[P, R]):
         except BaseException:  # an interrupt may have stopped ``end``: call it again
             self.end(me)
             raise
-        return self.as_it_is("another thread traced it", given.args, given.keywords)
+        return self.as_it_is("another thread was tracing it", given.args, given.keywords)
 
     def end(self, me: object) -> None:
         """Allow other threads to trace, if the call with the token ``me`` is the one that traces."""
@@ -342,7 +342,7 @@ class Function(Generic[P, R]):
                 continue
             if why:
                 self.give_up(
-                    entry, f"call {self.traced} computed something else than one before: {why}"
+                    entry, f"call {self.traced} computed something else than an earlier call: {why}"
                 )
                 return
             entry.pending.remove(before)
@@ -453,7 +453,7 @@ def is_dead(key: Any) -> bool:
 
 
 class BoundFunction:
-    """A method whose calls are replayed, bound to the instance that is its first argument."""
+    """A ``Function`` bound to an instance, which it passes as the first argument, like a method."""
 
     def __init__(self, function: Function[Any, Any], instance: Any) -> None:
         self.__func__, self.__self__ = function, instance

@@ -97,7 +97,7 @@ class PlanText:
         self.scope[name] = value
         return name
 
-    # --- arguments --------------------------------------------------------------------------------
+    # --- comparison of arguments ------------------------------------------------------------------
     def arguments(self, call: Call) -> None:
         """Write the comparison of the arguments with those of the traced call."""
         surroundings = self.named(ambient())
@@ -157,7 +157,7 @@ class PlanText:
             )
         self.handles.append(name)
 
-    # --- state and memory that are no arguments ---------------------------------------------------
+    # --- comparison of state and memory that are no arguments -------------------------------------
     def state(self, call: Call) -> None:
         """Write the comparison of the Python state, and the names of Arrays that are no arguments."""
         self.lines.append("state = read(values)")
@@ -319,7 +319,10 @@ def nothing() -> None:
 def commit_all(
     handles: Sequence[Array], values: Sequence[RawArray], ids: Sequence[int] | None = None
 ) -> None:
-    """Write the results of the program to Arrays; raise NotCommitted if that fails."""
+    """Write new values to Arrays; raise NotCommitted if a write raises.
+
+    ids : the value ids for a tape around the call, or None without a tape.
+    """
     try:
         for x, value, value_id in zip(handles, values, ids or [0] * len(handles), strict=True):
             commit(x, value, value_id)

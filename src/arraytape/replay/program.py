@@ -107,7 +107,7 @@ class Guard(NamedTuple):
 
 
 class GuardFailed(Exception):
-    """The error that ends a replay in which a guard does not hold."""
+    """The error that ends a replay if a guard does not hold; guard : that Guard."""
 
     def __init__(self, guard: Guard) -> None:
         super().__init__(guard)

@@ -99,7 +99,7 @@ class Recorded:
         for record in self.all[self.start :]:
             plan = PLANS[record[0]]
             if plan not in (VIEW, PUT, ADD) and (not isinstance(plan, Plan) or plan.notable):
-                raise Refused(f"it has a record of {plan.name}, which cannot be made again")
+                raise Refused(f"it has a record of {plan.name}, which a replay cannot make")
             for value_id in results_of(record):
                 known.setdefault(value_id, len(lifted) + len(known) + 1)
             named = renamed(record, lambda value_id: known.get(value_id, 0))
@@ -114,7 +114,7 @@ class Recorded:
             return kind([self.with_nodes(part) for part in value])
         if kind in AS_IT_IS or kind is slice or isinstance(value, np.dtype | np.generic):
             return value
-        raise Refused(f"a tape keeps a {kind.__name__} of it")
+        raise Refused(f"a record of the tape keeps a {kind.__name__}")
 
 
 def renamed(record: Record, name: Callable[[int], int]) -> Record:

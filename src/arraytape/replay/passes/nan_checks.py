@@ -65,14 +65,14 @@ def is_plain(node: Node) -> bool:
     }
 
 
-# --- bounds -------------------------------------------------------------------------------------------
+# --- NaN checks by sums of squares --------------------------------------------------------------------
 LOOKED_AT = "looked_at"  # the op of a NaN check by sums of squares (``Look``)
 WORTH = 32  # the least number of checked elements per compared sum for which ``Look`` pays
 # Bytes of an element -> limits for sums of squares, in the order in which they are tried.  The more
 # factors a checked value is a product of, the smaller the sums must be.
 MODERATE = {8: (1e200, 1e150, 1e100, 1e75, 1e50, 1e40), 4: (1e24, 1e18, 1e12)}
 HUGE = {8: 1e300, 4: 1e36}  # bytes of an element -> limit below which values count as finite
-TURNED = ("matrix_transpose", "permute_dims", "reshape")  # views, which cost nothing to recompute
+TURNED = ("matrix_transpose", "permute_dims", "reshape")  # ops of views, cheap to compute again
 
 
 def with_bounds(program: Program) -> Program:
@@ -114,7 +114,7 @@ class Look:
         return any(np.isnan(known[node]).any() for node in self.found)
 
     def node(self, sums: Sequence[Node]) -> Node:
-        """Return the node of this check in a program."""
+        """Return a LOOKED_AT node for this check; sums : the nodes of the sums of squares."""
         return Node(LOOKED_AT, self, (*self.given, *sums), like=np.float64(0.0))
 
 

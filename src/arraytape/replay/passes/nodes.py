@@ -39,7 +39,10 @@ def with_operand(node: Node, i: int, x: Node) -> tuple[Any, ...]:
 
 
 def zeros(node: Node) -> Node:
-    """Return zeros in the shape and dtype of a node: a constant if they are small, else a call."""
+    """Return a node for zeros in the shape and dtype of `node`.
+
+    Small zeros are a constant, large zeros a call of np.zeros.
+    """
     if node.size * node.dtype.itemsize > SMALL:
         return like(node, "zeros", np.zeros, node.shape, node.dtype)
     value = np.zeros(node.shape, node.dtype)

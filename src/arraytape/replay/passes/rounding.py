@@ -116,7 +116,7 @@ def is_nan(node: Node) -> bool:
     return is_look_for_nan(node)
 
 
-# --- sums and rows ------------------------------------------------------------------------------------
+# --- rules for sums -----------------------------------------------------------------------------------
 def sum_of_negative(node: Node, new: New) -> Node | None:
     """Replace ``sum(-x)`` by ``-sum(x)``."""
     x = node.args[0]
@@ -138,7 +138,7 @@ def sum_with_known(node: Node, new: New) -> Node | None:
 
 
 def factor_out(node: Node, new: New) -> Node | None:
-    """Replace ``sum(x * (y * c))`` by ``sum(x * y) * c``, if c has one positive number per row."""
+    """Replace ``sum(x * (y * c))`` by ``sum(x * y) * c``, if c is one positive number for each sum."""
     product = node.args[0]
     if axes_of(node) is None or not node.keywords.get("keepdims"):
         return None
@@ -153,7 +153,7 @@ def factor_out(node: Node, new: New) -> Node | None:
     return None
 
 
-# --- zeros --------------------------------------------------------------------------------------------
+# --- rules that yield zeros ---------------------------------------------------------------------------
 def none_of_ties(extremes: set[Node], node: Node, new: New) -> Node | None:
     """Replace 0 divided by a count of ties by 0.
 
@@ -173,7 +173,7 @@ def choice_of_zeros(node: Node, new: New) -> Node | None:
     return zeros(node) if all(none) and node.dtype.kind == "f" else None
 
 
-# --- factors ------------------------------------------------------------------------------------------
+# --- rules for factors and quotients ------------------------------------------------------------------
 def by_reciprocal(node: Node, new: New) -> Node | None:
     """Replace ``x / c`` by ``x * (1 / c)``, if c has far fewer elements, and none is tiny or huge.
 
@@ -292,7 +292,7 @@ def power_in_product(x: Operand, new: New) -> tuple[float, Node] | None:
     return None
 
 
-# --- writes -------------------------------------------------------------------------------------------
+# --- rules for writes ---------------------------------------------------------------------------------
 def added(node: Node) -> tuple[Node, Node] | None:
     """Return ``x[key] + more`` and ``more`` for a "put" that adds or subtracts in place; or None.
 

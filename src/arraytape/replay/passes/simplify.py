@@ -132,7 +132,7 @@ def opposite(node: Node, known: dict[Any, Node]) -> Node | None:
     return None
 
 
-# --- constants ----------------------------------------------------------------------------------------
+# --- calls on constants -------------------------------------------------------------------------------
 def folded(node: Node) -> Node:
     """Return a constant for a call whose operands are all constants; other nodes as they are.
 
@@ -151,7 +151,7 @@ def folded(node: Node) -> Node:
     return Node(CONSTANT, like=value, value=value)
 
 
-# --- algebra ------------------------------------------------------------------------------------------
+# --- algebraic rules ----------------------------------------------------------------------------------
 def rewritten(node: Node, new_of: New, rules: Rules | None = None) -> Node:
     """Return a node after the rules of its op were applied, until no rule matches.
 
@@ -174,7 +174,7 @@ def rewritten(node: Node, new_of: New, rules: Rules | None = None) -> Node:
 
 
 def nothing_changed(node: Node, new: New) -> Node | None:
-    """Replace a cast, reshape, broadcast or copy that changes nothing by its operand."""
+    """Replace a cast, reshape, broadcast or copy by its operand, if both have the same layout."""
     x = node.args[0]
     return x if same_layout(x, node) else None
 
@@ -204,21 +204,21 @@ def or_false(node: Node, new: New) -> Node | None:
 
 
 def square(node: Node, new: New) -> Node | None:
-    """Replace ``x ** 2`` by a square, which NumPy computes for it, too."""
+    """Replace ``x ** 2`` by ``square(x)``, as NumPy itself does."""
     x, exponent = node.args
     plain = type(x) is Node and type(exponent) in (int, float) and exponent == 2
     return like(node, "square", np.square, x) if plain and x.shape and x.dtype.kind == "f" else None
 
 
 def product_with_itself(node: Node, new: New) -> Node | None:
-    """Replace ``x * x`` by a square."""
+    """Replace ``x * x`` by ``square(x)``."""
     x, y = node.args
     plain = type(x) is Node and x is y and x.shape and x.dtype.kind == "f" and not node.keywords
     return like(node, "square", np.square, x) if plain else None
 
 
 def mean(node: Node, new: New) -> Node | None:
-    """Replace a mean of floats by a sum and a quotient, as NumPy computes it."""
+    """Replace a mean of floats by a sum divided by the count, which is how NumPy computes it."""
     if node.dtype is None or node.dtype not in (np.float64, np.float32):
         return None
     if {*node.keywords} - {"axis", "keepdims"} or len(node.args) != 1:
@@ -282,7 +282,7 @@ def has_more_axes(x: Node) -> bool:
     return bool(shape) and x.shape == (1,) * (len(x.shape) - len(shape)) + shape
 
 
-# --- writes -------------------------------------------------------------------------------------------
+# --- rules for reads and writes -----------------------------------------------------------------------
 def is_basic(key: Index) -> bool:
     """Return True if a key consists only of integers, slices, None and Ellipsis."""
     parts = key if type(key) is tuple else (key,)
@@ -395,7 +395,7 @@ def accumulated(node: Node, new: New) -> Node | None:
     return None
 
 
-# --- masks ---------------------------------------------------------------------------------------------
+# --- choices by masks ----------------------------------------------------------------------------------
 @state_facts(continuous=True, range=lambda n, x, mask, other: x.hull(other).with_zero())
 def masked(x: np.ndarray[Any, Any], mask: np.ndarray[Any, Any], chosen: bool) -> Any:
     """Return x where the mask equals ``chosen``, elsewhere 0.0, by operations on the bits of x."""
@@ -473,7 +473,7 @@ def is_positive_zero(x: Operand) -> bool:
     return x.dtype.kind in "biu" or not any(np.signbit(part).any() for part in parts)
 
 
-# --- signs and factors --------------------------------------------------------------------------------
+# --- rules for signs and factors ----------------------------------------------------------------------
 def factors(x: Operand) -> tuple[float, Node] | None:
     """Return c and y if x is a product ``c * y`` of a number and a float array, else None."""
     if type(x) is not Node or x.op != "multiply" or x.keywords or x.dtype.kind != "f":

@@ -107,7 +107,7 @@ def is_positive(x: Operand) -> bool:
     return scale_of(x) is not None or (x.op == "add" and all(map(is_positive, x.args)))
 
 
-# --- products with ones ------------------------------------------------------------------------------
+# --- sums as products with ones ----------------------------------------------------------------------
 def with_products(program: Program, exact: Collection[Node] = ()) -> Program:
     """Return the program with matrix products with ones in place of sums of float64.
 

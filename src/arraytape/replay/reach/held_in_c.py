@@ -47,7 +47,7 @@ def is_in_c(cls: type) -> bool:
 
 
 def decimal_context() -> str:
-    import decimal  # late, since few functions need it
+    import decimal  # imported here, because few functions need it
 
     return repr(decimal.getcontext())
 

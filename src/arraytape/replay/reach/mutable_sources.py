@@ -61,7 +61,7 @@ class Moving:
     """
 
     def __init__(self) -> None:
-        self.closed = False  # whether further sources are ignored
+        self.closed = False  # if True, ``watch_mutable`` ignores further sources
         self.looks: list[tuple[str, Callable[[], Any], Any]] = []
         self.watch_mutable("random", random._inst)
         if "numpy.random" in sys.modules:

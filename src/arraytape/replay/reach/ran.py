@@ -74,7 +74,7 @@ class Ran:
         self.strings: set[str] = set()
         self.owners: dict[CodeType, int] = {}
         self.kinds: dict[type, bool] = {}  # results of ``is_user_class``
-        # A collection of garbage may run libraries' callbacks at any instruction of the call.
+        # Callbacks of libraries in gc.callbacks may run at any time during the call: ignore them.
         codes = [getattr(callback, "__code__", None) for callback in gc.callbacks]
         self.collecting = {code for code in codes if code and is_installed(code.co_filename)}
         self.owners |= dict.fromkeys(self.collecting, OURS)  # for ``works_for_us`` of its callees
@@ -139,7 +139,7 @@ class Ran:
 
     def returned(self, value: Any) -> None:
         """Register the result of a library's function, because the library may keep the object."""
-        kind = type(value)  # not isinstance, since a user's __class__ may raise
+        kind = type(value)  # isinstance would read __class__, which may be a user's property
         if kind not in PLAIN and not issubclass(kind, (*NOT_HELD, type, Array, np.ndarray)):
             self.keep_weakly(value)
 

@@ -50,7 +50,7 @@ def same_value(a: RawArray, b: RawArray) -> bool:
         return same_plain(a, b)
     try:
         return type(a) is type(b) and bool(a == b)
-    except Exception:  # from __eq__ of a user's class, or a recursion
+    except Exception:  # __eq__ of a user's class may raise, or recur without end
         return False
 
 

@@ -46,7 +46,7 @@ from .ran import Found, functions_in, is_user_class
 from .reasons import Apart, changed
 from .sameness import BUFFERS, PLAIN, buffer_of, same_data, same_items, same_plain
 
-OPS = ("<arraytape", f"{PACKAGE}_define")  # prefixes of the files of ops, compiled or not
+OPS = ("<arraytape", f"{PACKAGE}_define")  # prefixes of the file names of ops, compiled or not
 DEPTH = 16  # the maximum depth of nested objects of libraries
 MANY = 64  # the maximum size of a container whose plain values are compared one by one
 MOST = 2000  # the maximum number of compared values
@@ -105,7 +105,7 @@ class State:
         self.attributes: set[str] = set()  # names of attributes that code reads
         self.globals: set[str] = set()  # names of attributes and globals that code reads
         self.abstract = False  # whether a class is an ABC: classes may be registered with it
-        self.any_attribute = False  # whether code may read attributes by computed names
+        self.any_attribute = False  # whether code may read attributes by names that it computes
         self.codes: set[types.CodeType] = set()  # code of users' functions
         self.found = Found() if found is None else found
         self.classes: dict[int, tuple[str, Any]] = {}  # id -> (name, user's class or module)
@@ -289,7 +289,8 @@ class State:
             self.full = f"it can take the lock {path}, which a replay would not"
         if self.moving.watch_mutable(path, value):
             self.sources.append((name, path, value))
-        self.seen[id(value)] = name, value  # the reference keeps the id from being used again
+        # The reference to the value keeps its id from being used for another object.
+        self.seen[id(value)] = name, value
 
     def compare(self, name: str, path: str, value: Any, depth: int) -> None:
         """Add the comparison of an object by its type and parts, its data, or its identity."""
@@ -489,7 +490,8 @@ class State:
         self.demand(f"{name}.__code__ is {self.named(code)}", path)
         if code.co_filename.startswith(OPS):
             raw = value.__globals__.get("RAW")
-            # The function and rules of a user's op may draw numbers anew in each replay.
+            # The function and rules of a user's op are compared.  They run in each replay, so that
+            # they may draw random numbers: ``walk`` ignores the generators that only ops reach.
             for part in ("forward", "op.rules", "op.joint") if isinstance(raw, Forward) else ():
                 place = f"{name}.__globals__['RAW'].{part}"
                 self.ops.append((place, path, attrgetter(part)(raw), depth))
@@ -689,7 +691,7 @@ class State:
 PARTS: dict[type, tuple[str, ...]] = {
     functools.partial: ("func", "args", "keywords"), logging.Manager: ("disable",),
     property: ("fget", "fset"), staticmethod: ("__func__",), classmethod: ("__func__",),
-    **dict.fromkeys(weakref.ProxyTypes, ("__init__.__self__",)),  # the referent
+    **dict.fromkeys(weakref.ProxyTypes, ("__init__.__self__",)),  # the object behind the proxy
 }  # fmt: skip
 # Attributes that paths in messages leave out, because users do not write them in code.
 UNWRITTEN = ("fget", "fset", "__func__", "__init__.__self__")
@@ -798,7 +800,7 @@ def read_slowly(lines: list[Any], arrays: list[str], values: Any, scope: dict[st
 
 
 def told(key: Index) -> str:
-    """Return a key as text for a path."""
+    """Return the text of a dict's key for a path in a message: its repr, or its type's name."""
     return repr(key) if type(key) in PLAIN else type(key).__name__
 
 
@@ -820,7 +822,7 @@ def installed_module(module: types.ModuleType) -> bool:
 
 
 def installed(cls: type) -> bool:
-    """Return True if a class is Python's or a library's."""
+    """Return True if a class is Python's or a library's, judged by the files of its methods."""
     if cls.__module__ == "builtins":
         return True
     functions = [x for x in vars(cls).values() if isinstance(x, types.FunctionType)]

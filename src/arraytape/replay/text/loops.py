@@ -80,7 +80,7 @@ class Loop:
             source.scalars.add(item)
             source.assign(item, f"add_reduce({self.names[node]})")
 
-    # --- memory -----------------------------------------------------------------------------------
+    # --- memory of inputs, results and blocks -----------------------------------------------------
     def loop_input(self, x: Node) -> None:
         name = self.source.text_of(x, True)
         self.names[x] = name
@@ -179,7 +179,7 @@ class Loop:
     def give_bits(self, node: Node, name: str) -> None:
         self.scratch[self.source.dtype(INTEGERS[node.dtype])].append(name)
 
-    # --- calls ------------------------------------------------------------------------------------
+    # --- lines of calls ---------------------------------------------------------------------------
     def operand_text(self, x: Operand, node: Node) -> str:
         """Return the text of an operand of a member, within a block."""
         if type(x) is Node:

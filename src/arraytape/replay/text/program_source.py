@@ -149,7 +149,7 @@ class Source:
             result = "result"
         self.lines.append(f"return {result}")
 
-    # --- values -----------------------------------------------------------------------------------
+    # --- names and texts of values ----------------------------------------------------------------
     def constant(self, node: Node) -> None:
         value, name = node.value, f"c{len(self.scope)}"
         self.values[node] = value
@@ -214,9 +214,10 @@ class Source:
         return name if own else f"{name}.copy(order='K')"
 
     def to_write(self, node: Node) -> str:
-        """Return the text of a value to be written.
+        """Return the text of a new value of an Array, one of the writes of the program.
 
-        A value that lies in an input is copied, because another write may change that input first.
+        A value that shares memory with an input is copied if there are several writes, because
+        another write may change that input first.
         """
         lies_in_inputs = any(root.op == INPUT for root in self.memory[node])
         copied = lies_in_inputs and len(self.program.writes) > 1
@@ -228,7 +229,7 @@ class Source:
             node = self.places[node]
         return node
 
-    # --- calls ------------------------------------------------------------------------------------
+    # --- lines of calls ---------------------------------------------------------------------------
     def call(self, place: int, node: Node) -> None:
         """Write a call: by the method for its op in STATEMENTS, as a ufunc, or as an assignment.
 
@@ -363,7 +364,7 @@ class Source:
         self.lines.append(call_into(ufunc, function, args, self.names[node]))
 
     def product(self, node: Node) -> None:
-        """Write a product of matrices as ``x.dot(y)``: half a microsecond faster than matmul."""
+        """Write a product of matrices as ``x.dot(y)``, half a microsecond faster than ``matmul``."""
         x, y = [self.text_of(x, True) for x in node.args]
         if node.shape == () or self.room(node) is None:
             self.assign(node, f"{x}.dot({y})")
@@ -505,7 +506,7 @@ class Source:
         return True
 
     def key(self, key: Index) -> str:
-        """Return a key as the text between brackets."""
+        """Return the text of an index between its brackets."""
         parts = key if type(key) is tuple else (key,)
         return ", ".join(map(self.part_of_key, parts)) or "()"
 

@@ -70,7 +70,7 @@ class Loans:
             now = current(loan.x)[1]
             if now is not loan.known:
                 if not same_data(untraced(now), untraced(loan.known)):
-                    self.spoil("an Array is written whose memory NumPy code has")
+                    self.spoil("it writes to an Array whose memory NumPy code shares")
                     loan.copy[...] = untraced(now)
                 loan.known = now
 

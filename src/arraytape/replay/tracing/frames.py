@@ -45,7 +45,7 @@ class TraceFunction:
     def __init__(self, see: See, returned: Returned) -> None:
         self.see, self.returned = see, returned
         self.before, self.on = sys.gettrace(), False
-        self.function = self.called  # one bound method, since each access makes a new one
+        self.function = self.called  # kept, because each access makes another bound method
 
     @property
     def only(self) -> Any:
@@ -76,7 +76,7 @@ class TraceFunction:
             return returns
         local = self.before(frame, event, argument)
         now = sys.gettrace()
-        if now is not self.function:  # ``before`` has replaced or removed it
+        if now is not self.function:  # the function ``before`` has set another trace function
             self.before = now
             self.install(self.function)
         if local is None and returns is not None:

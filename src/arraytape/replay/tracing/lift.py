@@ -92,7 +92,7 @@ class Lifter:
         if root._state & PINNED:
             return  # the contents become a constant, which a replay compares with the memory
         if is_shared(root):
-            self.spoil("an Array that it uses shares memory with foreign code")
+            self.spoil("an Array that it uses shares memory with code outside arraytape")
             return  # the Array keeps its memory, so that both sides see writes
         self.put_in(root)
         if id(root) in self.views:
@@ -137,7 +137,7 @@ class Lifter:
             now = current(x)[1] if not x._state & IS_VIEW else traced
             if now is not traced and now is not data:
                 if is_shared(x._view.root if state & IS_VIEW else x):
-                    self.spoil("it writes to memory that foreign code shares")
+                    self.spoil("it writes to memory that code outside arraytape shares")
                 node = self.trace.node_of(now)
                 own = x._current_id() if self.recorded else 0
                 self.written[place] = node, untraced(now), own

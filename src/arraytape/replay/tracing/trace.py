@@ -39,7 +39,8 @@ WRAPPERS = ("public", "first_call", "uncompiled", "__call__")
 # Names of functions that convert to NumPy -> the users' expressions that call them.
 EXITS = {"numpy": "np.asarray", "array": "np.asarray", "representation": "repr", "text": "str"}
 
-__warningregistry__ = ()  # NumPy raises TypeError in ``called`` instead of warnings: see ``raw_calls``
+# Not a dict, so that NumPy raises TypeError in ``called`` in place of a warning: see ``raw_calls``.
+__warningregistry__ = ()
 
 
 class Trace:
@@ -67,7 +68,7 @@ class Trace:
         self.filter = next(iter(warnings.filters), None)
         self.filters, self.shows = warnings.filters, getattr(warnings, "_showwarnmsg_impl", None)
 
-    # --- data -------------------------------------------------------------------------------------
+    # --- inputs and constants ---------------------------------------------------------------------
     def traced(self, node: Node, value: RawArray) -> Traced:
         found = Traced(self, node, value)
         self.made.append(ref(found))
@@ -114,7 +115,7 @@ class Trace:
         if id(data) in self.constants or (not data.flags.writeable and data.base is None):
             return self.constant(data)
         copy = data.copy(order="K")
-        # A copy of a broadcast, or of a slice with gaps, has other strides: keep a reference.
+        # A copy of a broadcast, or of a slice with gaps, has other strides: use the data itself.
         node = self.new_constant(data, copy if copy.strides == data.strides else data)
         self.foreign.append((data, node))
         return node
@@ -139,7 +140,7 @@ class Trace:
         self.guard("value", x.node, x.value.tobytes())
         return x.value.copy()
 
-    # --- calls ------------------------------------------------------------------------------------
+    # --- calls that are added to the program ------------------------------------------------------
     def opaque(self, name: str) -> str:
         """Return a unique name for a call of a function outside arraytape."""
         name = f"{FOREIGN}.{name}.{len(self.program.nodes)}"
@@ -167,7 +168,7 @@ class Trace:
         if isinstance(value, tuple | list):
             return self.several(op, call, nodes, named, value)
         if not isinstance(value, np.ndarray | np.generic):
-            return value  # a dtype, a shape, a bool
+            return value  # a result that is no data, such as a dtype, a shape or a bool
         value = np.asarray(value)
         node = Node(op, call, nodes, named, value)
         node.view = not value.flags.writeable or shares_memory(value, data)
@@ -227,7 +228,7 @@ class Trace:
             self.guard("shape", node, value.shape)
         return self.traced(node, value)
 
-    # --- arguments --------------------------------------------------------------------------------
+    # --- arguments as nodes -----------------------------------------------------------------------
     def taken(self, args: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...], list[Any]]:
         """Return the arguments with values in place of data, and with nodes in place of data.
 
@@ -339,9 +340,9 @@ def arrays_in(value: Any) -> list[Any]:
 
 
 def shares_memory(value: np.ndarray[Any, Any], data: list[Any]) -> bool:
-    """Return True if a value may share memory with one of ``data``.
+    """Return True if a value may share memory with one of the arrays in ``data``.
 
-    Two arrays that own their memory cannot share any, which is the quick check.
+    Two arrays without a base own their memory, and so share none: no further check is needed.
     """
     owns = value.base is None
     for x in data:

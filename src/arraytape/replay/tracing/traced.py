@@ -131,7 +131,7 @@ class Traced:
         return f"traced {self.value!r}"
 
 
-# --- values -------------------------------------------------------------------------------------------
+# --- values of traced data ----------------------------------------------------------------------------
 def untraced(x: Any) -> Any:
     """Return the value of traced data, or plain data itself, without a check of the trace."""
     return x.value if type(x) is Traced else x
@@ -147,7 +147,7 @@ def traced_value(x: Any) -> Any:
         return x
     trace = x.trace
     if trace.open and ACTIVE.get() is not trace:
-        trace.spoil("a value of it was used in another thread or trace")
+        trace.spoil("one of its values was used in another thread or trace")
     return x.value
 
 
@@ -176,7 +176,7 @@ def is_plain_operand(x: Any) -> bool:
     return type(x) is Traced or not (type(x) is Batched or hasattr(x, HANDLE))
 
 
-# --- calls --------------------------------------------------------------------------------------------
+# --- calls that are added to the trace ----------------------------------------------------------------
 def call_noted(
     op: str,
     function: Callable[..., Any],
@@ -247,7 +247,7 @@ def protected(function: Callable[..., Any]) -> Callable[..., Any]:
     return call_protected
 
 
-# --- operators ----------------------------------------------------------------------------------------
+# --- operators of traced data -------------------------------------------------------------------------
 # Special methods, without underscores -> the names of raw functions for the trace.
 BINARY = {
     "add": "add", "and": "bitwise_and", "eq": "equal", "floordiv": "floor_divide",

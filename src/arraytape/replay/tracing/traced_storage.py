@@ -119,7 +119,7 @@ class TracedStorage(Storage):
     ) -> Any:
         return call_noted(f"np.{function.__name__}", protected(function), *args, **keywords)
 
-    # --- devices ----------------------------------------------------------------------------------
+    # --- devices: traced data is on the host ------------------------------------------------------
     def devices(self) -> tuple[Any, ...]:
         return ()
 
@@ -135,7 +135,7 @@ class TracedStorage(Storage):
     def moved(self, data: RawArray, device: Hashable) -> Any:
         return self.copy(data)
 
-    # --- making -----------------------------------------------------------------------------------
+    # --- new data and copies ----------------------------------------------------------------------
     def create(self, name: str, device: Hashable, *arguments: Any, **keywords: Any) -> Any:
         return call_noted(name, attrgetter(name)(np), *arguments, **keywords)
 
@@ -155,7 +155,9 @@ class TracedStorage(Storage):
             return made
         if type(value) is np.ndarray:
             if not is_known(value.dtype):  # a replay cannot compare data of unknown dtypes
-                trace.spoil(f"it reads an ndarray of dtype {value.dtype.str}. Convert it before")
+                trace.spoil(
+                    f"it reads an ndarray of dtype {value.dtype.str}. Convert it before the call"
+                )
                 return trace.traced(trace.constant(made), made)
             found = trace.from_outside(value)
             if dtype is None or value.dtype == dtype:
@@ -196,7 +198,7 @@ class TracedStorage(Storage):
     def refuse_replay(self, data: Any, why: str) -> None:
         data.trace.spoil(why)
 
-    # --- memory -----------------------------------------------------------------------------------
+    # --- reads, writes and checks of memory -------------------------------------------------------
     def in_place(self, data: RawArray) -> bool:
         return False
 
@@ -251,7 +253,7 @@ def added_at(x: np.ndarray[Any, Any], key: Index, value: RawArray) -> Any:
 
 @state_facts(continuous=True, propagates_nan=True, in_order=True, range=hull)
 def contiguous(x: np.ndarray[Any, Any]) -> Any:
-    """Return a C-contiguous copy."""
+    """Return a C-contiguous copy of x."""
     return x.copy()
 
 
