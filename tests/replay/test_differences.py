@@ -63,8 +63,8 @@ def of_a_guard_more(x, w):
 
 
 REASONS = {
-    of_other_structure: "results of another structure",
-    of_other_number: "a result that is no Array",
+    of_other_structure: "its result has another structure",
+    of_other_number: "a part of its result differs",
     of_other_order: "other outputs",
     of_other_length: "in the next",
     of_other_arguments: "has other arguments",

@@ -454,7 +454,7 @@ def test_other_threads_run_as_they_are_while_one_traces():
     thread.start()
     entered.wait(10)
     assert g(x_of()).tolist() == [6.0, 10.0]
-    assert g.reasons["another thread traced it"] == 1
+    assert g.reasons["another thread was tracing it"] == 1
     go_on.set()
     thread.join()
     assert found[0].tolist() == [6.0, 10.0]

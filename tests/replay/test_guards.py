@@ -306,7 +306,7 @@ def test_a_write_to_an_argument_is_seen_in_numpys_memory():
         assert shared.tolist() == [2.0, -2.0, 3.0]
         shared[1] = 8.0
         assert g(x).tolist() == [6.0, 16.0, 6.0]
-    assert g.reasons["an Array that it uses shares memory with foreign code"] == 6
+    assert g.reasons["an Array that it uses shares memory with code outside arraytape"] == 6
     del shared
     g(x)
     assert g.counts["replayed"] == 3

@@ -1,7 +1,7 @@
-"""Trace a function once, replay it as a straight program of NumPy calls: ``xp.function``.
+"""``xp.function``, which replaces calls of a function by a straight program of NumPy calls.
 
-Everything that the function does with Arrays, tapes and their backward passes included, is recorded as
-calls of NumPy's functions on raw data.  Lazy calls run only these calls.
+The first calls of the function are traced: all computations with Arrays, backward passes of tapes
+included, are recorded as calls of NumPy's functions on raw data.  Later calls replay only these.
 
 >>> import arraytape as xp
 >>> @xp.replay.function

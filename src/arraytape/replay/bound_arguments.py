@@ -1,4 +1,8 @@
-"""The arguments of a call in the order of the parameters, and the signature that calls share."""
+"""The arguments of a call in the order of the parameters, and the signature of the call.
+
+``Function`` keeps its entries by ``signature_of``: only calls with equal signatures can share a program.
+It has the layouts of Arrays, the values of Python arguments and the identities of other objects.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +29,17 @@ EMPTY = inspect.Parameter.empty
 
 
 class Form:
-    """The binding of parameters in calls with a number of positional arguments and some keywords.
+    """The binding of arguments to parameters, for calls with the same positions and keywords.
 
-    names : of the values, such as "x", "args[0]", "options['rate']".  take : maps args and keywords
-    to the values, defaults included; None if the values are args.
+    names : the names of the bound values, such as "x", "args[0]", "options['rate']".  take : a
+    function that maps args and keywords to a tuple of the values, defaults included; None if that
+    tuple is args itself.  values : the source of each value, see ``bound``.
     """
 
     def __init__(
         self, signature: inspect.Signature | None, count: int, keywords: Iterable[str]
     ) -> None:
+        # Bind marks in place of arguments: the index of a positional one, the name of a keyword.
         marks = [*range(count)], {name: name for name in keywords}
         found: dict[str, Any] = {}
         if signature is None:
@@ -47,7 +53,10 @@ class Form:
         self.take = None if given else self.compile_binding()
 
     def bound(self, signature: inspect.Signature, bound: inspect.BoundArguments) -> dict[str, Any]:
-        """Return for each name where a call has the value: an index, a keyword, or [default]."""
+        """Return for each name the source of its value.
+
+        The source is an index of args, a name in keywords, or a list with the parameter's default.
+        """
         found: dict[str, Any] = {}
         for name, parameter in signature.parameters.items():
             if name not in bound.arguments:
@@ -77,7 +86,7 @@ class Form:
 
 
 class CallArguments(NamedTuple):
-    """The arguments of one call, as values in the order of the parameters and as they were given."""
+    """The arguments of one call: in the order of the parameters (values), and as passed."""
 
     form: Form
     values: Sequence[Any]
@@ -86,7 +95,11 @@ class CallArguments(NamedTuple):
 
 
 class Identity:
-    """A stand-in for an object in a signature, with a weak reference to it if possible."""
+    """A key for an object in a signature, equal only to keys of the same living object.
+
+    of : a function that returns the object.  It is a weak reference, if the object supports one; then
+    ``gone`` is called at the object's end.
+    """
 
     __slots__ = ("hash", "of")
 
@@ -108,18 +121,26 @@ class Identity:
 
 
 def signature_of(form: Form, values: Sequence[Any], gone: Callable[[], None]) -> Any:
-    """Return the key of calls that may share a program; raise Apart for a call without one."""
+    """Return a hashable key that is equal for calls which may share a program.
+
+    Raise Apart if the call cannot be replayed, for example because of a read-only view.  gone : is
+    called when an object in the key no longer exists.
+    """
     places: dict[int, int] = {}
     parts = tuple([signature_part(value, places, gone) for value in values])
     return form.names, parts, ambient()
 
 
 def ambient() -> Any:
-    """Return the state around a call that changes what functions compute."""
+    """Return the settings around a call that change results, as the functions in AMBIENT report."""
     return tuple([ask() for ask in AMBIENT])
 
 
 def signature_part(value: Any, places: dict[int, int], gone: Callable[[], None]) -> Any:
+    """Return the part of a signature for one argument.
+
+    places : id(Array) -> number of the Array, so that a repeated Array has the same number.
+    """
     kind = type(value)
     if isinstance(value, Array):
         place = places.setdefault(id(value), len(places))
@@ -138,8 +159,8 @@ def signature_part(value: Any, places: dict[int, int], gone: Callable[[], None])
 
 
 def array_signature(x: Array) -> Any:
-    """Return the properties of an Array on which the program depends."""
-    if x._value_id == -1:  # a view
+    """Return the properties of an Array on which a program depends, such as its type and layout."""
+    if x._value_id == -1:  # x is a view, whose data may have to be updated
         x._sync()
     data = x._data
     if is_read_only(x):
@@ -153,14 +174,14 @@ def array_signature(x: Array) -> Any:
 
 
 def marks_of(x: Array) -> tuple[Any, ...]:
-    """Return whether a Variable is trainable, and its name: the program depends on both."""
+    """Return whether a Variable is trainable, and its name; () for another Array."""
     return (x.trainable, x.name) if isinstance(x, Variable) else ()
 
 
 def is_read_only(x: Array) -> bool:
-    """Return True if x is a view that cannot be written to.
+    """Return True if x is a view that cannot be written to, such as a broadcast.
 
-    Lifted by itself, without its root, it would become writable.
+    Such a view cannot be an argument of a trace: lifted without its root, it would become writable.
     """
     return bool(x._state & IS_VIEW) and not UNWRITABLE.isdisjoint(
         [kind for kind, _ in x._view.path]
@@ -168,6 +189,7 @@ def is_read_only(x: Array) -> bool:
 
 
 def argument_arrays(values: Sequence[Any]) -> list[Array]:
+    """Return the Arrays in these arguments, each once."""
     found = {id(x): x for x in argument_leaves(values) if isinstance(x, Array)}
     return [*found.values()]
 
@@ -178,11 +200,12 @@ def argument_leaves(values: Sequence[Any]) -> Iterator[Any]:
 
 
 def is_flat(values: Sequence[Any]) -> bool:
+    """Return True if no argument is a container."""
     return all(KINDS[type(value)] is None for value in values)
 
 
 def check_apart(handles: Iterable[Array]) -> None:
-    """Raise Apart if a write to one Array would change another one, or foreign memory."""
+    """Raise Apart if a write to one of these Arrays would change another one, or exported memory."""
     roots = set()
     for x in handles:
         root = root_of(x)
@@ -190,4 +213,4 @@ def check_apart(handles: Iterable[Array]) -> None:
             raise Apart("two Arrays that it uses share memory")
         roots.add(id(root))
         if root._state & FOREIGN and is_shared(root):
-            raise Apart("an Array that it uses shares memory with foreign code")
+            raise Apart("an Array that it uses shares memory with code outside arraytape")

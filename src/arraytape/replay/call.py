@@ -1,4 +1,11 @@
-"""One traced call: the function runs as usual, and its computations become a program."""
+"""One traced call of a function: the function runs as usual, and its computations become a program.
+
+``Function.trace`` makes a ``Call`` and runs ``Call.trace_call``, which returns the function's result.
+For the time of the call, the data of each Array that the function uses is replaced by traced data, by
+a ``Lifter``.  Afterwards the Call holds the program (``trace.program``), the description of the
+result (``given``, ``structure``) and the written Arrays (``writes``), or why there is no program
+(``spoiled``).  ``compare.py`` compares two Calls, and ``plan_text.py`` makes a plan of one.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +32,12 @@ from .tracing.traced import Traced
 
 
 class Given(NamedTuple):
-    """A leaf of a function's result, given by one of these.
+    """The source of one leaf of a function's result; one of the first four fields is set.
 
-    output : the program's output of this number, in state ``state``.  handle : the lifted Array of
-    this number.  argument : the leaf of this number among the arguments.  value : a plain value.
-    path : of a view of that output or handle; ``view`` is the number of the view.
+    output : the number of an output of the program.  handle : the number of a lifted Array, which is
+    the leaf itself.  argument : the number of a leaf among the arguments.  value : a plain value.
+    state : for an output, the state bit SCALAR of the Array.  path : if the leaf is a view of the
+    output or handle, the path of the view.  view : the number of that view, or -1.
     """
 
     output: int = -1
@@ -44,9 +52,10 @@ class Given(NamedTuple):
 class Call:
     """A call during and after its tracing.
 
-    values : the arguments, in the order of the parameters.  tape : the tape that records the call,
-    if any.  found : state that calls of this signature read and that names do not lead to; this
-    call adds to it.  spoiled : why there is no program, or "".
+    names, values : the names and values of the arguments, in the order of the parameters.  tape : the
+    tape that records the call, or None.  found : the state that calls of this signature used and that
+    cannot be reached through names in the code; this call adds to it.  spoiled : the reason why there
+    is no program, or "".
     """
 
     def __init__(
@@ -63,31 +72,29 @@ class Call:
         self.arrays = argument_arrays(values)
         check_apart(self.arrays)
         self.found = Found() if found is None else found
-        self.late = False  # whether it read state that was not compared before it ran
+        self.late = False  # whether the call used state that was not read before the call
         self.state = State(function, dict(zip(names, values, strict=True)), self.found)
         self.ran = Ran(self.state.codes)
         self.lifter = Lifter(self.trace, self.ran, tape is not None)
         self.read = self.state.read
         self.reached = self.read(values)
         self.result: Any = None
-        self.structure: Any = (
-            None  # the nesting of the result, kept since the caller may change the result
-        )
-        self.same: dict[int, int] = {}  # by id of a container in the result, the argument's number
-        self.leaves: list[Any] = []
-        self.given: list[Given] = []
-        self.outputs: dict[int, int] = {}  # by id of a result, its number
-        self.settled: list[Any] = []  # data of results
-        self.views: dict[int, int] = {}  # by id of a result that is a view, its number
-        self.written: dict[
-            int, Any
-        ] = {}  # by place of a handle, node, value and id to be committed
-        self.writes: list[int] = []
-        self.output_ids: list[int] = []  # of values that tapes may follow
-        self.written_ids: list[int] = []
+        # The types of the result's containers: a copy, because the caller may change the result.
+        self.structure: Any = None
+        self.same: dict[int, int] = {}  # id(container in the result) -> number of the same argument
+        self.leaves: list[Any] = []  # the leaves of the result
+        self.given: list[Given] = []  # the source of each leaf
+        self.outputs: dict[int, int] = {}  # id(Array in the result) -> number of the output
+        self.settled: list[Any] = []  # plain data that Arrays of the result hold after the trace
+        self.views: dict[int, int] = {}  # id(view in the result) -> number of the view
+        # Number of a lifted Array -> (node, value, value id) to be written to the Array.
+        self.written: dict[int, Any] = {}
+        self.writes: list[int] = []  # the numbers of the lifted Arrays that the function wrote to
+        self.output_ids: list[int] = []  # the value ids of the outputs
+        self.written_ids: list[int] = []  # the value ids of the written values
         self.closed = False
-        self.drawn = ""  # the path of a random source or iterator that was asked
-        self.others: list[Any] = []
+        self.drawn = ""  # path of a random generator or iterator from which the call may have drawn
+        self.others: list[Any] = []  # the result of ``other_arrays``
 
     @property
     def spoiled(self) -> str:
@@ -97,10 +104,10 @@ class Call:
         self.trace.spoil(why)
 
     def trace_call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Run the function; whatever happens, restore the data of all handles afterwards."""
+        """Run the function and return its result; in any case, restore the data of all Arrays."""
         try:
             return self.traced_run(args, keywords)
-        except BaseException:  # an interrupt, perhaps in the middle of ``close_trace``
+        except BaseException:  # an interrupt may have stopped ``close_trace``: call it again
             self.close_trace()
             self.release_traced()
             raise
@@ -129,12 +136,15 @@ class Call:
         return self.result
 
     def other_arrays(self) -> list[Any]:
-        """Return for each Array that is no argument the number of its path, or the Array itself."""
+        """Return the lifted Arrays that are no arguments, each as a number or as the Array itself.
+
+        The number is the place of the Array among those that ``State.read`` returns.
+        """
         paths = {id(x): i for i, x in enumerate(self.reached)}
         return [paths.get(id(x), x) for x in self.lifter.handles[len(self.arrays) :]]
 
     def take_apart(self) -> None:
-        """Find the leaves and the structure of the result."""
+        """Set ``leaves``, ``same`` and ``structure`` from the result."""
         try:
             self.leaves = nest.leaves(self.result)
             self.containers(self.result, set())
@@ -143,9 +153,10 @@ class Call:
             self.spoil_call(f"its result cannot be taken apart ({error})")
 
     def containers(self, value: Any, met: set[int]) -> None:
-        """Find arguments among containers in the result; spoil the call if another one is shared.
+        """Note in ``same`` the containers within a result that are arguments themselves.
 
-        Tuples may be shared: they are immutable.
+        Spoil the call if another mutable container is in the result twice, or existed before the
+        call: a program would return a new container in its place.  met : ids of the containers so far.
         """
         parts = nest.parts_of_nesting(value)
         if parts is None:
@@ -156,17 +167,17 @@ class Call:
                 self.same[id(value)] = place[0]
                 return
             if id(value) in met:
-                self.spoil_call("one container is twice in its result")
+                self.spoil_call("the same container is twice in its result")
             elif id(value) in self.state.known:
                 self.spoil_call(
-                    "a container in its result is one that it found. Return a copy of it"
+                    "a container in its result existed before the call. Return a copy of it"
                 )
             met.add(id(value))
         for _, part in nest.items_of(parts):
             self.containers(part, met)
 
     def close_trace(self) -> None:
-        """Give all handles their data back, and write what the function wrote.
+        """Give all lifted Arrays their data back, then write the new values that the function wrote.
 
         A second call does nothing, or completes the first one after an interrupt.
         """
@@ -189,26 +200,26 @@ class Call:
         self.lifter.loans.end()
 
     def given_ids(self) -> list[int]:
-        """Return the ids of outputs and writes in ``recorded``; 0 for values without a tape."""
+        """Return the ids that ``recorded`` has for outputs and writes; 0 where no tape follows."""
         ids = self.recorded.ids if self.recorded is not None else {}
         return [ids.get(value_id, 0) for value_id in (*self.output_ids, *self.written_ids)]
 
     def set_aside(self) -> None:
-        """Keep what a comparison needs, and release the arguments and results of this call."""
+        """Release the arguments and results of this call, which a later comparison does not need."""
         self.values, self.result, self.leaves, self.arrays = (), None, [], []
         self.settled = []
         del self.state, self.reached, self.ran, self.lifter.ran
         self.lifter.lifted.clear()
 
-    # --- the result -------------------------------------------------------------------------------
+    # --- description of the result ----------------------------------------------------------------
     def describe_leaf(self, leaf: Any) -> Given:
-        """Return how a program gives a leaf of the result; replace traced data of an Array."""
+        """Return the source of a leaf of the result; replace the traced data of a new Array."""
         if not isinstance(leaf, Array):
             return self.plain_leaf(leaf)
         root = root_of(leaf)
         made = id(leaf) in self.outputs or id(root) in self.outputs
         if type(root._data) is np.ndarray and not made:
-            self.lifter.found(root)  # not used, and yet given
+            self.lifter.found(root)  # an Array that no op used, but that the function returns
         lifted = [*self.lifter.lifted]
         if id(leaf) in self.lifter.lifted:
             return Given(handle=lifted.index(id(leaf)))
@@ -219,7 +230,7 @@ class Call:
         return Given(output=self.output(leaf), state=leaf._state & SCALAR)
 
     def plain_leaf(self, leaf: Any) -> Given:
-        """Return how a program gives a leaf that is no Array: an argument or a constant."""
+        """Return the source of a leaf that is no Array: an argument or a constant."""
         for i, given in enumerate(argument_leaves(self.values)):
             if given is leaf and type(leaf) not in PLAIN:
                 return Given(argument=i)
@@ -230,7 +241,7 @@ class Call:
         return Given(value=leaf)
 
     def output(self, x: Array) -> int:
-        """Return the number of an output for an Array that the call has made."""
+        """Return the number of the output for an Array that the call has made; add it if new."""
         if id(x) not in self.outputs:
             self.outputs[id(x)] = len(self.trace.program.outputs)
             value_id, data = current(x)
@@ -241,14 +252,17 @@ class Call:
         return self.outputs[id(x)]
 
     def shares_root(self, leaf: Array) -> bool:
-        """Return True if another result is a view of the same root."""
+        """Return True if another leaf of the result has the same root as this leaf."""
         root = root_of(leaf)
         return any(
             x is not leaf and isinstance(x, Array) and root_of(x) is root for x in self.leaves
         )
 
     def view_given(self, leaf: Array) -> dict[str, Any]:
-        """Return the number and path of a view; spoil the call if the path has an array index."""
+        """Return the fields ``path`` and ``view`` of ``Given`` for a leaf that is a view.
+
+        Spoil the call if the path contains an index array, whose values may differ in the next call.
+        """
         path = leaf._view.path
         if not has_no_data(path):
             self.spoil_call("a result is a view at an index that is an array")
@@ -256,7 +270,10 @@ class Call:
         return {"path": path, "view": number}
 
     def rejoin(self) -> None:
-        """Make results that are views share memory with their roots again."""
+        """Update the views in the result, so that they share the memory of their roots again.
+
+        A view of a lifted argument that is a view itself becomes a view of the argument's root.
+        """
         for leaf in self.leaves:
             if isinstance(leaf, Array) and leaf._state & IS_VIEW:
                 about = leaf._view
@@ -279,9 +296,9 @@ class Call:
             if self.recorded is not None:
                 x._state |= KEPT
 
-    # --- afterwards -------------------------------------------------------------------------------
+    # --- checks after the call --------------------------------------------------------------------
     def check_program(self) -> None:
-        """Spoil the call if it did what a program cannot do."""
+        """Spoil the call if it had an effect that a program cannot repeat."""
         if self.recorded is not None and self.recorded.why:
             self.spoil_call(f"under a tape: {self.recorded.why}")
         if self.state.full:
@@ -293,7 +310,7 @@ class Call:
             self.release_traced()
 
     def note_what_ran(self) -> None:
-        """Add the functions that ran to ``found``, so that the next call compares their state."""
+        """Add the functions that ran to ``found``, so that later calls compare their state, too."""
         given: set[int] = set()
         pending = [self.result]
         while pending:
@@ -308,6 +325,7 @@ class Call:
             self.spoil_call(unreadable(error))
 
     def check_state(self) -> None:
+        """Spoil the call if the function has changed the Python state that it can reach."""
         self.drawn = self.state.moving.moved_path()
         try:
             after = self.state.read(self.values)
@@ -329,11 +347,12 @@ class Call:
                 )
 
     def release_traced(self) -> None:
-        """Replace traced data that anything outlives the call with, by values.
+        """Replace traced data by its values in all Arrays that still exist after the call.
 
-        An Array that is kept aside from the result spoils the call.
+        An Array that exists although it is not in the result spoils the call: a program does not
+        make such an Array.
         """
-        for generation in range(3):  # a full collection may take long, and is rarely needed
+        for generation in range(3):  # younger generations first: a full collection may take long
             if not self.kept_traced():
                 return
             gc.collect(generation)
@@ -347,22 +366,23 @@ class Call:
                 self.settle_array(holder)
 
     def kept_traced(self) -> list[Traced]:
-        """Return traced data that still exists, except for that of the lifter."""
+        """Return the traced data that still exists, without the data that the lifter itself keeps."""
         own = {id(one.traced) for one in self.lifter.lifted.values()}
         return [traced for traced in self.trace.live if id(traced) not in own]
 
 
 def has_no_data(path: Any) -> bool:
-    """Return True if a path consists only of plain values."""
+    """Return True if a view's path consists only of plain values, without index arrays."""
     if type(path) is tuple:
         return all(map(has_no_data, path))
     return type(path) in PLAIN
 
 
 def structure(value: Any, same: dict[int, int]) -> Any:
-    """Return the types of containers in a nesting, with the names of their parts.
+    """Return the types of the containers in a nesting, with the names of their parts.
 
-    same : by id of a container, the number of the argument that it is, which stands for it.
+    same : id of a container -> number of the argument that is this very container; the number is
+    returned in place of the container's type.
     """
     parts = nest.parts_of_nesting(value)
     if parts is None or id(value) in same:

@@ -1,7 +1,7 @@
-"""Callbacks: functions that are given values during a replay, and return nothing to it.
+"""Callbacks: users' functions that an ``xp.function`` calls with values, and whose result is ignored.
 
-In a traced call the values become outputs of the program, and the callback is called when the call
-has done its work.  In a replay it is called after the last guard and the writes.
+In a traced call, the values become outputs of the program, and the callback is called at the end of
+the call.  In a replay, the callback is called after the last guard and after the writes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ from .tracing.traced import ACTIVE, traced_value
 
 
 class Value(NamedTuple):
-    """A value for a callback: its node in the program, and its data in the traced call."""
+    """An Array argument of a callback: its node in the program, and its data in the traced call.
+
+    state : the state bit SCALAR of the Array.
+    """
 
     node: Node
     data: Any
@@ -38,9 +41,9 @@ class Value(NamedTuple):
 class Effect:
     """One call of a callback in a traced function.
 
-    of : returns the function, or None if it was a method of an object that no longer exists;
-    methods are referenced weakly.  leaves : of its arguments and keywords, with a ``Value`` in the
-    place of each Array.
+    of : a function that returns the user's function.  It returns None if that was a method of an
+    object that no longer exists, since methods are referenced weakly.  leaves : the leaves of args
+    and keywords, with a ``Value`` in place of each Array.  arguments : the nesting of the leaves.
     """
 
     def __init__(
@@ -56,7 +59,7 @@ class Effect:
         return [leaf for leaf in self.leaves if type(leaf) is Value]
 
     def run_effect(self, data: Sequence[Any]) -> None:
-        """Call the function with this data in the place of its values."""
+        """Call the user's function with this data in place of the Arrays among its arguments."""
         function, known = self.of(), iter(data)
         leaves = [x.array(next(known)) if type(x) is Value else x for x in self.leaves]
         args, keywords = nest.pack_nesting(self.arguments, leaves)
@@ -65,10 +68,11 @@ class Effect:
                 function(*args, **keywords)
 
     def as_traced(self) -> None:
+        """Call the user's function with copies of the data of the traced call."""
         self.run_effect([value.data.copy(order="K") for value in self.noted_values])
 
     def differs(self, other: Effect) -> bool:
-        """Return True if another effect has another function or other arguments, Arrays aside."""
+        """Return True if the functions or the arguments of two effects differ, apart from Arrays."""
         if self.of() != other.of() or len(self.leaves) != len(other.leaves):
             return True
         pairs = zip(self.leaves, other.leaves, strict=True)
@@ -76,7 +80,7 @@ class Effect:
 
 
 def noted(leaf: Any) -> Any:
-    """Return a leaf of the arguments, with a ``Value`` in the place of an Array."""
+    """Return a ``Value`` for a leaf that is an Array, else the leaf."""
     if not isinstance(leaf, Array):
         return leaf
     trace, data = ACTIVE.get(), current(leaf)[1]
@@ -85,19 +89,19 @@ def noted(leaf: Any) -> Any:
 
 
 def callback(f: Callable[..., Any]) -> Callable[..., None]:
-    """Show a function the values of an ``xp.function`` whose calls are replayed.
+    """Wrap a function so that an ``xp.function`` calls it in replays, too, for example to log a loss.
 
     Parameters
     ----------
     f : Callable
-        Takes Arrays, nestings of these and Python values, for a progress bar, a log or a file.  Its
-        result is ignored.
+        A function of Arrays, nestings of these and Python values, for a progress bar, a log or a file.
+        Its result is ignored.
 
     Returns
     -------
     Callable
-        Takes the arguments of f.  In an ``xp.function`` f is called after the call's work, writes
-        included, both in replays and in traced calls.  Elsewhere f is called at once.
+        A function with the parameters of f.  Within an ``xp.function``, f is called at the end of
+        each call, traced or replayed, after writes to Arrays.  Elsewhere f is called at once.
 
     Raises
     ------
@@ -108,11 +112,11 @@ def callback(f: Callable[..., Any]) -> Callable[..., None]:
 
     Notes
     -----
-    The state that f reads and changes is not compared, so a replayed function must not depend on it.
-    Make the callback outside of the function, whose own code is searched for the state that it reads.
-    f is called with Arrays that no tape follows, and writes to them are seen by nothing else.  The call
-    raises what f raises, after all other work is done.  Python values among the arguments are those of
-    the traced call: pass a value that changes as an Array.
+    Replays do not compare the state that f reads and changes, so the ``xp.function`` must not depend on
+    that state.  Make the callback outside of the ``xp.function``.  f is called with new Arrays, which no
+    tape follows; writes to them change no other Array.  An exception from f is raised by the call of the
+    ``xp.function``, after all other work is done.  Python values among the arguments are those of the
+    traced call: pass a value that changes as an Array.
 
     Examples
     --------
@@ -139,8 +143,8 @@ def callback(f: Callable[..., Any]) -> Callable[..., None]:
         arrays = [leaf for leaf in nest.leaves(arguments) if isinstance(leaf, Array)]
         if any(type(x._data) is Batched for x in arrays):
             raise ValueError(
-                "callback: a value within a vmap stands for many. Return it, and call the function "
-                f"on what vmap gives [at {user_line()}]"
+                "callback: return the value, and call the function with the result of vmap. Within "
+                f"vmap, one value represents many [at {user_line()}]"
             )
         trace = ACTIVE.get()
         if trace is not None:
@@ -157,7 +161,7 @@ def callback(f: Callable[..., Any]) -> Callable[..., None]:
 
 
 def own(leaf: Any) -> Any:
-    """Return a leaf, or for an Array a new handle on its value, which no tape follows."""
+    """Return a new Array of the leaf's value, which no tape follows; return other leaves as they are."""
     if not isinstance(leaf, Array):
         return leaf
     current(leaf)

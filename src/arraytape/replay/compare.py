@@ -1,6 +1,8 @@
-"""Comparison of two traced calls: if their values were equal, so must be their programs.
+"""Comparison of two traced calls of one signature, for ``Function.compare``.
 
-If the programs differ although all values were equal, they depend on something that is not traced.
+``state_differs`` and ``decided_by`` compare the values that the calls read.  If these are equal,
+``difference`` compares the programs and results.  Calls that read equal values must have equal programs:
+if the programs differ, they depend on a value that is not traced, and calls cannot be replayed.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from .reach.sameness import same_data, same_value
 
 
 def state_differs(first: Call, second: Call) -> str:
-    """Return which value that the first call read differed in the second, or ""."""
+    """Return the name of a Python value that differed between the two calls, or ""."""
     try:
         first.read(second.values)
     except Changed as change:
@@ -27,17 +29,17 @@ def state_differs(first: Call, second: Call) -> str:
 
 
 def decided_by(first: Call, second: Call) -> Guard | None:
-    """Return the first guard of the second call that differs from the first call, or None."""
+    """Return the first guard in which two calls differ, the second call's if both have it; or None."""
     a, b = first.trace.program.guards, second.trace.program.guards
     for before, guard in zip(a, b, strict=False):
         if (before.kind, before.expected, before.line) != (guard.kind, guard.expected, guard.line):
             return guard
-    rest = [*a[len(b) :], *b[len(a) :]]  # one of these is empty
+    rest = [*a[len(b) :], *b[len(a) :]]  # the further guards of the call that has more
     return rest[0] if rest else None
 
 
 def difference(first: Call, second: Call) -> str:
-    """Return a description of how two calls with equal values differ, or ""."""
+    """Return a description of the first difference between two calls that read equal values, or ""."""
     return (
         programs_differ(first, second)
         or records_differ(first, second)
@@ -48,7 +50,7 @@ def difference(first: Call, second: Call) -> str:
 
 
 def programs_differ(one: Call, other: Call) -> str:
-    """Return a description of how the programs of two calls differ, or ""."""
+    """Return a description of the first difference between the programs of two calls, or ""."""
     first, second = one.trace.program, other.trace.program
     places = [{node: i for i, node in enumerate(program.nodes)} for program in (first, second)]
     for a, b in zip(first.nodes, second.nodes, strict=False):
@@ -67,7 +69,7 @@ def programs_differ(one: Call, other: Call) -> str:
 
 
 def made_outside(call: Call, node: Node) -> str:
-    """Return a message about data that is made anew in each call, with the line."""
+    """Return a message on a constant that differs between two calls, with the line that used it."""
     line = call.trace.lines.get(node, "")
     where = f" at {line}" if line else ""
     return (
@@ -82,7 +84,10 @@ def records_differ(one: Call, other: Call) -> str:
 
 
 def recorded_in(call: Call) -> Any:
-    """Return the records that a tape made in a call, with places in the place of nodes."""
+    """Return the records that a tape made in a call, as values that can be compared.
+
+    A node is represented by its number among the nodes of the program.
+    """
     recorded = call.recorded
     if recorded is None:
         return None
@@ -97,24 +102,24 @@ def ends_differ(first: Program, second: Program, places: Sequence[Mapping[Node, 
             for i, program in enumerate((first, second))
         ]
         if ends[0] != ends[1]:
-            return f"other {name}"
+            return f"its program has other {name}"
     return ""
 
 
 def results_differ(first: Call, second: Call) -> str:
-    """Return a description of how the results of two calls differ, or ""."""
+    """Return a description of a difference between results, writes or callbacks of two calls, or ""."""
     if first.structure != second.structure:
-        return "results of another structure"
+        return "its result has another structure"
     for a, b in zip(first.given, second.given, strict=True):
         if a._replace(value=None) != b._replace(value=None) or not same_value(a.value, b.value):
-            return "a result that is no Array. Return it as an Array"
+            return "a part of its result differs. Return it as an Array"
     if first.writes != second.writes:
         return "it writes to another Array"
     return effects_differ(first.trace.effects, second.trace.effects)
 
 
 def effects_differ(first: Sequence[Effect], second: Sequence[Effect]) -> str:
-    """Return a description of how the callbacks of two calls differ, or ""."""
+    """Return a message if the callbacks of two calls, or their Python arguments, differ; else ""."""
     if len(first) != len(second) or any(map(Effect.differs, first, second)):
         return (
             "a callback is another function, or is given another Python value. Make it outside of the "
@@ -124,21 +129,28 @@ def effects_differ(first: Sequence[Effect], second: Sequence[Effect]) -> str:
 
 
 def other_arrays(first: Call, second: Call) -> str:
-    """Return a message if the calls used different Arrays that are no arguments, or ""."""
+    """Return a message if two calls used different Arrays that are no arguments, else ""."""
     if [*map(id, first.others)] != [*map(id, second.others)]:
-        return "another Array was used that is no argument. Pass it as an argument"
+        return "it uses another Array that is no argument. Pass it as an argument"
     return ""
 
 
 def drawn(call: Call) -> str:
-    """Return a message if a call asked a random source that gave the same twice, or ""."""
+    """Return a message if a call may have drawn from a random generator or iterator, else ""."""
     if not call.drawn:
         return ""
-    return f"it may draw from {call.drawn}, which gave the same twice. Pass what it gives as an argument"
+    return (
+        f"it may draw from {call.drawn}, which returned equal values twice. Pass the value as an "
+        "argument"
+    )
 
 
 def comparable(value: Any, places: dict[Node, int]) -> Any:
-    """Return arguments with the place of each node, and the repr of other values."""
+    """Return arguments as values that can be compared between two calls.
+
+    A node is represented by its number in ``places``, a function by its type only, another value by
+    its type and repr.
+    """
     kind = type(value)
     if kind is Node:
         return Node, places[value]

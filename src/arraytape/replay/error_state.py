@@ -1,4 +1,8 @@
-"""NumPy's error state in programs whose function set ``np.errstate`` for a part of its body."""
+"""NumPy's error state while a program runs whose function used ``np.errstate`` in its body.
+
+Such a program runs without NumPy's warnings as a whole, although only a part of the function did.
+The functions run in a copy of the current context, so that the caller's error state stays as it is.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,16 @@ import numpy as np
 from .._util.blocks import error_state, set_error_state
 from .reach.reasons import Apart
 
-# The error states around the last program and within it: np.seterr takes microseconds.
+# The error state around the last program, and the silent state made for it: a cache, because
+# np.seterr takes microseconds.
 LAST: tuple[Any, Any] = (None, None)
 
 
 def silently(run: Callable[..., Any], *data: Any) -> Any:
-    """Run a program without NumPy's warnings; raise Apart if NumPy must raise errors."""
+    """Return ``run(*data)``, run without NumPy's warnings.
+
+    Raise Apart if the caller's np.errstate asks NumPy to raise errors.
+    """
     return copy_context().run(in_silence, run, data)
 
 
@@ -26,7 +34,7 @@ def in_silence(run: Callable[..., Any], data: Any) -> Any:
 
 
 def silence() -> None:
-    """Turn off warnings in the current context, which must be a copy that is discarded."""
+    """Turn off NumPy's warnings in the current context, which must be a copy made for the program."""
     global LAST
     around, within = LAST
     if error_state() is around:
@@ -34,5 +42,5 @@ def silence() -> None:
     else:
         around = error_state()
         if "raise" in np.seterr(all="ignore").values():
-            raise Apart("np.errstate says that errors are raised")
+            raise Apart("np.errstate around it makes NumPy raise errors")
         LAST = around, error_state()

@@ -1,4 +1,8 @@
-"""A program over another namespace of the array API standard: for other libraries' arrays."""
+"""Programs run node by node over another namespace of the array API standard, such as jax.numpy.
+
+``Function.program`` is an ``Export``.  Its ``run(namespace)`` returns a function of that library's
+arrays.  ``Over`` has the raw functions that programs call and that the standard does not name.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +30,9 @@ if TYPE_CHECKING:
 
     from .call import Call, Given
 
-SAME = frozenset(("arranged", "contiguous", "copied", "laid_out"))  # copies in another layout
-SPELLED = {  # the standard's names of NumPy's ufuncs
+# Calls that return their operand's elements in another memory layout: other libraries need no copy.
+SAME = frozenset(("arranged", "contiguous", "copied", "laid_out"))
+SPELLED = {  # name of a NumPy ufunc -> its name in the array API standard
     "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
     "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "conjugate": "conj", "power": "pow",
     "invert": "bitwise_invert", "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
@@ -36,13 +41,13 @@ SPELLED = {  # the standard's names of NumPy's ufuncs
 
 
 class Over(Standard):
-    """The raw functions of programs over a namespace, whose dtypes need not be NumPy's."""
+    """A raw namespace for programs over a standard namespace, whose dtypes need not be NumPy's."""
 
     def is_complex(self, x: RawArray) -> bool:
         return bool(self.base.isdtype(x.dtype, "complex floating"))
 
     def fresh(self, x: RawArray) -> Any:
-        return x  # programs do not write
+        return x  # no copy, because no call of a program writes in place
 
     stop_gradient = fresh
 
@@ -80,7 +85,7 @@ class Over(Standard):
         return whole[place]
 
     def put(self, x: RawArray, key: Index, value: RawOperand) -> Any:
-        """Return x after ``x[key] = value``; JAX's arrays have ``at`` for it."""
+        """Return a copy of x after ``x[key] = value``; JAX's arrays are immutable and have ``at``."""
         if hasattr(x, "at"):
             return x.at[key].set(value)
         changed = self.base.asarray(x, copy=True)
@@ -103,7 +108,7 @@ class Over(Standard):
         return getattr(self.base, np.dtype(dtype).name)
 
     def argument(self, value: Any) -> Any:
-        """Return an argument of a call, with NumPy's dtypes and numbers as the namespace's."""
+        """Return an argument of a call, with NumPy's dtypes, scalars and arrays converted."""
         kind = type(value)
         if kind is tuple or kind is list:
             return kind([self.argument(part) for part in value])
@@ -116,15 +121,18 @@ class Over(Standard):
         return value
 
 
-for _name in ("expm1", "floor_divide", "sign", "tanh"):  # as the namespace has them
+# These are the namespace's own functions, in place of the formulas of ``Standard``.
+for _name in ("expm1", "floor_divide", "sign", "tanh"):
     setattr(Over, _name, property(attrgetter(f"base.{_name}")))
 
 
 class Export:
-    """The program that was replayed last, for other array libraries.
+    """The program of a function, for other array libraries.
 
-    names : of the arguments.  ops : of its calls.  run : returns the program as a function over a
-    namespace.
+    names : the names of the function's arguments.  ops : the names of the program's calls.  run :
+    returns the program as a function of a namespace's arrays.  build : a function that builds the
+    result from its leaves.  places : for each leaf of the arguments, the number of the program's
+    input, or -1.  captured : the Arrays that are inputs of the program, but no arguments.
     """
 
     def __init__(
@@ -144,7 +152,7 @@ class Export:
         return [node.op for node in self.program.nodes if node.is_call]
 
     def path(self, call: Call, place: int) -> str:
-        """Return a handle's name for messages and results."""
+        """Return the name of the lifted Array with this number, for messages and results."""
         if place >= len(call.arrays):
             known = [id(x) for x in call.reached]
             found = id(call.lifter.handles[place])
@@ -156,7 +164,7 @@ class Export:
         return f"argument {place}"
 
     def run(self, namespace: Namespace, check: bool = True) -> Callable[..., Any]:
-        """Make a function of the program that computes by another namespace.
+        """Return the program as a function that computes with the functions of another namespace.
 
         Parameters
         ----------
@@ -169,17 +177,17 @@ class Export:
         Returns
         -------
         Callable
-            Takes the function's arguments in their order, with arrays of the namespace in the place of
-            Arrays.  Other values, and Arrays that are no arguments, are those of the traced call.  It
-            returns the result and a dict of the new values of Arrays that the function writes to, by
-            their paths.
+            A function with the same arguments in the same order, with arrays of the namespace in place
+            of Arrays.  Python values, and Arrays that are no arguments, are those of the traced call.
+            It returns the result, and a dict of the new values of the Arrays to which the function
+            writes.  The keys are the Arrays' paths, such as "w" or "model.weight".
 
         Raises
         ------
         NotImplementedError
             At a call, when the namespace has no function for a call of the program.
         RuntimeError
-            At a call, with check=True, when values differ from those that the program is for.
+            At a call, with check=True, when a value that the function read differs from the traced call.
         """
         over = Over(namespace)
 
@@ -209,6 +217,10 @@ class Export:
     def part(
         self, given: Given, outputs: Sequence[Any], values: Mapping[int, Any], leaves: Sequence[Any]
     ) -> Any:
+        """Return a leaf of the result, before the path of a view is applied.
+
+        values : the values of the lifted Arrays after the program, by number.
+        """
         if given.output >= 0:
             return outputs[given.output]
         if given.handle >= 0:
@@ -216,7 +228,7 @@ class Export:
         return leaves[given.argument] if given.argument >= 0 else given.value
 
     def look(self, over: Over, guard: Guard, value: RawArray) -> None:
-        """Raise RuntimeError if the program does not hold for a value."""
+        """Raise RuntimeError if a value does not satisfy a guard of the program."""
         if not holds(over, guard, value):
             what = "met a NaN" if guard.kind == "no NaN" else "gave another value"
             raise RuntimeError(
@@ -225,7 +237,10 @@ class Export:
             )
 
     def value(self, over: Over, node: Node, known: dict[Node, Any]) -> Any:
-        """Return the result of a node's call, or a constant."""
+        """Return the value of a node, computed over a namespace from the values in ``known``.
+
+        Raise NotImplementedError if the namespace lacks the function or refuses the arguments.
+        """
         if node.op == CONSTANT:
             return over.argument(node.value)
         if node.op in SAME:
@@ -250,7 +265,8 @@ class Export:
             if facts.promotes == "all":
                 args = promoted(over, node, args)
             elif facts.promotes == "first":
-                at = [i for i in range(len(args)) if i != 1 or node.op != "put"]  # but for the key
+                # The second argument of ``put`` is a key, which keeps its dtype.
+                at = [i for i in range(len(args)) if i != 1 or node.op != "put"]
                 for i in at:
                     args[i] = in_dtype_of(over, node, args[i], node.args[i])
             if node.op.startswith("fft.") and node.args[0].dtype.kind == "f":
@@ -267,7 +283,7 @@ class Export:
     def complex_where_needed(self, over: Over, node: Node, args: list[Any]) -> list[Any]:
         """Return the arguments of a Fourier transform, with real data converted to complex data.
 
-        NumPy accepts real data; the standard does not.
+        NumPy accepts real data for each transform, the standard only for rfft, rfftn and ihfft.
         """
         if node.op in ("fft.rfft", "fft.rfftn", "fft.ihfft"):
             return args
@@ -275,13 +291,16 @@ class Export:
         return [over.base.astype(args[0], over.dtype(into)), *args[1:]]
 
     def place(self, node: Node) -> str:
-        """Return where the function called something outside the standard, if that is known."""
+        """Return text on the source line of a call outside arraytape, or "" if it is unknown."""
         line = self.lines.get(node.op, "")
         return f", called at {line}" if line else ""
 
 
 def whole_key(key: Index, axes: int) -> Any:
-    """Return a key that names each axis, as the standard demands."""
+    """Return a key with ``...`` appended if it names fewer axes than there are.
+
+    The standard demands that a key names each axis.
+    """
     parts = key if type(key) is tuple else (key,)
     names = [part for part in parts if part is not None]
     mask = any(getattr(part, "ndim", 0) and "bool" in str(part.dtype) for part in names)
@@ -291,9 +310,10 @@ def whole_key(key: Index, axes: int) -> Any:
 
 
 def in_dtype_of(over: Over, node: Node, value: Any, own: Any) -> Any:
-    """Return an operand, or a list of them, in the dtype of a node, if NumPy casts it by itself.
+    """Return an operand of a call, or a list of operands, cast to the dtype of the call's result.
 
-    own : the operand in the program.
+    Only casts that NumPy does implicitly are made.  value : the operand in the namespace.  own : the
+    operand in the program, a node or a list.
     """
     if type(own) in (list, tuple):
         parts = zip(value, own, strict=True)
@@ -305,7 +325,10 @@ def in_dtype_of(over: Over, node: Node, value: Any, own: Any) -> Any:
 
 
 def promoted(over: Over, node: Node, args: list[Any]) -> list[Any]:
-    """Return operands of one kind, because the standard does not define mixed kinds."""
+    """Return the operands of a call, cast to one dtype if their kinds differ.
+
+    The standard does not define calls on mixed kinds, such as an integer and a float array.
+    """
     if type(node.args[0]) in (list, tuple):
         return [in_dtype_of(over, node, args[0], node.args[0]), *args[1:]]
     kinds = {x.dtype.kind for x in node.args if type(x) is Node}
@@ -327,7 +350,7 @@ def promoted(over: Over, node: Node, args: list[Any]) -> list[Any]:
 
 
 def holds(over: Over, guard: Guard, value: RawArray) -> bool:
-    """Return True if the program may go on with this value."""
+    """Return True if a value of the namespace satisfies a guard."""
     if guard.kind == "shape":
         return bool(tuple(value.shape) == guard.expected)
     if guard.kind == "value":

@@ -1,11 +1,12 @@
 """``xp.function``: calls are traced until two of them computed the same, and then replayed.
 
-For each signature there is an ``Entry``, in one of these states:
+``Function.__call__`` decides for each call whether it is replayed, traced or run as it is.  A guard is
+a condition on a value that the function read.  Each signature has an ``Entry`` in one of these states:
 
-    no plan     calls are traced.  Two with equal guards and equal programs make a plan; two with equal
-                guards and different programs make the entry eager.
-    plans       a call runs the first plan whose guards hold; if there is none, it is traced.
-    eager       calls run the function itself, for a reason that a warning gave once.
+    no plan     Calls are traced.  Two calls with equal guards and equal programs make a plan.  Two
+                calls with equal guards and different programs make the entry eager.
+    plans       A call runs the first plan whose guards hold.  If none holds, the call is traced.
+    eager       Calls run the function itself.  A warning has reported the reason once.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from .tracing.traced import ACTIVE
 P = ParamSpec("P")
 R = TypeVar("R")
 trace_here, hidden_axes, packing = ACTIVE.get, HIDDEN_AXES.get, PACKING.get
-SIGNATURES = 64  # that are traced, at most
+SIGNATURES = 64  # the maximum number of signatures of one function that are traced
 RECORDED = "a tape or accumulator around it records it"
 # The attributes of a Function that its bound methods have, too.
 SHARED = frozenset((
@@ -50,21 +51,22 @@ SHARED = frozenset((
     "traces",
 ))  # fmt: skip
 MAPPED = "vmap around it maps it"
-PACKED = "diagnose.saved_data around it packs what its tapes save"
+PACKED = "diagnose.saved_data around it packs the data that its tapes save"
 RETURN_IT = (
-    ". Return it, keep it an Array, or pass it as an argument; what only shows or logs it is a matter "
-    "for arraytape.replay.callback"
+    ". Return it, keep it an Array, or pass it as an argument; to only show or log it, use "
+    "arraytape.replay.callback"
 )
 TOO_MANY = f"it was called with more than {SIGNATURES} signatures. Pass what varies as an Array"
 
 
 class Entry:
-    """Facts about the calls of one signature.
+    """The state of one signature: its traced calls, its plans, or why its calls run eagerly.
 
-    pending : traced calls that equal no later one.  plans : the most recently used first.  eager :
-    why calls run the function itself, or "".  spoiled : why the last traced call gave no program,
-    or "".  misses : how many traced calls led to no plan.  found : state that they read and that
-    names in the code do not lead to.
+    pending : list of the traced calls that no later call has matched yet.  plans : list of plans,
+    the newest first.  eager : the reason why calls run the function itself, or "".  spoiled : the
+    reason why the last traced call has no program, or "".  misses : the number of traced calls that
+    led to no plan.  found : a ``Found``, the state that traced calls used and that cannot be reached
+    through the names in the function's code.
     """
 
     def __init__(self) -> None:
@@ -84,17 +86,17 @@ class Function(Generic[P, R]):
     eager : Callable
         The function itself.
     counts : dict[str, int]
-        How many calls were "traced", "replayed" and run "eager".
+        The numbers of calls that were "traced", "replayed", and run by the function itself ("eager").
     reasons : Counter[str]
-        Why calls were not replayed, with the number of such calls.
+        The reasons why calls were not replayed, each with the number of calls.
     source : str
-        The program that was replayed last, as Python.
+        The Python source of the program that was replayed last.
     compiled : bool
         Whether the program that was replayed last runs as machine code, or parts of it do.
     program : Export
         The same program for other array libraries: ``program.run(namespace)``.
     traces : list[TraceInfo]
-        Facts about each program.
+        A description of each program: its signature, number of NumPy calls, guards and memory.
     """
 
     def __init__(
@@ -107,20 +109,20 @@ class Function(Generic[P, R]):
         self.name = getattr(f, "__qualname__", type(f).__qualname__)
         self.forms: dict[Any, Form] = {}
         self.entries: dict[Any, Entry] = {}
-        self.recent: Plan | None = None
-        self.recent_taped: Plan | None = None  # under a tape
-        self.gone_plans = 0  # replays of plans that were removed
-        self.tracer: dict[
-            int, object
-        ] = {}  # by process id (a fork copies it), the call that traces
+        self.recent: Plan | None = None  # the last plan that ran outside of tapes
+        self.recent_taped: Plan | None = None  # the last plan that ran under a tape
+        self.gone_plans = 0  # the number of replays of plans that were removed
+        # Process id -> token of the call that traces now.  After a fork, the child has another
+        # id, so that a trace of the parent does not keep the child from tracing.
+        self.tracer: dict[int, object] = {}
         self.changing = reentrant_lock()
         self.forget = WeakMethod(self.drop_dead)
         try:
             self.signature: inspect.Signature | None = inspect.signature(f)
-        except (TypeError, ValueError):  # written in C
+        except (TypeError, ValueError):  # a function written in C may have no signature
             self.signature = None
 
-    # --- what users see ---------------------------------------------------------------------------
+    # --- public attributes ------------------------------------------------------------------------
     @property
     def counts(self) -> dict[str, int]:
         replayed = self.gone_plans + sum([plan.replayed for plan in self.plans()])
@@ -189,9 +191,9 @@ class Function(Generic[P, R]):
             )
         )
 
-    # --- calls ------------------------------------------------------------------------------------
+    # --- replayed, traced and eager calls ---------------------------------------------------------
     def __call__(self, /, *args: P.args, **keywords: P.kwargs) -> R:
-        if trace_here() is not None:  # part of another trace
+        if trace_here() is not None:  # within another traced function: its trace records this call
             return self.eager(*args, **keywords)
         plan = self.recent_taped if active()[1] and watched() else self.recent
         if hidden_axes():
@@ -202,7 +204,7 @@ class Function(Generic[P, R]):
         if form is None:
             form = self.new_form(args, keywords)
             if form is None:
-                return self.eager(*args, **keywords)  # raises what Python raises
+                return self.eager(*args, **keywords)  # raises Python's own TypeError
         values = args if form.take is None else form.take(args, keywords)
         why: Exception | None = None
         if plan is not None and plan.names == form.names:
@@ -219,7 +221,10 @@ class Function(Generic[P, R]):
         return self.other_plan(given, plan, why)  # type: ignore[no-any-return]
 
     def new_form(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Form | None:
-        """Return the form of calls like this one; None if Python would refuse the arguments."""
+        """Return a new form for calls that pass arguments in this way, and keep the form for reuse.
+
+        Return None if the function's signature does not accept the arguments.
+        """
         try:
             form = Form(self.signature, len(args), keywords)
         except TypeError:
@@ -228,9 +233,11 @@ class Function(Generic[P, R]):
         return form
 
     def other_plan(self, given: CallArguments, tried: Plan | None, why: Exception | None) -> Any:
-        """Return the result of a call for which the most recently used plan does not serve.
+        """Return the result of a call that the most recently used plan could not replay.
 
-        tried : that plan.  why : the exception that it raised, if any.
+        The other plans of the call's signature are tried.  If none of them fits, the call is traced
+        or runs the function itself.  tried : the most recently used plan, or None.  why : the
+        exception that ``tried`` raised, or None.
         """
         if watched() and tape_here() is None:
             return self.as_it_is(RECORDED, given.args, given.keywords)
@@ -248,14 +255,15 @@ class Function(Generic[P, R]):
         if result is not MISFIT:
             return result
         for raised in failed:
-            if not isinstance(raised, Changed | GuardFailed):  # a new trace would not help
+            # Another error than Changed or GuardFailed would come again after a new trace.
+            if not isinstance(raised, Changed | GuardFailed):
                 return self.as_it_is(said(raised), given.args, given.keywords)
         if failed:
             self.reasons[said(failed[-1])] += 1
         return self.trace_alone(entry, given)
 
     def entry_of(self, given: CallArguments) -> Entry | None:
-        """Return the entry of such calls; None if there are too many signatures already."""
+        """Return the entry of the call's signature, or None if there are too many signatures."""
         key = signature_of(given.form, given.values, self.gone), under_tape(given.values)
         entry = self.entries.get(key)
         if entry is None and len(self.entries) < SIGNATURES:
@@ -263,7 +271,10 @@ class Function(Generic[P, R]):
         return entry
 
     def by_plans(self, plans: list[Plan], values: Sequence[Any], failed: list[Exception]) -> Any:
-        """Return the result of the first plan that serves, or MISFIT; add errors to ``failed``."""
+        """Return the result of the first plan that can replay the call, or MISFIT if none can.
+
+        Errors that plans raise before they have written anything are added to ``failed``.
+        """
         for plan in plans:
             try:
                 result = plan.replay(values)
@@ -279,7 +290,7 @@ class Function(Generic[P, R]):
         return MISFIT
 
     def as_it_is(self, why: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Run the function itself, for the reason ``why``."""
+        """Run the function itself, and count the reason ``why``; raise RuntimeError if ``strict``."""
         if self.strict and why not in (MAPPED, PACKED) and not watched():
             raise RuntimeError(f"function {self.name}: not replayed, {why} [at {user_line()}]")
         with self.changing:
@@ -287,12 +298,12 @@ class Function(Generic[P, R]):
             self.reasons[why] += 1
         return self.eager(*args, **keywords)
 
-    # --- tracing ----------------------------------------------------------------------------------
+    # --- traced calls and plans -------------------------------------------------------------------
     def trace_alone(self, entry: Entry, given: CallArguments) -> Any:
-        """Trace a call, unless another thread of this process traces this function."""
+        """Trace a call, or run it as it is if another thread traces this function."""
         if len(entry.plans) >= self.limit:
             return self.as_it_is(
-                f"there are {self.limit} programs for it", given.args, given.keywords
+                f"it has {self.limit} programs already", given.args, given.keywords
             )
         me = object()
         try:
@@ -300,18 +311,18 @@ class Function(Generic[P, R]):
                 result = self.trace(entry, given)
                 self.end(me)
                 return result
-        except BaseException:  # an interrupt, perhaps within ``end``
+        except BaseException:  # an interrupt may have stopped ``end``: call it again
             self.end(me)
             raise
-        return self.as_it_is("another thread traced it", given.args, given.keywords)
+        return self.as_it_is("another thread was tracing it", given.args, given.keywords)
 
     def end(self, me: object) -> None:
-        """Allow other threads to trace, if ``me`` is the tracer."""
+        """Allow other threads to trace, if the call with the token ``me`` is the one that traces."""
         if self.tracer.get(getpid()) is me:
             self.tracer.pop(getpid(), None)
 
     def trace(self, entry: Entry, given: CallArguments) -> Any:
-        """Run the function and record what it computes; two equal calls make a plan."""
+        """Run the function and record its computations; make a plan if an earlier call was equal."""
         try:
             call = Call(self.eager, given.form.names, given.values, tape_here(), entry.found)
         except Exception as error:
@@ -332,18 +343,23 @@ class Function(Generic[P, R]):
         return result
 
     def note_spoiled(self, entry: Entry, why: str) -> None:
-        """Record that a traced call gives no program; the second one in a row ends the tracing.
+        """Count a traced call that has no program, for the reason ``why``.
 
-        A first call may do what later ones do not, such as make Variables or fill a cache.
+        The second such call in a row ends the tracing.  The first is forgiven, because a first call
+        may do things that later calls do not do, such as make Variables or fill a cache.
         """
-        chance = "another thread" in why  # which need not happen again
+        chance = "another thread" in why  # a coincidence that need not happen again
         if (entry.spoiled and not chance) or entry.misses >= self.limit:
             self.give_up(entry, why)
         entry.spoiled = "" if chance else why
         self.reasons[why] += 1
 
     def compare(self, entry: Entry, call: Call) -> None:
-        """Make a plan if an earlier call was equal; give up if nothing explains a difference."""
+        """Compare a traced call with the pending calls of its signature.
+
+        If the call equals a pending call, make a plan.  If the values that both calls read are equal
+        but the programs differ, give up.  Otherwise, keep the call for later comparisons.
+        """
         apart = "its calls differ", ""
         if call.late:
             apart = "it finds other functions or objects", ""
@@ -354,12 +370,13 @@ class Function(Generic[P, R]):
             if apart[0]:
                 continue
             why = difference(before, call)
-            if why and before.late:  # state that was not compared may have differed
+            # The earlier call read state that was not compared: a difference there may be the cause.
+            if why and before.late:
                 entry.pending.remove(before)
                 continue
             if why:
                 self.give_up(
-                    entry, f"call {self.traced} computed something else than one before: {why}"
+                    entry, f"call {self.traced} computed something else than an earlier call: {why}"
                 )
                 return
             entry.pending.remove(before)
@@ -381,18 +398,18 @@ class Function(Generic[P, R]):
             self.give_up(entry, f"{what} in each of {entry.misses} calls{advice}")
 
     def remember(self, plan: Plan) -> None:
-        """Try this plan first in the next call."""
+        """Make the next call try this plan first."""
         if plan.taped is None:
             self.recent = plan
         else:
             self.recent_taped = plan
 
     def give_up(self, entry: Entry, why: str) -> None:
-        """Run calls of this signature as they are from now on, and warn once."""
+        """Run all later calls of a signature as they are, and warn once, or raise if ``strict``."""
         entry.eager = why
         entry.pending.clear()
         self.drop_plans(entry)
-        if watched():  # a tape records the calls of the function itself instead: no warning
+        if watched():  # no warning, because a tape records the calls of the function itself
             self.reasons[why] += 1
             return
         message = f"function {self.name}: not replayed, {why} [at {user_line()}]"
@@ -400,9 +417,13 @@ class Function(Generic[P, R]):
             raise RuntimeError(message)
         warnings.warn(message, TapeWarning, stacklevel=stacklevel())
 
-    # --- objects that are gone --------------------------------------------------------------------
+    # --- signatures of objects that no longer exist -----------------------------------------------
     @property
     def gone(self) -> Callable[[], None]:
+        """Return a callback for weak references, which calls ``drop_dead``.
+
+        The callback refers to this Function weakly, so that signatures do not keep it alive.
+        """
         forget = self.forget
 
         def gone() -> None:
@@ -413,7 +434,7 @@ class Function(Generic[P, R]):
         return gone
 
     def drop_dead(self) -> None:
-        """Remove the entries of signatures that name objects which no longer exist."""
+        """Remove the entries of signatures with an argument object that no longer exists."""
         for key, entry in [*self.entries.items()]:
             if is_dead(key):
                 self.entries.pop(key, None)
@@ -430,7 +451,10 @@ class Function(Generic[P, R]):
 
 
 def under_tape(values: Sequence[Any]) -> tuple[bool, tuple[bool, ...]] | None:
-    """Return the state of the tape around a call on which the program depends."""
+    """Return the properties of the tape around a call that change the program; None without a tape.
+
+    The properties are whether the tape watches Variables, and which Array arguments it follows.
+    """
     tape = tape_here() if watched() else None
     if tape is None:
         return None
@@ -438,15 +462,16 @@ def under_tape(values: Sequence[Any]) -> tuple[bool, tuple[bool, ...]] | None:
 
 
 def followed_alike(one: Call, other: Call) -> bool:
+    """Return True if the tapes around two calls follow the same inputs, or neither has a tape."""
     if one.recorded is None or other.recorded is None:
         return one.recorded is other.recorded
     return one.recorded.pattern == other.recorded.pattern
 
 
 def set_apart(before: Call, call: Call) -> tuple[str, str]:
-    """Return which value differed between two calls, and advice; ("", "") if none did.
+    """Return the name of a value that two calls read and that differed, and advice on it.
 
-    Calls with different values need not have equal programs.
+    Return ("", "") if all such values were equal: only then must the two programs be equal.
     """
     state = state_differs(before, call)
     if state:
@@ -456,14 +481,14 @@ def set_apart(before: Call, call: Call) -> tuple[str, str]:
 
 
 def is_dead(key: Any) -> bool:
-    """Return True if a signature names an object that no longer exists."""
+    """Return True if a signature refers to an object that no longer exists."""
     if type(key) is tuple:
         return any(map(is_dead, key))
     return type(key) is Identity and key.of() is None
 
 
 class BoundFunction:
-    """A method whose calls are replayed, bound to the instance that is its first argument."""
+    """A ``Function`` bound to an instance, which it passes as the first argument, like a method."""
 
     def __init__(self, function: Function[Any, Any], instance: Any) -> None:
         self.__func__, self.__self__ = function, instance
@@ -499,7 +524,7 @@ class BoundFunction:
 
 
 def said(why: Exception) -> str:
-    """Return the reason why a plan failed, in words."""
+    """Return the reason why a plan failed with the exception ``why``, as text for ``reasons``."""
     if isinstance(why, GuardFailed):
         return f"{why.guard.line} gave another value"
     if isinstance(why, Changed):
@@ -522,26 +547,27 @@ def function(
 ) -> Any:  # fmt: skip
     """Replay a function's calls as one straight program of NumPy calls.
 
-    The first calls run as usual and are traced: everything that they compute with Arrays is recorded,
-    tapes and backward passes inside the function included.  Two calls that computed the same give a
-    program, which replaces the function in later calls.  It does so as long as everything on which it
-    depends is unchanged.  Otherwise the call is traced again, or the function itself runs.
+    The first calls run as usual and are traced: all computations with Arrays are recorded, tapes and
+    backward passes inside the function included.  Two calls that computed the same yield a program.
+    The program replaces the function in later calls, as long as all values on which the program
+    depends are unchanged.  Otherwise the call is traced again, or the function itself runs.
 
-    A decorated method has programs for each instance.  Under a tape a call is one record, with a
-    backward program of its own.  Under several tapes, an accumulator or ``vmap`` outside of it, the
-    function itself runs.  Effects that no guard can see, such as prints, happen only in traced calls,
-    and random numbers that were equal twice are not drawn again: see docs/explanation/replays.md.
+    A decorated method has separate programs for each instance.  Under a tape, a replayed call is one
+    record with its own backward program.  Under several tapes, an accumulator or ``vmap``, the function
+    itself runs.  Side effects that are not followed, such as prints, happen only in traced calls.  A
+    number that the function reads from an unknown source, such as a clock, becomes a constant if it was
+    equal in two traced calls: see docs/explanation/replays.md.
 
     Parameters
     ----------
     f : Callable | None, default: None
-        Takes and returns Arrays, Variables, nestings of these and Python values.  With None,
-        ``function`` returns a decorator.
+        The function, whose arguments and result are Arrays, Variables, Python values and nestings of
+        these.  With None, ``function`` returns a decorator.
     limit : int, default: 8
-        How many programs one signature may have, and how many of its calls are traced in search of
-        one, before its calls run the function itself.
+        The maximum number of programs of one signature, and of traced calls that lead to no program.
+        Beyond either, calls of that signature run the function itself.
     strict : bool, default: False
-        Whether to raise if a call cannot be replayed, instead of running the function itself.
+        Whether a call that cannot be replayed raises RuntimeError, instead of running the function.
     compile : bool | None, default: None
         Whether programs become machine code, for which ``pip install arraytape[compiled]`` brings
         llvmlite.  None compiles a program in a thread of its own after it has run for a tenth of a
@@ -551,8 +577,8 @@ def function(
     Returns
     -------
     Function
-        Takes the arguments of f and returns its result.  ``counts``, ``reasons``, ``traces`` and
-        ``source`` tell how calls were run; ``eager`` is f.
+        A function with the arguments and result of f.  Its attributes ``counts``, ``reasons``,
+        ``traces`` and ``source`` report how calls were run; its attribute ``eager`` is f.
 
     Raises
     ------
@@ -562,7 +588,7 @@ def function(
     ValueError
         When limit is no integer, or less than 2.
     RuntimeError
-        At a call, with strict=True, when calls like it cannot be replayed.
+        At a call, with strict=True, when calls of its signature cannot be replayed.
 
     Examples
     --------

@@ -1,4 +1,10 @@
-"""The text of a plan: one flat function that checks what must hold, and runs the program."""
+"""The generated function ``replay(values)`` of a plan, which ``Function`` runs in place of a call.
+
+``values`` are the arguments in the order of the parameters.  The function compares arguments and state
+with those of the traced call, and runs the program on the data of the Arrays.  Then it writes to Arrays,
+calls the callbacks and returns the result.  It returns MISFIT for other arguments, and raises Changed
+if the state differs.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +34,14 @@ from .reach.sameness import PLAIN, same_data, same_plain
 from .taped import Taped
 from .tracing.lift import commit
 
-MISFIT = object()  # the result of ``replay`` for arguments of another signature
+MISFIT = object()  # the result of ``replay`` for arguments that the plan is not made for
 
 
 class NotCommitted(Exception):
-    """The error if a write or callback fails after others were done; seen : the error to raise."""
+    """The error of a write or callback: too late for another plan, since writes may have been done.
+
+    seen : the exception that the caller raises in its place.
+    """
 
     def __init__(self, seen: Exception) -> None:
         super().__init__(seen)
@@ -40,11 +49,14 @@ class NotCommitted(Exception):
 
 
 class PlanText:
-    """A writer of the function that replaces a traced call.
+    """A writer of the text of ``replay``.
 
-    run : the program's function.  taped : records the calls, under a tape.  lines : of the text.
-    more : the text of another function.  scope : the globals of both.  handles : the names of the
-    Arrays, in the order of the program's inputs.
+    run : the program's function.  taped : the ``Taped`` that runs the program under a tape, or None.
+    lines : the lines of the text.  more : the text of a helper function, or "".  scope : the globals
+    of the generated functions.  handles : the names of the Arrays in the text, in the order of the
+    program's inputs.  Names in the text are a letter and a number: x for leaves of the arguments, f for
+    other Arrays, d for data of Arrays, r for weak references to the data of the last call, y for the
+    Arrays of outputs, and k for constants.
     """
 
     def __init__(self, call: Call, run: Callable[..., Any], taped: Taped | None) -> None:
@@ -62,7 +74,7 @@ class PlanText:
         }  # fmt: skip
 
     def function(self, name: str) -> Callable[[Any], Any]:
-        """Return the function, which takes the values of the arguments."""
+        """Return the generated function; name : the name of the user's function, for tracebacks."""
         self.arguments(self.call)
         self.state(self.call)
         self.apart(self.call)
@@ -80,13 +92,14 @@ class PlanText:
         return eval(text, self.scope)  # type: ignore[no-any-return]
 
     def named(self, value: Any) -> str:
+        """Return a new name for a value in the globals of the generated function."""
         name = f"k{len(self.scope)}"
         self.scope[name] = value
         return name
 
-    # --- arguments --------------------------------------------------------------------------------
+    # --- comparison of arguments ------------------------------------------------------------------
     def arguments(self, call: Call) -> None:
-        """Unpack the leaves, and compare those on which the program depends."""
+        """Write the comparison of the arguments with those of the traced call."""
         surroundings = self.named(ambient())
         self.lines.append(f"if AMBIENT and ambient() != {surroundings}: return MISFIT")
         leaves = [*argument_leaves(call.values)]
@@ -119,10 +132,11 @@ class PlanText:
         return "Array" if type(x) is Array else self.named(type(x))
 
     def layout(self, name: str, x: Array, otherwise: str) -> None:
-        """Compare the layout of an Array, and give its data a name.
+        """Write the comparison of the layout of an Array, and the name of its data.
 
-        Data that was checked in the last call is not checked again.  Memory that is shared with
-        foreign code is, because others may change its layout.
+        name : the Array's name in the text.  otherwise : the statement for another layout.  Data that
+        was compared in the last call is not compared again, except for memory that other code shares,
+        because that code may change the layout.
         """
         data, state = x._data, x._state & SCALAR
         number = len(self.handles)
@@ -143,9 +157,9 @@ class PlanText:
             )
         self.handles.append(name)
 
-    # --- what the call found ----------------------------------------------------------------------
+    # --- comparison of state and memory that are no arguments -------------------------------------
     def state(self, call: Call) -> None:
-        """Compare the Python state, and find the Arrays that are no arguments by their paths."""
+        """Write the comparison of the Python state, and the names of Arrays that are no arguments."""
         self.lines.append("state = read(values)")
         paths = {id(x): i for i, x in enumerate(call.reached)}
         lifted = call.lifter.handles
@@ -167,10 +181,11 @@ class PlanText:
                 self.lines.append(f"if state[{i}] is not {self.named(x)}: changed({path!r})")
 
     def apart(self, call: Call) -> None:
-        """Check that no two of the Arrays are the same, or share memory.
+        """Write the check that no two of the Arrays are the same, or share memory.
 
-        Data of the last call was checked then.  ``known`` has weak references to it, in one tuple,
-        which is replaced as a whole: several threads may run the plan.
+        The check is left out if each Array has the data of the last call, which was checked then.
+        ``known`` has weak references to that data, in one tuple, which is replaced as a whole because
+        several threads may run the plan.
         """
         names = self.handles
         if not names:
@@ -189,19 +204,19 @@ class PlanText:
         ]
 
     def foreign(self, call: Call) -> None:
-        """Compare memory of others, whose contents are constants of the program.
+        """Write the comparison of NumPy arrays of users, whose contents are constants of the program.
 
-        Other constants may have been computed from these.
+        All such arrays are compared, used or not: other constants may have been computed from them.
         """
         for data, node in {id(data): (data, node) for data, node in call.trace.foreign}.values():
             a, b = self.named(data), self.named(node.value)
             path = f"an ndarray of shape {node.shape} that it uses"
             self.lines.append(f"if not same_data({a}, {b}): changed({path!r})")
 
-    # --- running ----------------------------------------------------------------------------------
+    # --- the program and its results --------------------------------------------------------------
     def execution(self, call: Call) -> None:
-        """Run the program, wrap its outputs, write what it wrote, and return the result."""
-        for i in call.writes:  # a read-only view of the same layout: see ``array_signature``
+        """Write the lines that run the program, wrap outputs, write to Arrays and return the result."""
+        for i in call.writes:  # an argument of the same layout may be a read-only view
             if self.handles[i].startswith("x"):
                 self.lines.append(f"if not d{i}.flags.writeable: return MISFIT")
         self.running()
@@ -212,7 +227,7 @@ class PlanText:
         }
         for i, state in states.items():
             value_id, more = ("0", 0) if self.taped is None else (f"ids[{i}]", KEPT)
-            self.lines += [  # as ``wrap`` does, without its call
+            self.lines += [  # the body of ``wrap``, without the cost of the call
                 f"y{i} = Array()",
                 f"y{i}._data, y{i}._value_id, y{i}._state = outputs[{i}], {value_id}, {state | more}",
             ]
@@ -230,13 +245,13 @@ class PlanText:
         self.lines.append(f"return {result}")
 
     def running(self) -> None:
-        """Run the program on the data of the Arrays; under a tape, record the run."""
+        """Write the line that runs the program on the data of the Arrays, recorded under a tape."""
         if self.taped is None:
             data = "".join(f"d{i}, " for i in range(len(self.handles)))
             quiet = self.call.trace.quiet
             called = f"copy_context().run(quiet, {data})" if quiet else f"run({data})"
             self.lines.append(f"outputs, writes = {called}")
-            if quiet:  # like ``silently``, with two calls fewer
+            if quiet:  # the same as ``silently`` does, with two function calls fewer
                 self.more = f"def quiet({data}):\n    silence()\n    return run({data})\n"
             return
         self.lines += [
@@ -246,13 +261,14 @@ class PlanText:
         ]
 
     def effects(self, call: Call, place: int) -> None:
-        """Call the callbacks with their outputs, which begin at ``place``."""
+        """Write the calls of callbacks with their values, the outputs from number ``place`` on."""
         for effect in call.trace.effects:
             end = place + len(effect.noted_values)
             self.lines.append(f"call({self.named(effect)}, outputs[{place}:{end}])")
             place = end
 
     def result_leaf(self, given: Given) -> str:
+        """Return the name in the text of a leaf of the result."""
         if given.view >= 0:
             return f"part{given.view}"
         if given.output >= 0:
@@ -264,19 +280,20 @@ class PlanText:
         return self.named(given.value)
 
     def rebuilt(self, structure: Any, names: Iterator[str], same: Mapping[int, int]) -> str:
-        """Return an expression that builds a nesting like this one from the names of its leaves.
+        """Return the expression that builds a nesting of the same structure.
 
-        same : by id of a container in it, the number of the argument that it is.
+        names : the names of its leaves.  same : id(container) -> number of the argument that is this
+        container; the expression then is that argument itself.
         """
         kind = KINDS[type(structure)]
         if kind is None:
             return str(next(names))
-        if id(structure) in same:  # an argument itself
+        if id(structure) in same:  # skip the names of the leaves of a returned argument
             for _ in nest.leaves(structure):
                 next(names)
             return f"values[{same[id(structure)]}]"
         parts, rest = kind.flatten(structure)
-        if rest is structure:  # the caller's, who may change it
+        if rest is structure:  # the caller may change this object: flatten a copy
             _, rest = kind.flatten(kind.unflatten(rest, parts))
         if isinstance(parts, dict):
             pairs = [
@@ -296,13 +313,16 @@ class PlanText:
 
 
 def nothing() -> None:
-    """Return None, as a weak reference does whose object no longer exists."""
+    """Return None, like a weak reference whose object no longer exists."""
 
 
 def commit_all(
     handles: Sequence[Array], values: Sequence[RawArray], ids: Sequence[int] | None = None
 ) -> None:
-    """Write the results of the program to Arrays; raise NotCommitted if that fails."""
+    """Write new values to Arrays; raise NotCommitted if a write raises.
+
+    ids : the value ids for a tape around the call, or None without a tape.
+    """
     try:
         for x, value, value_id in zip(handles, values, ids or [0] * len(handles), strict=True):
             commit(x, value, value_id)
@@ -311,12 +331,13 @@ def commit_all(
 
 
 def view_of(x: Array, path: Path) -> Array:
+    """Return the view of x at a path."""
     _, data = current(x)
     return make_view(x, walk_path(data, path, numpy_namespace), path, data)
 
 
 def call_back(effect: Effect, data: Sequence[RawArray]) -> None:
-    """Call a callback; raise NotCommitted if that fails."""
+    """Call a callback with its values; raise NotCommitted if it raises."""
     try:
         effect.run_effect(data)
     except Exception as error:

@@ -1,7 +1,9 @@
-"""A program: calls of raw functions in the order in which they run, each result named once.
+"""A program: calls of raw functions, as a graph of ``Node`` objects in the order in which they run.
 
-Programs have no writes: what writes to data makes new data (``put``).  So a pass over a program
-never has to ask which values share memory.
+``tracing/trace.py`` makes a program, ``passes/`` transform it, ``text/`` and ``export.py`` run it.
+``Program.run`` defines the meaning.  No call of a program changes data in place: a write in the traced
+function is a call of ``put``, which returns new data.  So a pass over a program never has to check
+which values share memory.
 """
 
 from __future__ import annotations
@@ -18,18 +20,21 @@ import numpy as np
 from .._record.op_facts import hull, state_facts
 from .._util.array_types import Index, RawOperand
 
-# An argument of a call: a node, or a Python value such as a number, a dtype, an axis or a key.
+# The type of an argument: a node, or a Python value such as a number, a dtype, an axis or a key.
 Operand: TypeAlias = (
     "Node | complex | str | slice | type | np.generic | np.dtype[Any] | Sequence[Operand] | None"
 )
-FOREIGN = "foreign"  # the prefix of the names of calls of functions that are not arraytape's
+FOREIGN = "foreign"  # prefix of ``Node.op`` for calls of functions of users or other libraries
 INPUT, CONSTANT = "input", "constant"
 
 
 def defined_function(
     text: str | CodeType, file: str, name: str, scope: dict[str, Any]
 ) -> Callable[..., Any]:
-    """Run source text, or its code, that defines the function `name`; return the function."""
+    """Execute source text, or compiled code, that defines the function `name`; return the function.
+
+    file : the file name that tracebacks show.  scope : the globals of the function.
+    """
     exec(compile(text, file, "exec") if isinstance(text, str) else text, scope)
     function: Callable[..., Any] = scope[name]
     return function
@@ -38,10 +43,11 @@ def defined_function(
 class Node:
     """One value of a program: the result of a call, an input or a constant.
 
-    op : the name of the raw function, "input", or "constant".  call : the raw function. args,
-    keywords : of the call, with nodes in the place of data, also in lists and tuples. shape, dtype,
-    strides : of the value; shape is None if the call gives a tuple of several results. view :
-    whether the value may share memory with an operand.  value : of a constant.
+    op : the name of the raw function, "input", or "constant".  call : the raw function.  args,
+    keywords : the arguments of the call, with nodes in place of data, also in lists and tuples.
+    shape, dtype, strides : the layout of the value; shape is None if the call returns a tuple of
+    several results.  view : True if the value may share memory with an operand.  value : the data of
+    a constant, else None.  like : an array or node whose layout the new node has.
     """
 
     __slots__ = (
@@ -80,10 +86,10 @@ class Node:
 
 
 class Guard(NamedTuple):
-    """A condition on a value, without which the function would run another program.
+    """A condition on the value of a node; if it fails, the program does not replace the function.
 
-    kind : "value", "shape" or "no NaN".  expected : the value's bytes, or the shape.  line : where
-    the function read the value.
+    kind : "value", "shape" or "no NaN".  expected : the bytes of the value for "value", the shape for
+    "shape", else None.  line : the expression and source line at which the function read the value.
     """
 
     kind: str
@@ -92,7 +98,7 @@ class Guard(NamedTuple):
     line: str
 
     def holds(self, value: np.ndarray[Any, Any]) -> bool:
-        """Return True if the program may go on with this value."""
+        """Return True if this value of the node satisfies the condition."""
         if self.kind == "shape":
             return bool(value.shape == self.expected)
         if self.kind == "value":
@@ -101,7 +107,7 @@ class Guard(NamedTuple):
 
 
 class GuardFailed(Exception):
-    """The error that ends a replay in which a guard does not hold."""
+    """The error that ends a replay if a guard does not hold; guard : that Guard."""
 
     def __init__(self, guard: Guard) -> None:
         super().__init__(guard)
@@ -110,10 +116,12 @@ class GuardFailed(Exception):
 
 @dataclass(eq=False)
 class Program:
-    """Inputs, the nodes in their order, and what is asked of them.
+    """A graph of calls in their order, with guards and results.
 
-    outputs : the values that the function returns.  writes : the new values of Arrays that the
-    function writes to, in the order of these Arrays among the lifted handles.
+    inputs : the data of the lifted Arrays.  nodes : all nodes, inputs and constants included, each
+    after its operands.  guards : the conditions on nodes.  outputs : the values for the function's
+    result, then those for callbacks.  writes : the new values of Arrays that the function writes to,
+    in the order of these Arrays among the inputs.
     """
 
     inputs: list[Node] = field(default_factory=list)
@@ -123,16 +131,17 @@ class Program:
     writes: list[Node] = field(default_factory=list)
 
     def roots(self) -> Iterator[Node]:
-        """Yield the nodes that are read from outside: outputs, writes and guarded values."""
+        """Yield the nodes whose values are used outside of calls: outputs, writes, guarded nodes."""
         yield from self.outputs
         yield from self.writes
         yield from (guard.node for guard in self.guards)
 
     def count(self) -> int:
+        """Return the number of calls."""
         return sum(node.is_call for node in self.nodes)
 
     def reached(self, roots: Iterable[Node]) -> set[Node]:
-        """Return the nodes from which roots are computed, roots included."""
+        """Return the nodes from which the roots are computed, the roots included."""
         found = {*roots}
         for node in reversed(self.nodes):
             if node in found:
@@ -140,13 +149,17 @@ class Program:
         return found
 
     def uses(self) -> Counter[Node]:
-        """Return how often each node is an operand, an output, a write or guarded."""
+        """Return for each node how many operands, outputs, writes and guards it is."""
         found = Counter(x for node in self.nodes for x in operands(node))
         found.update(self.roots())
         return found
 
     def renamed(self, of: Mapping[Node, Node], nodes: Iterable[Node]) -> Program:
-        """Return the program of these nodes whose inputs, guards and results are ``of[node]``."""
+        """Return a program with other nodes, in which ``of[node]`` takes the place of each node.
+
+        of : old node -> new node, for inputs, guarded nodes, outputs and writes.  nodes : all new
+        nodes, in order.
+        """
         return Program(
             [of[node] for node in self.inputs],
             [*nodes],
@@ -156,9 +169,10 @@ class Program:
         )
 
     def run(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Return outputs and writes, computed call by call: the reference for passes and tests.
+        """Return the outputs and writes for these input values, computed call by call.
 
-        Raise GuardFailed at the first guard that does not hold.
+        This is the reference for passes and tests.  Raise GuardFailed at the first guard that does
+        not hold.
         """
 
         def look(guard: Guard, value: Any) -> None:
@@ -173,9 +187,10 @@ class Program:
         result: Callable[[Node, dict[Node, Any]], Any],
         look: Callable[[Guard, Any], None],
     ) -> tuple[list[Any], list[Any]]:
-        """Return outputs and writes.
+        """Return the outputs and writes for these input values, computed by the function ``result``.
 
-        result : computes a constant or a call.  look : is called with each guard and its value.
+        result : maps a node that is no input, and the values known so far, to the node's value.
+        look : is called with each guard and the value of its node.
         """
         known: dict[Node, Any] = dict(zip(self.inputs, values, strict=True))
         guards: dict[Node, list[Guard]] = {}
@@ -190,7 +205,10 @@ class Program:
 
 
 def result_of(node: Node, known: dict[Node, Any]) -> Any:
-    """Return the result of a node's call; NumPy's scalars become arrays of shape ()."""
+    """Return the value of a constant or call; a NumPy scalar is returned as an array of shape ().
+
+    known : the values of the node's operands.
+    """
     if node.op == CONSTANT:
         return node.value
     assert node.call is not None
@@ -200,12 +218,12 @@ def result_of(node: Node, known: dict[Node, Any]) -> Any:
 
 
 def replaced(value: Any, of_node: Callable[[Node], Any]) -> Any:
-    """Return arguments, nested ones too, with ``of_node(node)`` in the place of each node."""
+    """Return arguments, with ``of_node(node)`` in place of each node, also within containers."""
     return mapped_leaves(value, lambda x: of_node(x) if type(x) is Node else x)
 
 
 def mapped_leaves(value: Any, of_leaf: Callable[[Any], Any]) -> Any:
-    """Return arguments with ``of_leaf(x)`` for each x that is no tuple, list or dict."""
+    """Return a nesting of tuples, lists and dicts with ``of_leaf(x)`` in place of each leaf x."""
     kind = type(value)
     if kind is tuple or kind is list:
         return kind([mapped_leaves(part, of_leaf) for part in value])
@@ -215,7 +233,7 @@ def mapped_leaves(value: Any, of_leaf: Callable[[Any], Any]) -> Any:
 
 
 def nodes_in(value: Any) -> Iterator[Node]:
-    """Yield the nodes among arguments, each as often as it occurs."""
+    """Yield the nodes in a nesting of arguments, each as often as it occurs."""
     kind = type(value)
     if kind is Node:
         yield value
@@ -228,7 +246,7 @@ def nodes_in(value: Any) -> Iterator[Node]:
 
 
 def operands(node: Node) -> tuple[Node, ...]:
-    """Return the nodes among the arguments of a call."""
+    """Return the nodes among the arguments and keywords of a call, computed once per node."""
     if node._operands is None:
         found = [*nodes_in(node.args), *(nodes_in(node.keywords) if node.keywords else ())]
         node._operands = tuple(found)
@@ -246,12 +264,12 @@ def key_of(value: Any) -> Any:
         return kind, tuple([(name, key_of(part)) for name, part in sorted(value.items())])
     if kind is slice:
         return kind, key_of((value.start, value.stop, value.step))
-    return kind, repr(value)  # tells 0.0 from -0.0, and NaN is equal to itself
+    return kind, repr(value)  # repr distinguishes 0.0 from -0.0, and is equal for two NaN
 
 
 @state_facts(continuous=True, promotes="first", range=hull)
 def put(x: Any, key: Index, value: RawOperand) -> Any:
-    """Return a copy of x, in the same layout, after ``x[key] = value``."""
+    """Return a copy of x, in the same memory order, to which ``x[key] = value`` was applied."""
     changed = x.copy(order="K")
     changed[key] = value
     return changed

@@ -1,4 +1,8 @@
-"""A plan: the replacement for a function, made from a program by all passes."""
+"""A plan: the replacement for the calls of a function that are like two equal traced calls.
+
+``Plan`` applies the passes to the program of a traced ``Call``, in their order, and generates two
+functions: the program's (``text/program_source.py``) and ``replay`` around it (``plan_text.py``).
+"""
 
 from __future__ import annotations
 
@@ -27,16 +31,16 @@ from .reach.sameness import PLAIN
 from .taped import Taped
 from .text.program_source import Source
 
-NUMBERED = re.compile(r"[a-z]\d")  # the names of values in the text of a program
+NUMBERED = re.compile(r"[a-z]\d")  # names such as x0 or v12, which programs use for values
 
 
 class TraceInfo(NamedTuple):
-    """Facts about one program.
+    """The description of one program, for ``Function.traces``.
 
-    signature : the parameters, each with its type.  ops : how many calls of NumPy were traced, and
-    how many remain.  guards : where the function read a value.  replayed : how often the program
-    ran.  memory : the bytes that are kept between calls, for each thread that runs it at the same
-    time.
+    signature : the parameters, each with its type.  ops : the number of NumPy calls in the traced
+    program, and the number that remain after all passes.  guards : the kind and source line of each
+    guard.  replayed : the number of replays.  memory : the bytes that the program keeps between
+    calls, once for each thread that runs it at the same time.
     """
 
     signature: str
@@ -49,12 +53,12 @@ class TraceInfo(NamedTuple):
 class Plan:
     """The replacement of a function for calls like the one that was traced.
 
-    blocks : whether last bits may differ.  They do in values on which no decision depends, in
-    blocks of large elementwise programs, and where a matrix is factored once.
+    blocks : whether passes are used that may change the last bits of results: ``rounded`` (for values
+    on which no decision depends), ``blocked`` and ``factored``.
 
-    replay : maps the arguments, in the order of the parameters, to the result.  It returns MISFIT
-    for other arguments.  If the program does not hold, it raises Changed, Apart, GuardFailed or an
-    error of NumPy, before anything was written.
+    replay : a function that maps the arguments, in the order of the parameters, to the result.  It
+    returns MISFIT for arguments of another kind.  If state or a guard differs, it raises Changed,
+    Apart, GuardFailed or an error of NumPy, before anything was written.
     """
 
     def __init__(
@@ -64,7 +68,7 @@ class Plan:
         self.before = program.count()
         self.guards = [f"{guard.kind} at {guard.line}" for guard in program.guards]
         self.program = simplified(program)
-        simple = self.program
+        simple = self.program  # for the export: further passes add calls outside the standard
         if blocks:
             self.program = rounded(self.program)
         plain = self.program  # machine code checks NaN and counts ties next to other work
@@ -98,13 +102,13 @@ class Plan:
 
     @property
     def text_of_program(self) -> str:
-        """Return the program as Python; under a tape, with the backward pass."""
+        """Return the Python source of the program; under a tape, also that of its pullback."""
         pulled = self.taped.pulled if self.taped is not None else None
         return self.source.text if pulled is None else pulled.text
 
 
 def own_name(name: str, program: Program) -> str:
-    """Return a name for the function that its text does not use for anything else."""
+    """Return a name for the generated function: `name`, changed if its text uses that name."""
     if NUMBERED.match(name):
         return f"f_{name}"
     taken = {"failed", "guards", "idle", "memory", *dir(np), *(node.op for node in program.nodes)}
@@ -112,7 +116,7 @@ def own_name(name: str, program: Program) -> str:
 
 
 def said_of(call: Call) -> str:
-    """Return the parameters with their types, for people."""
+    """Return the names and types of the arguments as text, for ``TraceInfo.signature``."""
     parts = []
     for name, value in zip(call.names, call.values, strict=True):
         if isinstance(value, Array):

@@ -1,4 +1,8 @@
-"""A program and its backward pass, simplified as one program and split where cotangents enter."""
+"""The program of a function together with its pullback, for replays under a tape.
+
+Both are simplified as one joint program, so that they share values.  The joint program is then split:
+nodes that depend on a cotangent belong to the pullback, all other nodes to the forward program.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +20,13 @@ from .text.program_source import Source
 
 
 class Pulled:
-    """A program that also returns what its pullback needs, and the pullback.
+    """A forward program that also returns the values that the pullback needs, and the pullback.
 
-    program : as it was traced.  joint : the program and the backward pass, whose inputs are those
-    of the program, followed by the cotangents.  parts : the nodes of the inputs' cotangents, None
-    for no cotangent.  given : which results have cotangents.  text : of both functions.
+    program : the traced program of the function.  joint : the program and its backward pass; its
+    inputs are those of the program, followed by the cotangents of results.  parts : for each input,
+    the node of its cotangent, or None.  given : for each result, whether it has a cotangent.  saved :
+    the nodes whose values are passed from the forward program to the pullback.  text : the source of
+    both functions.
     """
 
     def __init__(
@@ -63,12 +69,16 @@ class Pulled:
         self.text = "\n\n".join([source.text for source in sources])
 
     def forward_outputs(self, run: Callable[..., Any], data: Sequence[Any]) -> Any:
-        """Return outputs, writes and the values that the pullback needs."""
+        """Run the forward program; return outputs, writes and the values that the pullback needs."""
         outputs, writes = run(*data)
         return outputs, writes, [outputs[place] for place in self.places]
 
     def back(self, data: Sequence[Any], saved: Sequence[Any], seeds: Sequence[Any]) -> Any:
-        """Return the cotangents of the inputs; None if the layout of ``seeds`` is a new one."""
+        """Run the pullback; return the cotangents of the inputs, None where there is none.
+
+        data : the inputs.  saved : the values from ``forward_outputs``.  seeds : the cotangents of the
+        results.  Return None if the shapes or dtypes of ``seeds`` differ from those that were traced.
+        """
         found = [np.asarray(g) for g in seeds if g is not None]
         layouts = zip(found, self.seeds, strict=True)
         if any(g.shape != node.shape or g.dtype != node.dtype for g, node in layouts):
@@ -80,7 +90,7 @@ class Pulled:
 
 
 def dependent_nodes(program: Program, nodes: Sequence[Node]) -> set[Node]:
-    """Return these nodes, and all that are computed from them."""
+    """Return the given nodes, and all nodes that are computed from them."""
     found = {*nodes}
     for node in program.nodes:
         if not found.isdisjoint(operands(node)):
@@ -89,15 +99,16 @@ def dependent_nodes(program: Program, nodes: Sequence[Node]) -> set[Node]:
 
 
 def needed(back: Program, front: set[Node]) -> list[Node]:
-    """Return the values that must be saved for the backward pass.
+    """Return the nodes of the forward program that must be saved for the pullback ``back``.
 
-    These own their memory: views are made again from their operands.
+    Views are not saved, but made again from their operands, which own their memory.
+    front : the nodes of the forward program.
     """
     asked, saved = {*back.roots()}, []
     for node in reversed(back.nodes):
         if node not in asked or not node.is_call:
             continue
-        if node.op == "item":  # one of several results, which are computed together
+        if node.op == "item":  # saved if the call that returns several results is in ``front``
             own = operands(node)[0] in front
         else:
             own = node in front and not node.view and node.shape is not None
@@ -111,13 +122,13 @@ def needed(back: Program, front: set[Node]) -> list[Node]:
 def with_inputs(
     back: Program, saved: Sequence[Node], inputs: Sequence[Node]
 ) -> tuple[Program, list[int]]:
-    """Return the backward pass as a program of used inputs, saved values and cotangents.
+    """Return the pullback as a program of the used inputs, the saved values and the cotangents.
 
-    Return the places of these inputs, too.
+    Return also the numbers of the used inputs of the function.  inputs : all inputs of the function.
     """
     of = {node: Node(INPUT, like=node) for node in saved}
     given = {*inputs}
-    asked = {*back.roots()}  # without the operands of saved values
+    asked = {*back.roots()}  # nodes that are needed; operands of saved values are not
     for node in reversed(back.nodes):
         if node in asked and node not in of:
             asked.update(operands(node))

@@ -1,7 +1,8 @@
-"""The records of a tape around a traced call.
+"""The records that a tape around a traced call makes of the function's ops.
 
-The tape records as usual.  Afterwards traced data in its records is replaced by values, and the
-call keeps copies of these records with nodes in the place of data.
+The tape records the traced call as usual.  After the call, ``Recorded.end_records`` copies these
+records, with nodes of the program in place of data: ``taped.py`` makes the backward pass of replays
+from the copies.  In the tape's own records, traced data is replaced by its values.
 """
 
 from __future__ import annotations
@@ -23,7 +24,11 @@ from .tracing.traced import AS_IT_IS, Traced
 
 
 def tape_here() -> Recording | None:
-    """Return the tape around a call, if there is only one and it does nothing but record."""
+    """Return the tape around a call; None if there is none, several, or one with further duties.
+
+    Further duties are observers, accounts, packing of data or NaN diagnosis, for example: these need
+    each record of the function itself.
+    """
     found = [one for one in recorders() if not isinstance(one, Bystander)]
     tape = found[0] if len(found) == 1 else None
     if type(tape) is not Recording or tape.observers or tape.accounts or tape.journal:
@@ -38,15 +43,16 @@ def followed_here(handles: Sequence[Array], tape: Recording) -> tuple[bool, ...]
 
 
 class Refused(Exception):
-    """The reason why a call cannot be one record."""
+    """The error whose text is the reason why replays of a call cannot be one record."""
 
 
 class Recorded:
     """The records that a tape made in a traced call.
 
-    records : with nodes in the place of traced data, and new ids: from 1 on those of the program's
-    inputs, then those that records make; 0 for values that are not followed.  pattern : which
-    inputs are followed.  why : why replays cannot be one record of a tape, or "".
+    records : copies of the tape's records, with nodes in place of data and with new value ids.  Ids
+    from 1 on are those of the program's inputs, then follow the results of records; 0 is a value
+    that the tape does not follow.  ids : value id of the tape -> new id.  pattern : for each input,
+    whether the tape follows it.  why : the reason why replays cannot be one record, or "".
     """
 
     def __init__(self, tape: Recording, trace: Trace) -> None:
@@ -59,13 +65,13 @@ class Recorded:
         self.ended = False
 
     def begin(self) -> None:
-        """Ignore what the tape has recorded so far, since the function only starts now."""
+        """Note the number of records that the tape has before the function starts."""
         self.start, self.sources = len(self.all), len(self.tape.leaves)
 
     def end_records(self, lifted: Sequence[Lifted]) -> None:
-        """Copy the records, and replace traced data in those of the tape by values.
+        """Copy the new records, and replace traced data in the tape's own records by values.
 
-        A second call does nothing but the replacement, after an interrupt.
+        A second call, after an interrupt, only replaces traced data.
         """
         tape = self.tape
         if tape.records is not self.all:
@@ -81,6 +87,7 @@ class Recorded:
             self.all[place] = settled_record(self.all[place])
 
     def take_records(self, lifted: Sequence[Lifted]) -> None:
+        """Set ``pattern``, ``ids`` and ``records``; raise Refused if replays cannot be one record."""
         known, tape = self.ids, self.tape
         self.pattern = tuple([one.value in tape.known for one in lifted])
         for place, (one, followed) in enumerate(zip(lifted, self.pattern, strict=True)):
@@ -92,14 +99,14 @@ class Recorded:
         for record in self.all[self.start :]:
             plan = PLANS[record[0]]
             if plan not in (VIEW, PUT, ADD) and (not isinstance(plan, Plan) or plan.notable):
-                raise Refused(f"it has a record of {plan.name}, which cannot be made again")
+                raise Refused(f"it has a record of {plan.name}, which a replay cannot make")
             for value_id in results_of(record):
                 known.setdefault(value_id, len(lifted) + len(known) + 1)
             named = renamed(record, lambda value_id: known.get(value_id, 0))
             self.records.append(tuple([self.with_nodes(item) for item in named]))
 
     def with_nodes(self, value: Any) -> Any:
-        """Return a part of a record with nodes in the place of data."""
+        """Return a part of a record with nodes in place of data; raise Refused for unknown objects."""
         kind = type(value)
         if kind is Traced or kind is np.ndarray:
             return self.trace.node_of(value)
@@ -107,11 +114,11 @@ class Recorded:
             return kind([self.with_nodes(part) for part in value])
         if kind in AS_IT_IS or kind is slice or isinstance(value, np.dtype | np.generic):
             return value
-        raise Refused(f"a tape keeps a {kind.__name__} of it")
+        raise Refused(f"a record of the tape keeps a {kind.__name__}")
 
 
 def renamed(record: Record, name: Callable[[int], int]) -> Record:
-    """Return a record with the ids ``name(id)``."""
+    """Return a record with ``name(id)`` in place of each result id and input id."""
     items = list(record)
     several = type(record[1]) is tuple
     items[1] = tuple(map(name, record[1])) if several else name(record[1])
@@ -121,7 +128,7 @@ def renamed(record: Record, name: Callable[[int], int]) -> Record:
 
 
 def settled_record(value: Any) -> Any:
-    """Return a record, or a part of one, with values in the place of traced data."""
+    """Return a record, or a part of a record, with values in place of traced data."""
     kind = type(value)
     if kind is Traced:
         return value.value

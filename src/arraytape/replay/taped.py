@@ -1,8 +1,10 @@
-"""A function under a tape: a replayed call is one record, with a pullback of its own.
+"""Replays under a tape: a replayed call is one record of the tape, with a pullback of its own.
 
-The pullback is a program: the backward pass through the records of a traced call, traced when it
-first runs.  Other passes use the records themselves, made again from the call's inputs: guarded
-reruns, outer recorders, several cotangents at once, and tangents.
+A plan calls ``Taped`` with its Arrays: it runs the program and adds the record.  At the first backward
+pass, ``pull_function`` traces the pass through the function's own records (``Recorded``).  The program
+of that trace is the pullback of later replays (``pull.py``).  Other passes use the function's records
+themselves, computed again from the call's inputs ("unfolded"): guarded reruns, passes under outer
+recorders, passes with several cotangents at once, and tangents.
 """
 
 from __future__ import annotations
@@ -38,11 +40,12 @@ from .tracing.traced_storage import TRACED
 
 
 class Taped:
-    """The recording of the replays of one plan.
+    """The function by which a plan runs its program under a tape.
 
-    results : the ids of outputs and writes, as ``Recorded`` has them.  made : those among them that
-    are not an input's.  pulled : the program together with its pullback; None until a backward pass
-    was traced.
+    results : the ids of outputs and writes, as numbered by ``Recorded``.  made : the ids among these
+    that are no input's.  kept : the nodes of the values that records keep.  computing : the program
+    that computes only these.  traceable : whether the backward pass may be traced.  pulled : the
+    program together with its pullback; None until a backward pass was traced.
     """
 
     def __init__(self, call: Call, run: Callable[..., Any], name: str) -> None:
@@ -67,21 +70,24 @@ class Taped:
         self.forward: Callable[..., Any] = self.without_pull
 
     def as_called(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a program's function; without warnings if the user's code set np.errstate."""
+        """Return a program's function, run without warnings if the user's code set np.errstate."""
         return functools.partial(silently, run) if self.quiet else run
 
     def without_pull(self, data: Sequence[Any]) -> Any:
-        """Return outputs and writes, and nothing saved for a pullback."""
+        """Run the program; return outputs, writes, and () in place of values saved for a pullback."""
         return *self.run(*data), ()
 
     def __call__(self, handles: Sequence[Array]) -> Any:
-        """Return outputs, writes and their ids for Arrays; None if the tape around differs."""
+        """Run the program on Arrays, add a record to the tape, and return outputs, writes and ids.
+
+        Return None, before anything ran, if the tape around the call differs from the traced one.
+        """
         tape = tape_here()
         if tape is None:
             return None
         for x, followed in zip(handles, self.pattern, strict=True):
             if followed and x._has_state:
-                current(x)  # a read of a Variable, which a tape may then follow
+                current(x)  # reads a Variable, so that the tape may begin to follow its value
         if followed_here(handles, tape) != self.pattern:
             return None
         value_ids = tuple([x._current_id() for x in handles])
@@ -96,17 +102,21 @@ class Taped:
         return outputs, writes, [names[number] for number in self.results]
 
     def names(self, value_ids: Sequence[int], outs: Sequence[int]) -> dict[int, int]:
-        """Return the ids of a call's inputs and results, by the ids in the records of this plan."""
+        """Return a dict from the ids in the records of this plan to the value ids of one call.
+
+        value_ids : of the call's inputs.  outs : of its results, in the order of ``made``.
+        """
         return {**dict(enumerate((0, *value_ids))), **dict(zip(self.made, outs, strict=True))}
 
     def taped_values(self, data: Sequence[Any]) -> dict[Node, Any]:
-        """Return the values that records keep, computed from the inputs of a call."""
+        """Return the values that the records keep, by node, computed from the inputs of a call."""
         return dict(zip(self.kept, self.computing.run(data)[0], strict=True))
 
     def trace_pull(self, data: Sequence[Any], seeds: Sequence[Any]) -> None:
-        """Trace the backward pass for cotangents of these shapes, and make its program.
+        """Trace the backward pass for cotangents of these shapes, and set ``pulled``.
 
-        seeds : the cotangents of ``made``, None where there is none.
+        data : the inputs of a call.  seeds : the cotangents of the values in ``made``, None where
+        there is none.  If the trace is spoiled, ``traceable`` becomes False.
         """
         trace, values = Trace(), self.taped_values(data)
         trace.program.inputs, trace.program.nodes = [*self.program.inputs], [*self.program.nodes]
@@ -134,9 +144,14 @@ class Taped:
 
 
 class TapedCall(CallOfUser):
-    """The data that the record of a replayed call keeps: inputs, and values for the pullback."""
+    """The data that the record of a replayed call keeps.
 
-    cusped = True  # since some op in the function may be
+    data : the inputs.  saved : the values that the pullback needs.  records : the function's own
+    records with this call's data, or None before ``unfold`` was called.  told : whether ``tell_tape``
+    has passed these records to the tape.
+    """
+
+    cusped = True  # because an op within the function may have a cusp
 
     def __init__(
         self,
@@ -153,7 +168,10 @@ class TapedCall(CallOfUser):
         self.kept_arrays = [*data, *saved]
 
     def back(self, seeds: Sequence[Any]) -> Any:
-        """Return cotangents of the inputs by the program; None if the program does not serve."""
+        """Return the cotangents of the inputs, computed by the pullback's program.
+
+        Return None if there is no such program for these cotangents, or if it fails.
+        """
         pulled = self.pulled
         if pulled is None or tuple([g is not None for g in seeds]) != pulled.given:
             return None
@@ -161,13 +179,14 @@ class TapedCall(CallOfUser):
             return None
         try:
             return pulled.back(self.data, self.saved, seeds)
-        except (
-            Exception
-        ):  # a guard failed, or the records raise the same error with a better message
+        except Exception:  # the records are used next: they raise the same error, or a guard failed
             return None
 
     def unfold(self, value_ids: Sequence[int], outs: Sequence[int]) -> list[Record]:
-        """Return the records that the function itself would have made."""
+        """Return the records that the function itself would have made, for the given value ids.
+
+        value_ids : of the inputs.  outs : of the results.
+        """
         if self.records is None:
             with Quiet():
                 values = self.taped.taped_values(self.data)
@@ -185,7 +204,10 @@ class TapedCall(CallOfUser):
         return self.records
 
     def tell_tape(self, records: Sequence[Record], outs: Sequence[int]) -> None:
-        """Pass the records to the tape, if the tape records its own gradient."""
+        """Add the unfolded records to the tape, if the tape is active and so records its gradient.
+
+        The tape then has the values within the function, on which that gradient depends.
+        """
         tape = self.tape()
         if self.told or tape is None or tape not in recorders():
             return
@@ -197,7 +219,7 @@ class TapedCall(CallOfUser):
 
 
 def renamed_results(record: Record, known: Sequence[int]) -> Record:
-    """Return a record with new ids for results that are among ``known``."""
+    """Return a record with a new id for each result whose id is in ``known``."""
     new = tuple(
         [new_value_id() if value_id in known else value_id for value_id in results_of(record)]
     )
@@ -205,11 +227,16 @@ def renamed_results(record: Record, known: Sequence[int]) -> Record:
 
 
 def are_plain(seeds: Sequence[Any]) -> bool:
+    """Return True if each cotangent is NumPy data or None."""
     return all(g is None or isinstance(g, np.ndarray | np.generic) for g in seeds)
 
 
 def pull_function(at: Any, record: Record) -> None:
-    """Pull cotangents back by the program, or through the records of the function itself."""
+    """Pull cotangents through the record of a replayed call; see ``Structural.pull_cotangents``.
+
+    The pullback's program is used if the pass is a plain one.  Else, and before there is a program,
+    the cotangents are pulled through the function's own records.  at : the pass.
+    """
     _, outs, value_ids, call = CallRecord(*record)
     seeds = [at.peek(out) for out in outs]
     if all(g is None for g in seeds):
@@ -230,7 +257,7 @@ def pull_function(at: Any, record: Record) -> None:
 
 
 def pull_unfolded(at: Any, call: TapedCall, value_ids: Sequence[int], outs: Sequence[int]) -> None:
-    """Pull cotangents back through the records of the function itself."""
+    """Pull cotangents back through the function's own records, within the pass ``at``."""
     records = call.unfold(value_ids, outs)
     call.tell_tape(records, outs)
     made = {value_id for record in records for value_id in results_of(record)}
@@ -245,7 +272,7 @@ def pull_unfolded(at: Any, call: TapedCall, value_ids: Sequence[int], outs: Sequ
 
 
 def push_function(at: Any, record: Record) -> list[Array | None]:
-    """Push tangents through the records of the function itself."""
+    """Push tangents through the function's own records; see ``Structural.push_tangents``."""
     _, outs, value_ids, call = CallRecord(*record)
     found: list[Array | None] = at.rerun(outs, call.unfold(value_ids, outs), outs)
     return found

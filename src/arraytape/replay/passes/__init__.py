@@ -1,1 +1,1 @@
-"""Passes: functions from a program to another one that computes the same values."""
+"""Passes: functions that return a faster program which computes the same values, up to last bits."""

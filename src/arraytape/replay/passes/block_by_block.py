@@ -1,6 +1,8 @@
-"""A pass over large programs: elementwise calls on one shape are computed block by block.
+"""A pass that joins elementwise calls on one large shape to groups, which are computed block by block.
 
-Values between the calls on a block stay in the cache, and need no memory of the whole shape.
+A block is some rows of the arrays.  All calls of a group are made on a block before the next block is
+read, so that intermediate values stay in the cache and need no memory of the whole shape.
+``text/loops.py`` writes the loop.
 """
 
 from __future__ import annotations
@@ -20,19 +22,20 @@ from .simplify import MASKED, copied, is_positive_zero, mapped
 from .sums_by_blas import is_sum
 from .ufunc_calls import CASTS, ufunc_of
 
-LEAST = 32_000  # elements from which a loop is worthwhile
-BLOCK = 16384  # elements of a block
-ALIGNED = 64  # rows: blocks of a multiple begin at a line of the cache
+LEAST = 32_000  # the least number of elements for which a loop pays
+BLOCK = 16384  # the number of elements of a block, roughly
+ALIGNED = 64  # blocks have a multiple of so many rows, so that they begin at a line of the cache
+# The ops of a group, of one result of a group, and of results that are added to slices of zeros.
 BLOCKED, ITEM, ADDED = "blocks", "item", "added_parts"
-FIRST = (INPUT, CONSTANT, "zeros")  # zeros come first, since parts are written to them
+FIRST = (INPUT, CONSTANT, "zeros")  # nodes that come first in the new order
 
 
 class Blocks:
-    """Calls on one shape, and full sums of their results, that are computed block by block.
+    """A group: calls on one shape, and full sums of their results, that are computed block by block.
 
-    members : the calls, in their order.  inputs : the values that they read from outside. results :
-    the members that are read from outside.  items : the nodes for these in the program.  rows : how
-    many rows a block has.
+    members : the calls, in their order.  inputs : the operands that are no members.  results : the
+    members that other nodes read.  items : the nodes for the results in the program.  shape : the
+    shape of the calls.  rows : the number of rows of a block.
     """
 
     def __init__(self, members: list[Node], results: list[Node]) -> None:
@@ -45,22 +48,22 @@ class Blocks:
         self.items: list[Node] = []
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
-        """Return the results, not computed in blocks: the reference for the generated loop."""
+        """Return the results, computed without blocks; this is the reference for the generated loop."""
         known = dict(zip(self.inputs, values, strict=True))
         for node in self.members:
             known[node] = result_of(node, known)
         return tuple([known[node] for node in self.results])
 
     def is_cut(self, x: Node) -> bool:
-        """Return True if a block reads a part of an input, rather than all of it."""
+        """Return True if a block reads only its rows of the input x; False if it reads all of x."""
         return len(x.shape) == len(self.shape) and x.shape[0] == self.shape[0]
 
 
 def rows_per_block(shape: tuple[int, ...]) -> int:
-    """Return how many rows fill a block; 0 where a single row is too large.
+    """Return the number of rows of a block; 0 if a single row is larger than a block.
 
-    Blocks are about equal, so that the last one is worth its calls, and start at a line of the
-    cache.
+    The rows are divided about equally among blocks, so that the last block is not very short.  Blocks
+    of many rows begin at a line of the cache.
     """
     row = int(np.prod(shape[1:], dtype=int))
     rows = BLOCK // row if row else 0
@@ -71,7 +74,7 @@ def rows_per_block(shape: tuple[int, ...]) -> int:
 
 
 def is_member(node: Node) -> bool:
-    """Return True if each element of a node depends on only one element of each operand."""
+    """Return True if a node can be computed block by block: a large elementwise call."""
     if node.op in (INPUT, CONSTANT) or not node.shape or node.size < LEAST:
         return False
     if node.strides != packed(node.shape, node.dtype.itemsize) or not rows_per_block(node.shape):
@@ -90,7 +93,7 @@ def is_member(node: Node) -> bool:
 
 
 def blocked(program: Program) -> Program:
-    """Return the program with each group of elementwise calls in one node."""
+    """Return the program with one BLOCKED node, and ITEM nodes for results, for each group."""
     if not any(map(is_member, program.nodes)):
         return program
     program = with_added_parts(program)
@@ -110,16 +113,18 @@ def blocked(program: Program) -> Program:
 
 
 def groups_of(program: Program) -> dict[Node, list[Node]]:
-    """Return the group of each member: calls on one shape and of one level.
+    """Return a dict from each member to the list of all members of its group.
 
-    The level rises along each path out of a group, so that no path leads back into it.
+    A group has calls on one shape and of one level.  The level of a node is above that of an operand
+    in another group.  So no path leads out of a group and back into it.
     """
     level: dict[Node, int] = {}
-    shape: dict[Node, Any] = {}  # of members; of sums, that of what they sum
+    shape: dict[Node, Any] = {}  # member -> its shape; full sum -> the shape of its operand
     groups: dict[Any, list[Node]] = {}
     for node in program.nodes:
         own = node.shape if is_member(node) else None
-        if own is None and is_sum(node) and not is_sum(node.args[0]):  # a number, in all blocks
+        # A full sum joins the group of its operand: each block adds to it.
+        if own is None and is_sum(node) and not is_sum(node.args[0]):
             own = shape.get(node.args[0])
         ups = [level[x] + (x in shape and (shape[x] != own or is_sum(x))) for x in operands(node)]
         level[node] = max(ups, default=0)
@@ -130,6 +135,7 @@ def groups_of(program: Program) -> dict[Node, list[Node]]:
 
 
 def read_outside(program: Program, group: dict[Node, list[Node]]) -> set[Node]:
+    """Return the nodes that are outputs, writes, guarded, or operands of a node in another group."""
     wanted = set(program.roots())
     for node in program.nodes:
         own = group.get(node)
@@ -138,7 +144,11 @@ def read_outside(program: Program, group: dict[Node, list[Node]]) -> set[Node]:
 
 
 def collapsed(members: list[Node], wanted: set[Node], of: dict[Node, Node]) -> list[Node]:
-    """Return one node for a group, and an item of it for each result."""
+    """Return the BLOCKED node of a group, and an ITEM node for each result.
+
+    wanted : the nodes that are read outside of their group.  of : old node -> new node; the results
+    are added.
+    """
     inside = {x: of[x] for node in members for x in operands(node) if x in of}
     for node in members:
         inside[node] = copied(node, inside)
@@ -152,7 +162,7 @@ def collapsed(members: list[Node], wanted: set[Node], of: dict[Node, Node]) -> l
 
 
 def order_group(program: Program, group: dict[Node, list[Node]]) -> list[Node]:
-    """Return the nodes in an order in which each group stands together, after its inputs."""
+    """Return the nodes in an order in which the members of a group are adjacent, after its inputs."""
     done: dict[Node, None] = {}
     for root in sorted(program.nodes, key=lambda node: node.op not in FIRST):
         waiting = [root]
@@ -170,12 +180,16 @@ def order_group(program: Program, group: dict[Node, list[Node]]) -> list[Node]:
     return [*done]
 
 
-# --- parts of zeros ----------------------------------------------------------------------------------
-Part = tuple[Any, slice, bool]  # a value, its rows, whether it is added rather than subtracted
+# --- values that are added to slices of zeros --------------------------------------------------------
+Part = tuple[Any, slice, bool]  # a value, its rows, and True if it is added, False if subtracted
 
 
 def with_added_parts(program: Program) -> Program:
-    """Return the program with one node where results of a group are added to parts of zeros."""
+    """Return the program with one ADDED node for each chain of writes that adds slices to zeros.
+
+    Such chains are the cotangents of slices, such as ``x[1:] - x[:-1]``.  All values of the chain must
+    be results of one group.
+    """
     group = groups_of(program)
     readers: dict[Node, set[Node]] = defaultdict(set)
     for node in program.nodes:
@@ -197,7 +211,11 @@ def with_added_parts(program: Program) -> Program:
 
 
 def write_chain(node: Node, readers: Mapping[Node, set[Node]]) -> tuple[list[Part], set[Node]]:
-    """Return the parts that a chain of writes adds to zeros, and the nodes of the chain."""
+    """Return the parts that a chain of "put" nodes adds to zeros, and the nodes of the chain.
+
+    node : the last "put".  readers : node -> the nodes that read it.  The list of parts is empty if
+    the node is not the end of such a chain.
+    """
     parts: list[Part] = []
     chain = {node}
     while node.op == "put":
@@ -216,7 +234,7 @@ def write_chain(node: Node, readers: Mapping[Node, set[Node]]) -> tuple[list[Par
 
 
 def fills(value: Operand, x: Node, key: Index) -> bool:
-    """Return True if a key is a slice of rows of x, with step 1, that the value fills exactly."""
+    """Return True if a key is a slice of rows of x with step 1, and the value has this slice's shape."""
     if type(key) is not slice or key.step not in (None, 1) or type(value) is not Node:
         return False
     rows = len(range(*key.indices(x.shape[0]))) if x.shape else 0
@@ -224,19 +242,20 @@ def fills(value: Operand, x: Node, key: Index) -> bool:
 
 
 def in_turn(shape: tuple[int, ...], parts: Sequence[Part]) -> list[Part] | None:
-    """Return the parts, those that begin later first; None if their sums would be reordered.
+    """Return the parts in the order of their first rows, the latest first.
 
-    All parts have the same length.  The loop writes the blocks of the first part, and adds those of
-    the others, which end earlier.
+    All parts have the same length.  The loop writes the blocks of the first part and adds those of the
+    others.  Return None if this would reorder sums of three or more terms, which changes last bits, or
+    if the first part would be subtracted.
     """
     turn = sorted(parts, key=lambda part: -part[1].indices(shape[0])[0])
-    if turn[0] is not parts[0]:  # of two terms
+    if turn[0] is not parts[0]:  # the first two terms may be swapped: their sum has the same bits
         parts = [parts[1], parts[0], *parts[2:]]
     return turn if turn[0][2] and all(x is y for x, y in zip(turn, parts, strict=True)) else None
 
 
 def added_parts(shape: tuple[int, ...], parts: Sequence[Part]) -> Any:
-    """Return zeros, with values added to slices of rows, or subtracted."""
+    """Return zeros of a shape, after each value was added to, or subtracted from, its slice of rows."""
     whole = np.zeros(shape, parts[0][0].dtype)
     for value, key, plus in parts:
         (np.add if plus else np.subtract)(whole[key], value, whole[key])

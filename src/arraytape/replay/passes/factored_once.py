@@ -1,7 +1,7 @@
-"""A pass over programs with large matrices: a matrix that is used again is factored only once.
+"""A pass that factors a large matrix only once if several calls (solve, inv, slogdet) use the matrix.
 
-The factors are LAPACK's, by SciPy; without SciPy the program stays as it is.  The last bits may
-differ from those of NumPy, which factors in each call.
+The factors are those of LAPACK, called through SciPy.  Without SciPy, the program stays as it is.  The
+last bits may differ from NumPy's, which factors the matrix in each call.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ FACTORING = (SOLVE, SLOGDET, INVERSE, AGAIN)
 
 
 def factored(program: Program) -> Program:
-    """Return the program with each large matrix factored once."""
+    """Return the program with one factorization for each large matrix that several calls use.
+
+    A ``solve`` with a Cholesky factor becomes a triangular solve, also if it is the only call.
+    """
     asked = [node for node in program.nodes if node.op in FACTORING and is_large(node)]
     if not asked or libraries() is None:
         return program
@@ -48,7 +51,10 @@ def factored(program: Program) -> Program:
 
 
 def by_factors(node: Node, known: Node, turned: bool) -> Node:
-    """Return the node that computes a function of a matrix from its factors."""
+    """Return the node that replaces a solve, slogdet or inv, computed from the factors ``known``.
+
+    turned : whether the call uses the transpose of the factored matrix.
+    """
     if node.op == SOLVE:
         return like(node, "solve_factored", solve_factored, known, node.args[1], turned)
     if node.op == SLOGDET:
@@ -57,7 +63,7 @@ def by_factors(node: Node, known: Node, turned: bool) -> Node:
 
 
 def is_large(node: Node) -> bool:
-    """Return True if the matrix, or both sides of the system, suit LAPACK and are large."""
+    """Return True for a call on a large square float64 matrix; in a solve, b must be float64, too."""
     a, *more = node.args
     if any(type(x) is not Node for x in node.args) or node.keywords:
         return False
@@ -69,7 +75,7 @@ def is_large(node: Node) -> bool:
 
 
 def matrix_of(node: Node) -> tuple[Node, bool]:
-    """Return the matrix that a call works on, and whether the call takes its transpose."""
+    """Return the matrix of a call before transposes, and whether the call uses its transpose."""
     a, turned = node.args[0], False
     while a.op == "matrix_transpose" or (a.op == "permute_dims" and a.args[1:] == ((1, 0),)):
         a, turned = a.args[0], not turned
@@ -90,10 +96,11 @@ def slogdet_factored(known: Definite | Elimination) -> Any:
 
 
 def inverse_factored(known: Definite | Elimination, a: RawArray, *given: Any) -> Any:
-    """Return the inverse of the matrix that has these factors, or of its transpose.
+    """Return the inverse of a matrix, computed from its factors ``known``.
 
-    given : optionally a mask of singular matrices, whose inverse is a unit matrix; then whether the
-    transpose is inverted.
+    a : the operand of the original call.  given : for ``inverse_again``, a mask that is True if the
+    matrix is singular (the result is a unit matrix then); as the last item, whether the transpose of
+    the factored matrix is inverted.
     """
     *singular, turned = given
     if singular and singular[0].any():
@@ -103,11 +110,11 @@ def inverse_factored(known: Definite | Elimination, a: RawArray, *given: Any) ->
 
 
 def solve_triangular(a: np.ndarray[Any, Any], b: RawArray, turned: bool) -> Any:
-    """Return the result of ``solve`` for a lower triangular matrix, or its transpose."""
+    """Return the solution x of ``a @ x = b`` for a lower triangular matrix a, or for its transpose."""
     return in_columns(lambda columns: Triangle(a, LOWER).solve_system(columns, turned), b)
 
 
 def in_columns(solve: Callable[[Any], Any], b: RawArray) -> Any:
-    """Return the solution for columns or for a vector b, C-contiguous."""
+    """Return ``solve(b)``, C-contiguous; a vector b is passed to ``solve`` as one column."""
     found = solve(b[:, None] if b.ndim == 1 else b)
     return np.ascontiguousarray(found[:, 0] if b.ndim == 1 else found)

@@ -1,4 +1,4 @@
-"""Intervals that hold the values of nodes, and interval extensions of ops: see ``Facts.range``."""
+"""Intervals that contain the elements of a node, and the interval arithmetic of ``Facts.range``."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 
 class Interval(NamedTuple):
-    """A range that holds all elements of a value, NaN aside.
+    """A closed range that contains all elements of a value that are not NaN.
 
-    undefined : whether an element may be NaN though no operand is.
+    undefined : True if an element may be NaN although no operand has a NaN.
     """
 
     low: float = -math.inf
@@ -42,7 +42,7 @@ class Interval(NamedTuple):
         return Interval(min(ends), max(ends))
 
     def over(self, other: Interval) -> Interval:
-        """Return the interval of quotients: unbounded, unless the divisors are all positive."""
+        """Return the interval of quotients by ``other``; unbounded unless all divisors are positive."""
         if not other.low > 0.0:
             return EVERYWHERE
         return self.times(Interval(1.0 / other.high, 1.0 / other.low))
@@ -56,7 +56,7 @@ class Interval(NamedTuple):
         return Interval(low, high, not self.low >= 0.0)
 
     def sum_of(self, count: int) -> Interval:
-        """Return the interval of sums of up to ``count`` such elements."""
+        """Return the interval of sums of 1 to ``count`` elements of this interval."""
         low, high = times_or_zero(self.low, count), times_or_zero(self.high, count)
         return Interval(min(low, self.low), max(high, self.high))
 
@@ -65,5 +65,5 @@ EVERYWHERE = Interval()
 
 
 def times_or_zero(x: float, y: float) -> float:
-    """Return x * y, but 0 where one of them is 0: 0 * inf would be NaN."""
+    """Return x * y, but 0 if x or y is 0, where 0 * inf would be NaN."""
     return x * y if x and y else 0.0

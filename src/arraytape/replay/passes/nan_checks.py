@@ -1,4 +1,8 @@
-"""Passes over programs that leave out NaN checks, or replace them by cheaper ones."""
+"""Passes that leave out NaN checks of a program, or replace them by cheaper checks.
+
+A NaN check is a guard of the kind "no NaN", or a guard that ``any(x != x)`` is False.  "Moderate" values
+are so far from overflow that sums and products of a few of them are finite, and so no NaN.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +24,12 @@ from .ties import FALSE, is_look_for_nan
 
 
 def without_implied_looks(program: Program) -> Program:
-    """Return the program without NaN checks that others imply.
+    """Return the program without NaN checks that are implied by other NaN checks.
 
-    A gradient that is checked and has no NaN shows that the values from which NaN would reach it
-    have none either.
+    If a checked gradient has no NaN, then neither have the values whose NaN would reach the gradient.
     """
     looked = {guard.node for guard in program.guards if guard.kind == "no NaN"}
-    reaching: set[Node] = set()  # a NaN in one of these would show in a checked value
+    reaching: set[Node] = set()  # values whose NaN would make a checked value NaN
     for node in reversed(program.nodes):
         if node in looked or node in reaching:
             reaching.update(through(node))
@@ -44,7 +47,7 @@ def without_implied_looks(program: Program) -> Program:
 
 
 def through(node: Node) -> tuple[Node, ...]:
-    """Return the operands of which each NaN becomes a NaN of the node."""
+    """Return the operands such that each NaN in them makes an element of the node NaN."""
     if not is_plain(node) or not node.size:
         return ()
     if node.op == "add_to_extremes":
@@ -55,38 +58,38 @@ def through(node: Node) -> tuple[Node, ...]:
 
 
 def is_plain(node: Node) -> bool:
-    """Return True if a node has floats, from a call without a mask or a dtype of its own."""
+    """Return True if a node has floats, and its call has no keywords but axis and keepdims."""
     floats = node.dtype is not None and node.dtype.kind == "f"
     return floats and {"axis", "keepdims"} >= {
         name for name, value in node.keywords.items() if value is not None
     }
 
 
-# --- bounds -------------------------------------------------------------------------------------------
-LOOKED_AT = "looked_at"  # the op of a NaN check by sums
-WORTH = 32  # elements to check for each sum that is compared in their place
-# Limits for sums of squares, by the bytes of an element, in the order in which they are tried: the
-# more factors a value is a product of, the smaller the sums must be.
+# --- NaN checks by sums of squares --------------------------------------------------------------------
+LOOKED_AT = "looked_at"  # the op of a NaN check by sums of squares (``Look``)
+WORTH = 32  # the least number of checked elements per compared sum for which ``Look`` pays
+# Bytes of an element -> limits for sums of squares, in the order in which they are tried.  The more
+# factors a checked value is a product of, the smaller the sums must be.
 MODERATE = {8: (1e200, 1e150, 1e100, 1e75, 1e50, 1e40), 4: (1e24, 1e18, 1e12)}
-HUGE = {8: 1e300, 4: 1e36}
-TURNED = ("matrix_transpose", "permute_dims", "reshape")  # views, which cost nothing to recompute
+HUGE = {8: 1e300, 4: 1e36}  # bytes of an element -> limit below which values count as finite
+TURNED = ("matrix_transpose", "permute_dims", "reshape")  # ops of views, cheap to compute again
 
 
 def with_bounds(program: Program) -> Program:
-    """Return the program with comparisons of sums of squares in the place of NaN checks.
+    """Return the program with comparisons of sums of squares in place of NaN checks.
 
-    If a sum of squares is moderate, so are its terms.  Then values that are made of them by sums and
-    products are no NaN. Otherwise the values themselves are checked.
+    If the sum of squares of x is moderate, so are the elements of x.  Values that are computed from x by
+    sums and products then have no NaN.  If the sum is not moderate, the values themselves are checked.
     """
     return with_lazy_looks(with_looks_by_sums(program))
 
 
 @dataclass(eq=False)
 class Look:
-    """A NaN check that is made only where sums of squares are not moderate.
+    """A NaN check that is made only if a sum of squares is not below a limit.
 
-    given : the values that the check needs.  nodes : what it computes of them.  found : the nodes
-    that it checks.  most : the limit below which a sum counts as moderate.
+    given : the nodes whose values the check needs.  nodes : the calls that compute the checked values
+    from these.  found : the nodes of the checked values.  most : the limit of the sums of squares.
     """
 
     given: Sequence[Node]
@@ -95,27 +98,31 @@ class Look:
     most: float
 
     def __call__(self, *values: Any) -> float:
-        """Return NaN if a checked value has one and a sum is not moderate, else 0.
+        """Return NaN if a sum is not below the limit and a checked value has a NaN, else 0.
 
-        values : the given values, then the sums of squares.
+        values : the values of ``given``, then the sums of squares.
         """
         given, sums = values[: len(self.given)], values[len(self.given) :]
         moderate = all(one < self.most for one in sums)
         return 0.0 if moderate or not self.has_nan(*given) else math.nan
 
     def has_nan(self, *values: Any) -> bool:
+        """Return True if a checked value, computed from the values of ``given``, has a NaN."""
         known = dict(zip(self.given, values, strict=True))
         for node in self.nodes:
             known[node] = result_of(node, known)
         return any(np.isnan(known[node]).any() for node in self.found)
 
     def node(self, sums: Sequence[Node]) -> Node:
-        """Return the node of this check in a program."""
+        """Return a LOOKED_AT node for this check; sums : the nodes of the sums of squares."""
         return Node(LOOKED_AT, self, (*self.given, *sums), like=np.float64(0.0))
 
 
 def with_looks_by_sums(program: Program) -> Program:
-    """Return the program whose checks of large data ask its sums of squares first."""
+    """Return the program in which NaN checks of large data first compare sums of squares.
+
+    Only sums of squares that the program computes anyway are used.
+    """
     sums = [*filter(is_sum_of_squares, program.nodes)]
     guards = program.guards
     large = [x for x in guards if x.kind == "no NaN" and x.node.size >= WORTH * len(sums)]
@@ -139,7 +146,7 @@ def is_sum_of_squares(node: Node) -> bool:
 
 
 def add_terms(known: dict[Node, float], program: Program) -> None:
-    """Add bounds of the terms of sums that have bounds, if the other terms are moderate."""
+    """Add bounds of x to ``known`` where x + y and y have bounds; known : node -> bound of abs."""
     for node in reversed(program.nodes):
         if node in known and node.op in ("add", "subtract") and is_plain(node):
             for x, y in (node.args, node.args[::-1]):
@@ -149,13 +156,14 @@ def add_terms(known: dict[Node, float], program: Program) -> None:
 
 
 def add_bounds(known: dict[Node, float], nodes: Sequence[Node]) -> None:
-    """Add bounds of the absolute values of nodes, where they follow from those of operands."""
+    """Add bounds of the absolute values of nodes to ``known``, computed from those of operands."""
     for node in nodes:
         if node in known or not is_plain(node):
             continue
         found = interval_of(node, lambda x: up_to(size_of(x, known)))
         most = found.magnitude().high
-        if most < HUGE.get(node.dtype.itemsize, 0.0) and not found.undefined:  # false of NaN
+        # A bound that is NaN fails the comparison.
+        if most < HUGE.get(node.dtype.itemsize, 0.0) and not found.undefined:
             known[node] = most
 
 
@@ -164,7 +172,7 @@ def up_to(most: float) -> Interval:
 
 
 def size_of(x: Node | float | np.floating[Any], known: Mapping[Node, float]) -> float:
-    """Return a bound of the absolute values of an operand."""
+    """Return a bound of the absolute values of an operand; inf if no bound is known."""
     if not isinstance(x, Node):
         return abs(float(x))
     if x.op == CONSTANT and x.dtype.kind == "f" and x.value.size:
@@ -172,11 +180,11 @@ def size_of(x: Node | float | np.floating[Any], known: Mapping[Node, float]) -> 
     return 0.0 if x.op == "zeros" else known.get(x, math.inf)
 
 
-# --- values that are only checked ---------------------------------------------------------------------
+# --- values that are computed only to be checked ------------------------------------------------------
 class LazyCheck(NamedTuple):
-    """The NaN check of a value that nothing else reads, so that it need not be computed.
+    """The NaN check of a value that only this check reads, so that the value need not be computed.
 
-    given : values that the program computes anyway.  nodes : the calls that compute the value of these.
+    given : nodes that the program computes anyway.  nodes : the calls that compute the value from them.
     """
 
     guard: Guard
@@ -185,12 +193,12 @@ class LazyCheck(NamedTuple):
 
 
 def with_lazy_looks(program: Program) -> Program:
-    """Return the program in which values that are only checked for NaN are not computed.
+    """Return the program in which values that are only checked for NaN are usually not computed.
 
-    Their checks compare sums of squares of the values from which they are made by sums and products.
-    Only where such a sum is not moderate is the value itself computed and checked.
+    Instead, the sums of squares of the values from which they would be computed are compared with a
+    limit.  Only if such a sum is not below the limit is the value itself computed and checked.
     """
-    # By guard, since equal guards may occur twice in a program that has not been simplified.
+    # A dict by guard, because a program that has not been simplified may have equal guards.
     lazy = {check.guard: check for check in lazy_checks(program)}
     if not lazy:
         return program
@@ -211,9 +219,10 @@ def with_lazy_looks(program: Program) -> Program:
 
 
 class Insertions:
-    """Nodes to be inserted into a program, each after the node at a place.
+    """Nodes to be inserted into a program.
 
-    places : of the nodes of the program.  squares : by x, the node that is the sum of squares of x.
+    places : node -> its number in the program.  squares : x -> the node that is the sum of squares of
+    x.  after : number of a node of the program -> the nodes to be inserted after it.
     """
 
     def __init__(self, program: Program) -> None:
@@ -226,7 +235,7 @@ class Insertions:
         self.after[place].append(node)
 
     def sum_of_squares(self, x: Node, last: int) -> Node:
-        """Return the sum of squares of x: a new one if the program's is not known at ``last``."""
+        """Return the node for the sum of squares of x; a new one if there is none up to ``last``."""
         known = self.squares.get(x)
         if known is None or self.places.get(known, -1) > last:
             known = self.squares[x] = Node(DOT, dot, (x, x), like=x.dtype.type(0))
@@ -240,7 +249,10 @@ class Insertions:
 def grouped_by_place(
     checks: Iterable[LazyCheck], places: Mapping[Node, int]
 ) -> list[tuple[int, list[LazyCheck]]]:
-    """Return checks of one dtype whose given values are known at one place, and that place, in order."""
+    """Return groups of checks with the same dtype and the same place at which they can be made.
+
+    The result has pairs (place, checks), sorted by place: the number of the last node in ``given``.
+    """
     groups: dict[tuple[int, Any], list[LazyCheck]] = defaultdict(list)
     for check in checks:
         last = max([places[x] for x in check.given], default=0)
@@ -249,7 +261,10 @@ def grouped_by_place(
 
 
 def lazy_checks(program: Program) -> Iterator[LazyCheck]:
-    """Yield the NaN checks of values that nothing else reads, and that cost more than a comparison."""
+    """Yield a LazyCheck for each NaN check of a value that nothing else reads.
+
+    Only values that need a matrix product or a sum are worth it.
+    """
     looks = [x for x in program.guards if x.kind == "no NaN"]
     asked = [x.node for x in program.guards if x.kind != "no NaN"]
     live = program.reached([*program.outputs, *program.writes, *asked])
@@ -271,7 +286,7 @@ def lazy_checks(program: Program) -> Iterator[LazyCheck]:
 
 
 def is_bounded(node: Node) -> bool:
-    """Return True if a node is moderate where its operands are, or is a boolean mask."""
+    """Return True if bounds of the operands imply a bound of the node; also for a boolean mask."""
     if node.dtype == np.bool_ and facts_of(node.op).per_element:
         return bool(node.shape)
     if not (is_plain(node) and node.shape):
@@ -281,14 +296,14 @@ def is_bounded(node: Node) -> bool:
 
 
 def is_unknown(x: Node) -> bool:
-    """Return True if a node has floats and is no constant."""
+    """Return True if a node has floats and is no constant, so that its size is unknown."""
     return x.op != CONSTANT and x.dtype is not None and x.dtype.kind == "f"
 
 
 def most_of(given: Sequence[Node], nodes: Sequence[Node]) -> float | None:
-    """Return the limit for sums of squares of ``given`` below which all ``nodes`` are moderate.
+    """Return the largest limit in MODERATE that bounds all ``nodes``, or None if no limit does.
 
-    Return None if there is no such limit.
+    If the sums of squares of ``given`` are below the limit, all float values of ``nodes`` are finite.
     """
     floats = [*filter(is_unknown, nodes)]
     for most in MODERATE.get(min([x.dtype.itemsize for x in floats]), ()):

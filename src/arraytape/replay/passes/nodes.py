@@ -1,4 +1,4 @@
-"""Constructors of nodes that replace others, and questions that rules ask about nodes."""
+"""Helpers of rules and passes: constructors of new nodes, and properties of nodes."""
 
 from __future__ import annotations
 
@@ -13,32 +13,36 @@ from ..._util.array_types import Index
 from ..program import CONSTANT, Node, Operand
 from .intervals import EVERYWHERE, Interval
 
-SMALL = 1 << 16  # bytes of a result that may become a constant of the program
+SMALL = 1 << 16  # the maximum number of bytes of a result that becomes a constant of the program
 NUMBERS = (int, float, np.floating)
-New = Callable[[Node], Node]  # simplifies a node that a rule has made
+# The type of the parameter ``new`` of rules: it simplifies a node that the rule has made.
+New = Callable[[Node], Node]
 
 
 def like(node: Node, op: str, call: Callable[..., Any] | None, *args: Any) -> Node:
-    """Return a node for another call, with the shape, dtype and strides of `node`."""
+    """Return a new node for a call of ``call``, with the shape, dtype and strides of `node`."""
     new = Node(op, call, args)
     new.shape, new.dtype, new.strides = node.shape, node.dtype, node.strides
     return new
 
 
 def again(node: Node, *args: Any) -> Node:
-    """Return the same call, keywords included, on other operands."""
+    """Return a new node for the call of `node`, keywords included, with other arguments."""
     other = like(node, node.op, node.call, *args)
     other.keywords = node.keywords
     return other
 
 
 def with_operand(node: Node, i: int, x: Node) -> tuple[Any, ...]:
-    """Return the arguments of a call with x in the place of the i-th."""
+    """Return the arguments of a call with x in place of argument number i."""
     return *node.args[:i], x, *node.args[i + 1 :]
 
 
 def zeros(node: Node) -> Node:
-    """Return zeros in the shape and dtype of a node: a constant if they are small, else a call."""
+    """Return a node for zeros in the shape and dtype of `node`.
+
+    Small zeros are a constant, large zeros a call of np.zeros.
+    """
     if node.size * node.dtype.itemsize > SMALL:
         return like(node, "zeros", np.zeros, node.shape, node.dtype)
     value = np.zeros(node.shape, node.dtype)
@@ -46,7 +50,7 @@ def zeros(node: Node) -> Node:
 
 
 def again_in(x: Node, shape: tuple[int, ...], new: New | None = None) -> Node:
-    """Return x in another shape; ``new`` is applied to the reshape, if one is needed."""
+    """Return x, reshaped if its shape differs; ``new`` is applied to the node of the reshape."""
     if x.shape == shape:
         return x
     other = Node("reshape", numpy_namespace.reshape, (x, shape))
@@ -74,7 +78,7 @@ def same_layout(x: Operand, node: Node) -> bool:
 
 
 def number_of(x: Operand) -> float | None:
-    """Return the number that an operand is, or that a constant has in each element, or None."""
+    """Return the value of a number, or of a float constant whose elements are all equal; else None."""
     if type(x) is int or type(x) is float:
         return float(x)
     if type(x) is not Node or x.op != CONSTANT or x.dtype.kind != "f" or not x.size:
@@ -84,14 +88,17 @@ def number_of(x: Operand) -> float | None:
 
 
 def pairs(node: Operand, op: str) -> list[tuple[Any, Any]]:
-    """Return the operands of a binary call on floats in both orders; [] if x is no such call."""
+    """Return the two operands of a call of ``op`` on floats, in both orders; [] for another node."""
     if type(node) is not Node or node.op != op or node.keywords or node.dtype.kind != "f":
         return []
     return [node.args, node.args[::-1]]
 
 
 def axes_of(node: Node) -> tuple[int, ...] | None:
-    """Return the axes of a sum, max or min of floats that has no dtype of its own, or None."""
+    """Return the axes of a reduction of floats, sorted and nonnegative.
+
+    Return None for other nodes, and for a reduction with a ``dtype`` argument.
+    """
     x, options = node.args[0], node.keywords
     if len(node.args) != 1 or type(x) is not Node or options.get("dtype") is not None:
         return None
@@ -103,15 +110,15 @@ def axes_of(node: Node) -> tuple[int, ...] | None:
 
 
 def interval_of(node: Node, of: Callable[[Any], Interval]) -> Interval:
-    """Return an interval that holds the elements of a node, NaN aside.
+    """Return an interval that contains all elements of a node that are not NaN.
 
-    of : gives the interval of an operand, which is a node or a number.
+    of : a function that returns the interval of an operand, a node or a number.
     """
     extension = facts_of(node.op).range
     if extension is None:
         return EVERYWHERE
     given = [x for x in node.args if isinstance(x, (Node, *NUMBERS))]
-    if extension is hull:  # keys and masks do not become elements
+    if extension is hull:  # integer keys and masks select elements, but are none of the result
         given = [x for x in given if type(x) is not Node or x.dtype.kind not in "biu"]
     intervals = [EVERYWHERE if type(x) is Node and x.dtype.kind in "biu" else of(x) for x in given]
     found: Interval = extension(count_of_terms(node), *intervals)
@@ -119,7 +126,7 @@ def interval_of(node: Node, of: Callable[[Any], Interval]) -> Interval:
 
 
 def count_of_terms(node: Node) -> int:
-    """Return how many elements of the first operand go into one of the result, at most."""
+    """Return the maximum number of elements of the first operand on which a result element depends."""
     x = node.args[0]
     count = x.size if type(x) is Node else 1
     if facts_of(node.op).signature == "(AXES)->()":
@@ -128,12 +135,15 @@ def count_of_terms(node: Node) -> int:
 
 
 def kept(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return a shape with 1 for each of `axes`, as keepdims=True gives it."""
+    """Return the shape of a reduction over `axes` with keepdims=True: 1 for each of these axes."""
     return tuple([1 if i in axes else n for i, n in enumerate(shape)])
 
 
 def bare(x: Operand) -> Any:
-    """Return the node that has the elements of x in the same order, before reshapes."""
+    """Return the node from which x was made by reshapes alone, or x itself.
+
+    Both have the same elements in the same order.
+    """
     while type(x) is Node and x.op in ("expand_dims", "reshape", "reshaped", "getitem"):
         inner = x.args[0]
         if inner.size != x.size or (x.op == "getitem" and not is_whole(x.args[1])):
@@ -143,7 +153,10 @@ def bare(x: Operand) -> Any:
 
 
 def is_whole(key: Index) -> bool:
-    """Return True if a key that selects all elements also keeps their order."""
+    """Return True if a key has only None, ``...``, integers and full slices.
+
+    If such a key selects all elements, it keeps their order.
+    """
     parts = key if type(key) is tuple else (key,)
     return all(
         part is None or part is Ellipsis or type(part) is int or part == slice(None)

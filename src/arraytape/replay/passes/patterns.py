@@ -1,4 +1,4 @@
-"""Patterns of calls, which rules look for in a program."""
+"""Patterns of nested calls, by which rules recognize the expressions that they replace."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from ..program import Node, Operand
 from .nodes import bare, pairs
 
 COMMUTATIVE = ("add", "multiply")
-REDUCTIONS = ("any", "max", "sum")  # which may have keywords: a rule asks ``axes_of`` about them
+REDUCTIONS = ("any", "max", "sum")  # calls that match with keywords, which rules check themselves
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Pattern:
-    """A call of ``op`` whose operands match: each a name, another pattern, or a value such as True.
+    """A pattern of a call of ``op``, with a pattern for each operand.
 
-    A name stands for any operand, and for the same operand wherever the name occurs again.
+    An operand's pattern is another Pattern, a value such as True, or a name.  A name matches any
+    operand at its first occurrence, and the same operand at further occurrences.
 
-    name : of the call itself.  reshaped : whether reshapes of the call match, too.
+    name : the name for the call itself, or "".  reshaped : whether reshapes of the call match, too.
     """
 
     def __init__(self, op: str, *operands: Any, name: str = "", reshaped: bool = False) -> None:
@@ -28,7 +29,10 @@ class Pattern:
     def matches(
         self, x: Operand, known: Mapping[str, Any] = NOTHING
     ) -> Iterator[Mapping[str, Any]]:
-        """Yield what the names stand for, in each order of factors or terms in which x matches."""
+        """Yield a dict from names to operands for each way in which x matches.
+
+        Sums and products match in both orders of their operands.  known : the names matched so far.
+        """
         call = bare(x) if self.reshaped else x
         if type(call) is not Node or call.op != self.op or len(call.args) != len(self.operands):
             return
@@ -44,7 +48,7 @@ class Pattern:
 def matches_of_all(
     patterns: Sequence[Any], operands: Sequence[Operand], known: Mapping[str, Any]
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield what the names stand for where all operands match their patterns."""
+    """Yield a dict from names to operands for each way in which all operands match their patterns."""
     if not patterns:
         yield known
         return

@@ -1,8 +1,9 @@
-"""A pass that shortens a program where only last bits change, on which nothing depends.
+"""A pass that shortens a program by rules that change the last bits of values.
 
-Sums become products by BLAS, quotients by values that are neither tiny nor huge become products,
-and the gradient of a softmax takes its textbook form.  What a comparison, a choice, a sort or a
-guard depends on keeps its bits: a tie in eager calls must be a tie in a replay.
+Sums become products by BLAS.  Quotients become products with reciprocals if the divisors are neither
+tiny nor huge.  The gradient of a softmax takes its textbook form.  Values on which a comparison, a
+choice, a sort or a guard depends keep their bits (``deciding``): a tie in eager calls must be a tie in a
+replay.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ from .softmax import slope_of_log_total, sum_of_shares
 from .sums_by_blas import with_dots, with_products
 from .ties import extremes_of, is_look_for_nan, without_nan
 
-LEAST = 4  # how many times smaller a divisor must be for its reciprocal to be worth a call
-WIDE = 1e16  # the largest factor that may be applied after a sum: without it terms might underflow
+LEAST = 4  # the least ratio of sizes of dividend and divisor for which a reciprocal pays
+WIDE = 1e16  # the largest factor that may be moved out of a sum: terms without it might underflow
 SCALED_SUM = Pattern("sum", Pattern("multiply", "x", Pattern("multiply", "y", "c", name="scaled")))
 ADDED_TWICE = Pattern(
     "add",
@@ -48,14 +49,15 @@ ADDED_TWICE = Pattern(
     "product",
 )
 FROM_MAXIMUM = Pattern("subtract", "z", Pattern("max", "z"))
-DEPTH = 8  # nested calls that ``bounds`` goes into
+DEPTH = 8  # the maximum depth of nested calls that ``bounds`` enters
 
 
 def rounded(program: Program) -> Program:
+    """Return the program after all rules and passes that may change last bits."""
     short = with_signs_joined(loosened(program, LOOSE))
     exact = deciding(short)
     divided = [node for node in short.nodes if node.op == "divide" and node not in exact]
-    # Only now: quotients of a softmax must stay quotients until the rules above have seen them.
+    # Reciprocals come last, because the rules for a softmax match only quotients.
     if any(by_reciprocal(node, lambda one: one) for node in divided):
         short = with_signs_joined(loosened(short, {**LOOSE, "divide": (by_reciprocal,)}))
         exact = deciding(short)
@@ -64,7 +66,7 @@ def rounded(program: Program) -> Program:
 
 
 def loosened(program: Program, rules: Rules) -> Program:
-    """Return the program after these rules, except for nodes whose bits must stay."""
+    """Return the program after the given rules, which are not applied to nodes that keep their bits."""
     exact, guarded = deciding(program), without_nan(program)
     known: dict[Any, Node] = {}
     extremes: set[Node] = set()
@@ -88,7 +90,11 @@ def loosened(program: Program, rules: Rules) -> Program:
 
 
 def deciding(program: Program) -> set[Node]:
-    """Return the nodes whose bits must stay, because something discrete is computed from them."""
+    """Return the nodes that must keep their bits.
+
+    These are the nodes from which a guarded value, an integer or boolean, or a discontinuous function
+    is computed.
+    """
     found = {guard.node for guard in program.guards if guard.kind != "no NaN"}
     for node in reversed(program.nodes):
         if is_nan(node):
@@ -104,13 +110,13 @@ def deciding(program: Program) -> set[Node]:
 
 
 def is_nan(node: Node) -> bool:
-    """Return True if a node says where a value is NaN, or whether it has any."""
+    """Return True if a node is ``x != x`` or ``any(x != x)``, a test for NaN."""
     if node.op == "not_equal":
         return node.args[0] is node.args[1]
     return is_look_for_nan(node)
 
 
-# --- sums and rows ------------------------------------------------------------------------------------
+# --- rules for sums -----------------------------------------------------------------------------------
 def sum_of_negative(node: Node, new: New) -> Node | None:
     """Replace ``sum(-x)`` by ``-sum(x)``."""
     x = node.args[0]
@@ -120,7 +126,7 @@ def sum_of_negative(node: Node, new: New) -> Node | None:
 
 
 def sum_with_known(node: Node, new: New) -> Node | None:
-    """Replace ``sum(x + y)`` by ``c + sum(y)``, where c is known to be the sum of x."""
+    """Replace ``sum(x + y)`` by ``c + sum(y)``, where ``sum_of_shares`` shows that c is the sum of x."""
     whole = node.args[0]
     if axes_of(node) is None:
         return None
@@ -132,7 +138,7 @@ def sum_with_known(node: Node, new: New) -> Node | None:
 
 
 def factor_out(node: Node, new: New) -> Node | None:
-    """Replace ``sum(x * (y * c))`` by ``sum(x * y) * c``, if c has one positive number per row."""
+    """Replace ``sum(x * (y * c))`` by ``sum(x * y) * c``, if c is one positive number for each sum."""
     product = node.args[0]
     if axes_of(node) is None or not node.keywords.get("keepdims"):
         return None
@@ -147,11 +153,12 @@ def factor_out(node: Node, new: New) -> Node | None:
     return None
 
 
-# --- zeros --------------------------------------------------------------------------------------------
+# --- rules that yield zeros ---------------------------------------------------------------------------
 def none_of_ties(extremes: set[Node], node: Node, new: New) -> Node | None:
     """Replace 0 divided by a count of ties by 0.
 
-    The count is at least 1, because guards make sure that the array has no NaN.
+    The count is at least 1, because guards make sure that the maximum is not NaN.  extremes : see
+    ``extremes_of``.
     """
     x, count = node.args
     if not is_zero(x) or type(count) is not Node or count.op != "sum" or x.shape != node.shape:
@@ -160,17 +167,17 @@ def none_of_ties(extremes: set[Node], node: Node, new: New) -> Node | None:
 
 
 def choice_of_zeros(node: Node, new: New) -> Node | None:
-    """Replace a choice between zeros by zeros."""
+    """Replace a choice between zeros and zeros by zeros."""
     values = node.args[1:] if node.op == "where" else (node.args[0], node.args[2])
     none = [type(x) is bool or is_zero(x) or (type(x) in (int, float) and x == 0) for x in values]
     return zeros(node) if all(none) and node.dtype.kind == "f" else None
 
 
-# --- factors ------------------------------------------------------------------------------------------
+# --- rules for factors and quotients ------------------------------------------------------------------
 def by_reciprocal(node: Node, new: New) -> Node | None:
-    """Replace ``x / c`` by ``x * (1 / c)``, where c is much smaller data, and not tiny or huge.
+    """Replace ``x / c`` by ``x * (1 / c)``, if c has far fewer elements, and none is tiny or huge.
 
-    A number c must be a power of two: ``49.0 / 49.0`` stays 1.
+    A Python number c must be a power of two, so that the quotient stays exact.
     """
     x, c = node.args
     if (
@@ -194,7 +201,7 @@ def by_reciprocal(node: Node, new: New) -> Node | None:
 
 
 def numbers_joined(node: Node, new: New) -> Node | None:
-    """Replace ``c * (d * x)`` by ``(c * d) * x``."""
+    """Replace ``c * (d * x)`` by ``(c * d) * x``, for numbers c and d."""
     outside = factors(node)
     inside = factors(outside[1]) if outside is not None else None
     if outside is None or inside is None:
@@ -206,7 +213,7 @@ def numbers_joined(node: Node, new: New) -> Node | None:
 
 
 def added_twice(node: Node, new: New) -> Node | None:
-    """Replace ``x + b * z + b * z`` by ``x + 2 * b * z``, where b is much smaller data."""
+    """Replace ``x + b * z + b * z`` by ``x + 2 * b * z``, where b has far fewer elements than z."""
     for found in ADDED_TWICE.matches(node):
         b, product = found["b"], found["product"]
         few = type(b) is Node and b.size * LEAST <= node.size
@@ -217,7 +224,7 @@ def added_twice(node: Node, new: New) -> Node | None:
 
 
 def bounds(x: Operand, depth: int = DEPTH) -> Interval:
-    """Return an interval that holds all elements, apart from NaN and rounding."""
+    """Return an interval that contains all elements of an operand, apart from NaN and rounding."""
     number = float(x) if isinstance(x, np.floating) else number_of(x)
     if number is not None:
         return Interval(number, number)
@@ -240,7 +247,7 @@ def bounds(x: Operand, depth: int = DEPTH) -> Interval:
 
 
 def is_from_maximum(x: Operand) -> bool:
-    """Return True for ``z - max(z)``, which is 0 at the largest element of each row."""
+    """Return True for ``z - max(z)``, which is nowhere positive, and 0 at each row's maximum."""
     return any(FROM_MAXIMUM.matches(x))
 
 
@@ -254,7 +261,7 @@ def outer(node: Node, new: New) -> Node | None:
 
 
 def power_of_two(x: Operand) -> tuple[float, Node] | None:
-    """Return p and x for a product ``p * x`` whose p, 1 or more, is a power of two up to sign."""
+    """Return p and y for a product ``p * y``, where abs(p) is a power of two and at least 1; or None."""
     found = factors(x)
     if found is None or not 1.0 <= abs(found[0]) < 1e6 or abs(math.frexp(found[0])[0]) != 0.5:
         return None
@@ -262,7 +269,7 @@ def power_of_two(x: Operand) -> tuple[float, Node] | None:
 
 
 def common_factor(node: Node, new: New) -> Node | None:
-    """Replace ``2 * x - y * (2 * z)`` by ``2 * (x - y * z)``."""
+    """Replace ``2 * x - y * (2 * z)`` by ``2 * (x - y * z)``, also for sums and other powers of two."""
     one, other = [power_of_two(x) or power_in_product(x, new) for x in node.args]
     if one is None or other is None or node.keywords:
         return None
@@ -275,7 +282,7 @@ def common_factor(node: Node, new: New) -> Node | None:
 
 
 def power_in_product(x: Operand, new: New) -> tuple[float, Node] | None:
-    """Return p and ``y * z`` for a product ``y * (p * z)`` with such a power p, or None."""
+    """Return p and ``y * z`` for a product ``y * (p * z)``, with p as in ``power_of_two``; or None."""
     if type(x) is not Node:
         return None
     for y, z in pairs(x, "multiply"):
@@ -285,9 +292,12 @@ def power_in_product(x: Operand, new: New) -> tuple[float, Node] | None:
     return None
 
 
-# --- writes -------------------------------------------------------------------------------------------
+# --- rules for writes ---------------------------------------------------------------------------------
 def added(node: Node) -> tuple[Node, Node] | None:
-    """Return the sum or difference that ``x[key] += more`` writes, and `more`; or None."""
+    """Return ``x[key] + more`` and ``more`` for a "put" that adds or subtracts in place; or None.
+
+    node : the "put" of ``x[key] + more``, or of ``x[key] - more``, at the same key.
+    """
     x, key, total = node.args
     if type(total) is not Node or total.op not in ("add", "subtract") or not is_basic(key):
         return None
@@ -299,7 +309,10 @@ def added(node: Node) -> tuple[Node, Node] | None:
 
 
 def added_before(node: Node, new: New) -> Node | None:
-    """Move an addition to a part that was written two writes ago to that write."""
+    """Move ``x[key] += more`` before another addition, to the write ``x[key] = value`` that precedes it.
+
+    Thus ``x[a] = u; x[b] += v; x[a] += w`` becomes ``x[a] = u + w; x[b] += v``.
+    """
     middle = node.args[0]
     last, between = added(node), added(middle) if middle.op == "put" else None
     if last is None or between is None or middle.args[0].op != "put":
@@ -317,6 +330,7 @@ def added_before(node: Node, new: New) -> Node | None:
 
 
 def joined(*parts: Rules) -> Rules:
+    """Return the rules of all parts, and the rules by facts for ops that RULES does not name."""
     ops = dict.fromkeys(op for rules in parts for op in rules)
     rules = {op: [rule for part in parts for rule in part.get(op, ())] for op in ops}
     return {op: (*rules[op], *(() if op in RULES else rules_by_facts(op))) for op in ops}

@@ -1,4 +1,9 @@
-"""Passes that shorten a program, with the same bits: equal calls once, algebra, reads of writes."""
+"""Passes that shorten a program and keep the bits of its results, but for the sign of a zero.
+
+Equal calls are made once, calls on constants become constants, reads of written values become these
+values, and algebraic rules replace calls.  A rule is a function ``rule(node, new)`` that returns a
+replacement of the node, or None.  The rule applies ``new`` to further nodes that it makes.
+"""
 
 from __future__ import annotations
 
@@ -17,20 +22,20 @@ from ..._util.blocks import Quiet
 from ..program import CONSTANT, INPUT, Node, Operand, Program, key_of, operands, put, replaced
 from .nodes import SMALL, New, again, like, number_of, packed, same_layout, with_operand
 
-Rules = Mapping[str, tuple[Callable[[Node, New], Node | None], ...]]
+Rules = Mapping[str, tuple[Callable[[Node, New], Node | None], ...]]  # op -> its rules
 NONE: Mapping[Node, Node] = MappingProxyType({})
-MASKED = "masked"
+MASKED = "masked"  # the op of a choice between floats by operations on bits
 INTEGERS: dict[Any, np.dtype[Any]] = {
     np.dtype(np.float32): np.dtype(np.int32),
     np.dtype(np.float64): np.dtype(np.int64),
 }
-WORTH_BITS = 256  # elements from which a choice between floats and 0 is faster by bits
-WORTH_TWO = 4096  # elements from which a choice between two floats is faster by bits
-MOST = 8  # rules that may apply to one node, one after the other
+WORTH_BITS = 256  # the least number of elements for which ``masked`` is faster than ``where``
+WORTH_TWO = 4096  # the least number of elements for which ``merged`` is faster than ``where``
+MOST = 8  # the maximum number of rules that are applied to one node, one after the other
 
 
 def simplified(program: Program) -> Program:
-    """Return the program after all passes of this module, in one sweep."""
+    """Return the program after all passes of this module."""
     known: dict[Any, Node] = {}
 
     def simple(node: Node) -> Node:
@@ -42,10 +47,11 @@ def simplified(program: Program) -> Program:
 def mapped(
     program: Program, new_of: Callable[[Node, Node], Node], instead: Mapping[Node, Node] = NONE
 ) -> Program:
-    """Return the program whose nodes are ``new_of(node, old)`` for those of another, if still needed.
+    """Return the program with ``new_of(node, old)`` in place of each node, without dead code.
 
-    new_of : is given a copy of ``old`` on operands that are new already; a result may be a node
-    that is there.  instead : nodes, on operands of the given program, that replace others.
+    new_of : a function of a node of the given program (old), and of its copy on new operands (node),
+    or old itself if no operand changed.  It may return a known node.  instead : old node -> a node on
+    old operands that replaces it before ``new_of`` is called.
     """
     of: dict[Node, Node] = {}
     nodes: dict[Node, None] = {}
@@ -58,7 +64,7 @@ def mapped(
 
 
 def insert(node: Node, nodes: dict[Node, None]) -> None:
-    """Append a node after its operands, some of which a rule may have made."""
+    """Add a node to the ordered dict ``nodes``, after those of its operands that are missing there."""
     if node not in nodes:
         for operand in operands(node):
             insert(operand, nodes)
@@ -66,7 +72,7 @@ def insert(node: Node, nodes: dict[Node, None]) -> None:
 
 
 def copied(node: Node, of: dict[Node, Node]) -> Node:
-    """Return the same call on new operands: ``of[x]`` for each operand x."""
+    """Return a new node for the same call, with ``of[x]`` in place of each operand x."""
     args, keywords = replaced((node.args, node.keywords), of.__getitem__)
     new = Node(node.op, node.call, args, keywords)
     new.shape, new.dtype, new.strides, new.view = node.shape, node.dtype, node.strides, node.view
@@ -75,7 +81,10 @@ def copied(node: Node, of: dict[Node, Node]) -> Node:
 
 # --- dead code ----------------------------------------------------------------------------------------
 def without_dead_code(program: Program) -> Program:
-    """Return the program with only what outputs, writes and guards need, and each guard once."""
+    """Return the program without nodes that no output, write or guard needs.
+
+    All inputs are kept.  Repeated guards, and guards of constants, are left out.
+    """
     guards = {
         (guard.kind, guard.node, guard.expected): guard
         for guard in program.guards
@@ -89,7 +98,10 @@ def without_dead_code(program: Program) -> Program:
 
 # --- equal calls --------------------------------------------------------------------------------------
 def shared(node: Node, known: dict[Any, Node]) -> Node:
-    """Return the known node of an equal call on equal operands, or this node."""
+    """Return the known node of an equal call on the same operands; if there is none, add this node.
+
+    known : key of a call or constant -> its node.
+    """
     if node.op == INPUT:
         return node
     if node.op == CONSTANT:
@@ -108,7 +120,7 @@ def shared(node: Node, known: dict[Any, Node]) -> Node:
 
 
 def opposite(node: Node, known: dict[Any, Node]) -> Node | None:
-    """Return ``-2 * x`` as the negative of ``2 * x``, if the latter is known."""
+    """Return ``-(2 * x)`` for the product ``-2 * x``, if ``2 * x`` is known; else None."""
     found = factors(node)
     if found is None:
         return None
@@ -120,9 +132,12 @@ def opposite(node: Node, known: dict[Any, Node]) -> Node | None:
     return None
 
 
-# --- constants ----------------------------------------------------------------------------------------
+# --- calls on constants -------------------------------------------------------------------------------
 def folded(node: Node) -> Node:
-    """Return a call on constants alone as a constant, unless the result is large."""
+    """Return a constant for a call whose operands are all constants; other nodes as they are.
+
+    A result of more than SMALL bytes stays a call, so that it does not occupy memory all the time.
+    """
     if node.op in (INPUT, CONSTANT, "item", "empty") or node.shape is None or node.dtype is None:
         return node
     if any(operand.op != CONSTANT for operand in operands(node)):
@@ -136,9 +151,12 @@ def folded(node: Node) -> Node:
     return Node(CONSTANT, like=value, value=value)
 
 
-# --- algebra ------------------------------------------------------------------------------------------
+# --- algebraic rules ----------------------------------------------------------------------------------
 def rewritten(node: Node, new_of: New, rules: Rules | None = None) -> Node:
-    """Return a node after the rules of its op, applied until none matches."""
+    """Return a node after the rules of its op were applied, until no rule matches.
+
+    rules : the rules for each op, RULES if None.
+    """
     if node.op in (INPUT, CONSTANT):
         return node
     rules = RULES if rules is None else rules
@@ -156,7 +174,7 @@ def rewritten(node: Node, new_of: New, rules: Rules | None = None) -> Node:
 
 
 def nothing_changed(node: Node, new: New) -> Node | None:
-    """Replace a cast, reshape, broadcast or copy that changes nothing by its operand."""
+    """Replace a cast, reshape, broadcast or copy by its operand, if both have the same layout."""
     x = node.args[0]
     return x if same_layout(x, node) else None
 
@@ -186,21 +204,21 @@ def or_false(node: Node, new: New) -> Node | None:
 
 
 def square(node: Node, new: New) -> Node | None:
-    """Replace ``x ** 2`` by a square, which NumPy computes for it, too."""
+    """Replace ``x ** 2`` by ``square(x)``, as NumPy itself does."""
     x, exponent = node.args
     plain = type(x) is Node and type(exponent) in (int, float) and exponent == 2
     return like(node, "square", np.square, x) if plain and x.shape and x.dtype.kind == "f" else None
 
 
 def product_with_itself(node: Node, new: New) -> Node | None:
-    """Replace ``x * x`` by a square."""
+    """Replace ``x * x`` by ``square(x)``."""
     x, y = node.args
     plain = type(x) is Node and x is y and x.shape and x.dtype.kind == "f" and not node.keywords
     return like(node, "square", np.square, x) if plain else None
 
 
 def mean(node: Node, new: New) -> Node | None:
-    """Replace a mean of floats by a sum and a quotient, as NumPy computes it."""
+    """Replace a mean of floats by a sum divided by the count, which is how NumPy computes it."""
     if node.dtype is None or node.dtype not in (np.float64, np.float32):
         return None
     if {*node.keywords} - {"axis", "keepdims"} or len(node.args) != 1:
@@ -215,7 +233,7 @@ def mean(node: Node, new: New) -> Node | None:
 
 
 def unspread(node: Node, new: New) -> Node | None:
-    """Use an operand before it was broadcast, next to an operand of the full shape."""
+    """Replace an operand that was broadcast by its original, if the other operand has the full shape."""
     for i in (0, 1):
         x, y = node.args[i], node.args[1 - i]
         if type(y) is Node and y.shape == node.shape and y.strides == node.strides:
@@ -226,7 +244,10 @@ def unspread(node: Node, new: New) -> Node | None:
 
 
 def before_spread(x: Operand, new: New) -> Node | None:
-    """Return x before it was broadcast, also where a number was added to it or multiplied."""
+    """Return the original of a broadcast operand x, or None if x is not broadcast.
+
+    For a number plus or times a broadcast scalar, the scalar is computed first.
+    """
     if type(x) is not Node:
         return None
     if x.op in ("broadcast_to", "broadcast_view") or has_more_axes(x):
@@ -245,28 +266,31 @@ def before_spread(x: Operand, new: New) -> Node | None:
 
 
 def broadcasts_exactly(op: str) -> bool:
-    """Return True for binary functions whose bits do not depend on how operands broadcast."""
+    """Return True for a binary elementwise function whose results are correctly rounded.
+
+    Their bits are then the same however the operands are broadcast.
+    """
     facts = facts_of(op)
     return facts.per_element and facts.correctly_rounded and len(facts.cores[0]) == 2
 
 
 def has_more_axes(x: Node) -> bool:
-    """Return True if an operand is another one with axes of length 1 before its own."""
+    """Return True if x is a reshape of its operand that only adds axes of length 1 in front."""
     if x.op not in ("expand_dims", "reshape", "reshaped") or type(x.args[0]) is not Node:
         return False
     shape = x.args[0].shape
     return bool(shape) and x.shape == (1,) * (len(x.shape) - len(shape)) + shape
 
 
-# --- writes -------------------------------------------------------------------------------------------
+# --- rules for reads and writes -----------------------------------------------------------------------
 def is_basic(key: Index) -> bool:
-    """Return True if a key has only integers, slices, None and ...."""
+    """Return True if a key consists only of integers, slices, None and Ellipsis."""
     parts = key if type(key) is tuple else (key,)
     return all(part is None or part is Ellipsis or type(part) in (int, slice) for part in parts)
 
 
 def apart(key: Index, other: Index, shape: tuple[int, ...]) -> bool:
-    """Return True if two keys differ in an integer for one axis, so that they do not overlap."""
+    """Return True if two keys surely select different elements: they differ in an integer index."""
     pair = [x if type(x) is tuple else (x,) for x in (key, other)]
     for first, second, count in zip(*pair, shape, strict=False):
         if not {type(first), type(second)} <= {int, slice}:
@@ -277,9 +301,9 @@ def apart(key: Index, other: Index, shape: tuple[int, ...]) -> bool:
 
 
 def read_of_write(node: Node, new: New) -> Node | None:
-    """Replace a read by the value that was written at the same key.
+    """Replace a read of a written array by the value that was written at the same key.
 
-    Writes to other elements in between are skipped.
+    Later writes at keys that do not overlap are skipped.
     """
     if not is_basic(node.args[1]):
         return None
@@ -311,9 +335,9 @@ def added_to_zeros(node: Node, new: New) -> Node | None:
 
 
 def write_over_write(node: Node, new: New) -> Node | None:
-    """Leave out a write that another one at the same key follows.
+    """Leave out a write if it is overwritten at the same key, or writes elements that are there already.
 
-    A write of what is there already is left out, too.
+    A write to all elements is replaced by the written value.
     """
     if not is_basic(node.args[1]):
         return None
@@ -338,7 +362,7 @@ def is_zero(x: Operand) -> TypeGuard[Node]:
 def plus_zero(node: Node, new: New) -> Node | None:
     """Replace ``x + 0`` by x.
 
-    Where x is -0.0 the sum would be 0.0, which compares equal.
+    For x = -0.0 the sum would be 0.0; the change of this sign is accepted.
     """
     for x, y in (node.args, node.args[::-1]):
         if is_zero(y) and same_layout(x, node):
@@ -347,7 +371,7 @@ def plus_zero(node: Node, new: New) -> Node | None:
 
 
 def part_of_zeros(node: Node, new: New) -> Node | None:
-    """Replace a part of new zeros by new zeros."""
+    """Replace a read of a part of ``zeros`` by ``zeros`` in the shape of the part."""
     x, key = node.args
     if x.op != "zeros" or not is_basic(key):
         return None
@@ -355,7 +379,7 @@ def part_of_zeros(node: Node, new: New) -> Node | None:
 
 
 def accumulated(node: Node, new: New) -> Node | None:
-    """Replace ``x + scatter_add(value)`` by an addition to that part of x."""
+    """Replace ``x + scatter_add(value, shape, key)`` by a "put" of ``x[key] + value`` into x."""
     for i in (0, 1):
         spread, x = node.args[i], node.args[1 - i]
         if type(spread) is not Node or spread.op not in ("scatter_add", "scattered"):
@@ -371,7 +395,7 @@ def accumulated(node: Node, new: New) -> Node | None:
     return None
 
 
-# --- masks ---------------------------------------------------------------------------------------------
+# --- choices by masks ----------------------------------------------------------------------------------
 @state_facts(continuous=True, range=lambda n, x, mask, other: x.hull(other).with_zero())
 def masked(x: np.ndarray[Any, Any], mask: np.ndarray[Any, Any], chosen: bool) -> Any:
     """Return x where the mask equals ``chosen``, elsewhere 0.0, by operations on the bits of x."""
@@ -381,7 +405,7 @@ def masked(x: np.ndarray[Any, Any], mask: np.ndarray[Any, Any], chosen: bool) ->
 
 
 def is_choice(node: Node, least: int) -> bool:
-    """Return True if a ``where`` has at least so many floats, and a mask of their shape."""
+    """Return True if a ``where`` returns at least ``least`` floats, and its mask has the same shape."""
     mask = node.args[0]
     if node.dtype not in INTEGERS or node.size < least or type(mask) is not Node:
         return False
@@ -389,7 +413,7 @@ def is_choice(node: Node, least: int) -> bool:
 
 
 def where_zero(node: Node, new: New) -> Node | None:
-    """Replace a choice between floats and 0 by operations on bits.
+    """Replace ``where(mask, x, 0)`` or ``where(mask, 0, x)`` on floats by ``masked``.
 
     ``where`` branches at each element, which takes ten times as long for a random mask.
     """
@@ -407,7 +431,7 @@ def where_zero(node: Node, new: New) -> Node | None:
 def merged(x: np.ndarray[Any, Any], mask: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> Any:
     """Return ``where(mask, x, other)`` for floats, by operations on their bits.
 
-    The bits in which x and other differ are flipped in other where the mask is true.
+    Where the mask is true, those bits of ``other`` are flipped in which x differs from it.
     """
     integer = INTEGERS[x.dtype]
     differ = np.bitwise_xor(x.view(integer), other.view(integer)) & -mask.astype(integer)
@@ -415,7 +439,7 @@ def merged(x: np.ndarray[Any, Any], mask: np.ndarray[Any, Any], other: np.ndarra
 
 
 def where_of_two(node: Node, new: New) -> Node | None:
-    """Replace a choice between many floats by operations on bits."""
+    """Replace ``where(mask, x, y)`` on many floats by ``merged``."""
     mask, x, y = node.args
     if not is_choice(node, WORTH_TWO):
         return None
@@ -425,7 +449,7 @@ def where_of_two(node: Node, new: New) -> Node | None:
 
 
 def triangle(node: Node, new: New) -> Node | None:
-    """Replace ``tril`` and ``triu`` of floats by a choice by bits with a constant mask."""
+    """Replace ``tril`` and ``triu`` of float matrices by ``masked`` with a constant mask."""
     x = node.args[0]
     if node.dtype not in INTEGERS or len(node.shape) != 2 or not same_layout(x, node):
         return None
@@ -438,7 +462,7 @@ def triangle(node: Node, new: New) -> Node | None:
 
 
 def is_positive_zero(x: Operand) -> bool:
-    """Return True if an operand is 0 in each element, but not -0.0."""
+    """Return True if each element of an operand is 0, and none is -0.0."""
     if type(x) is int or type(x) is float:
         return x == 0 and math.copysign(1.0, x) > 0
     if not is_zero(x):
@@ -449,9 +473,9 @@ def is_positive_zero(x: Operand) -> bool:
     return x.dtype.kind in "biu" or not any(np.signbit(part).any() for part in parts)
 
 
-# --- signs and factors, with the same bits ------------------------------------------------------------
+# --- rules for signs and factors ----------------------------------------------------------------------
 def factors(x: Operand) -> tuple[float, Node] | None:
-    """Return c and x for a product ``c * x`` of a number and floats, or None."""
+    """Return c and y if x is a product ``c * y`` of a number and a float array, else None."""
     if type(x) is not Node or x.op != "multiply" or x.keywords or x.dtype.kind != "f":
         return None
     for number, rest in (x.args, x.args[::-1]):
@@ -476,9 +500,10 @@ def with_signs_joined(program: Program) -> Program:
 
 
 def product_of_product(node: Node, new: New) -> Node | None:
-    """Replace ``c * (2 * x)`` by ``(2 * c) * x``, where a power of two changes no bits.
+    """Replace ``c * (p * x)`` by ``(c * p) * x``, where p is a power of two up to sign.
 
-    c is at least 1: with a smaller one the inner product might overflow where the result does not.
+    A factor p changes no bits but the exponent.  abs(c) must be at least 1: for a smaller c, the inner
+    product might overflow where the result does not.
     """
     outer = factors(node)
     inner = factors(outer[1]) if outer is not None else None
@@ -490,7 +515,7 @@ def product_of_product(node: Node, new: New) -> Node | None:
 
 
 def doubled(node: Node, new: New) -> Node | None:
-    """Replace ``x + x`` by ``2 * x``, which can be joined with other factors."""
+    """Replace ``x + x`` by ``2 * x``, whose factor other rules can join with further factors."""
     x, y = node.args
     plain = type(x) is Node and x is y and x.shape and x.dtype.kind == "f" and not node.keywords
     return like(node, "multiply", np.multiply, 2.0, x) if plain else None
@@ -513,7 +538,7 @@ def minus_negative(node: Node, new: New) -> Node | None:
 
 
 def sign_out(node: Node, new: New) -> Node | None:
-    """Replace ``-x * y`` by ``-(x * y)``, whose sign a sum can absorb."""
+    """Replace ``-x * y`` by ``-(x * y)``, so that a following sum can become a difference."""
     for i in (0, 1):
         x = node.args[i]
         if is_negative(x) and same_layout(x, node) and not node.keywords:
@@ -523,14 +548,14 @@ def sign_out(node: Node, new: New) -> Node | None:
 
 
 def is_negative(y: Operand) -> bool:
-    """Return True if an operand is the negative of floats in the same layout."""
+    """Return True if an operand is a call of ``negative`` on floats, in the layout of its operand."""
     if type(y) is not Node or y.op != "negative" or y.keywords or y.dtype.kind != "f":
         return False
     return same_layout(y.args[0], y)
 
 
 def rules_by_facts(op: str) -> tuple[Callable[[Node, New], Node | None], ...]:
-    """Return the rules of an op that RULES does not name, according to its facts."""
+    """Return the rules for an op that RULES does not name, chosen by the facts of the op."""
     if facts_of(op).in_order:
         return (nothing_changed,)
     return (unspread,) if broadcasts_exactly(op) else ()

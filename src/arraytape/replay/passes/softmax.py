@@ -1,4 +1,9 @@
-"""Rules for derivatives of the softmax ``s = e / t``, where t is the sum of ``e = exp(...)``."""
+"""Rules that shorten the derivatives of a softmax and of the logarithm of a sum of exponentials.
+
+A softmax is ``s = e / t``, where ``e = exp(z)`` and t is the sum of e over some axes.  A "row" has the
+elements along these axes, so that t has one number for each row.  The rules change last bits, and are
+applied by ``rounding.py``.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +20,12 @@ from .ties import extremes_of
 
 Axes = tuple[int, ...]
 Shape = tuple[int, ...]
-Factor = tuple[Any, Shape]  # a value, and the shape in which it broadcasts
-Product = tuple[int, list[Factor]]  # a sign, and factors
-DEPTH = 5  # nested calls that are taken apart: chains of them may be long
+Factor = tuple[Any, Shape]  # a value, and its shape in the product (1 where it is broadcast)
+Product = tuple[int, list[Factor]]  # the sign, 1 or -1, and the factors
+DEPTH = 5  # the maximum depth of nested products that ``product_of`` takes apart
 
 
-# In patterns, a and c are any operands, e is exp(...), t its sum over rows, and s a softmax.
+# In patterns, a, c, x and y are any operands, e is exp(...), t its sum over each row, s a softmax.
 SLOPE_OF_SHARE = Pattern(  # a / t - sum(a * (s / t))
     "subtract",
     Pattern("divide", "a", "t"),
@@ -54,15 +59,15 @@ SHIFTED_BY_MEAN = [  # y - sum(where(taken, y, 0)) / count
 
 
 def total_axes(t: Node, e: Operand) -> Axes | None:
-    """Return the axes over which t is the sum of e = exp(...), or None.
+    """Return the axes over which t is the sum of e, if e is a call of exp; else None.
 
-    t may have been reshaped, if it still broadcasts against e as with keepdims=True.
+    t may have been reshaped, if it broadcasts against e like a sum with keepdims=True.
     """
     whole = bare(t)
     if type(e) is not Node or e.op != "exp" or type(whole) is not Node or whole.op != "sum":
         return None
     axes = axes_of(whole) if whole.args[0] is e else None
-    beside = (1,) * (len(e.shape) - len(t.shape)) + t.shape  # as it is broadcast
+    beside = (1,) * (len(e.shape) - len(t.shape)) + t.shape  # the shape of t next to e
     return axes if axes is not None and beside == kept(e.shape, axes) else None
 
 
@@ -88,7 +93,7 @@ def slope_of_share(node: Node, new: New) -> Node | None:
 
 
 def share_in_product(node: Node, new: New) -> Node | None:
-    """Replace ``x / t * e`` by ``x * s``."""
+    """Replace ``x / t * e`` by ``x * s``, where ``s = e / t`` is a softmax."""
     for found in SHARE_IN_PRODUCT.matches(node):
         t, e = found["t"], found["e"]
         whole = found["quotient"].shape == node.shape
@@ -101,8 +106,8 @@ def share_in_product(node: Node, new: New) -> Node | None:
 def sum_of_slope(node: Node, new: New) -> Node | None:
     """Replace ``sum((a - sum(a * s)) * s)`` by 0, because each row of s has the sum 1.
 
-    s may also be multiplied with one number for each row.  A NaN in a row of a needs no care: the
-    factor of s is then NaN in the whole row, so the gradient shows it without this sum.
+    The last s may also be multiplied with one number for each row.  A NaN in a row of a is not lost:
+    ``a - sum(a * s)`` is NaN in the whole row, which reaches the gradient without this sum.
     """
     axes = axes_of(node)
     if axes is None:
@@ -116,7 +121,7 @@ def sum_of_slope(node: Node, new: New) -> Node | None:
 
 
 def exp_of(s: Operand, axes: Axes) -> Node | None:
-    """Return e if s is a softmax of e over axes, or e times one number for each row."""
+    """Return e if s is the softmax ``e / t`` over these axes, or e times one number for each row."""
     if type(s) is Node and share_axes(s) == axes:
         return s.args[0]  # type: ignore[no-any-return]
     for rows, e in pairs(s, "multiply"):
@@ -126,7 +131,10 @@ def exp_of(s: Operand, axes: Axes) -> Node | None:
 
 
 def means_of(x: Operand, axes: Axes) -> list[tuple[Any, Node]]:
-    """Return all (a, e) such that x is the mean of a, weighted by the softmax of e over axes."""
+    """Return all pairs (a, e) such that x is ``sum(a * e) / t`` or ``sum(a * s)`` over these axes.
+
+    That is the mean of a over each row, weighted by the softmax s of e.
+    """
     if type(x) is not Node:
         return []
     divided = x.op == "divide"
@@ -140,7 +148,7 @@ def means_of(x: Operand, axes: Axes) -> list[tuple[Any, Node]]:
 
 
 def sum_of_shares(node: Node, new: New) -> Node | None:
-    """Replace ``sum(c / t * e)`` by c, where c has one number for each row."""
+    """Replace ``sum(c / t * e)`` by c, where c has one number for each row: t is the sum of e."""
     axes, product = axes_of(node), node.args[0]
     if axes is None:
         return None
@@ -160,9 +168,9 @@ def sum_of_shares(node: Node, new: New) -> Node | None:
 def slope_of_log_total(extremes: set[Node], node: Node, new: New) -> Node | None:
     """Replace ``x * g * e - sum(x * e) * (g / t) * e`` by ``(x - sum(x * e) / t) * (g * e)``.
 
-    The first form is the second derivative of log(sum(exp(z))). g has one number for each row: the
-    cotangent of log(t), divided by t.  A number that is subtracted from a whole row of x changes
-    nothing, so it is left out where ``unshifted`` finds it.
+    The first form is the second derivative of log(sum(exp(z))).  g has one number for each row: the
+    cotangent of log(t), divided by t.  A number that is subtracted from a whole row of x cancels, so
+    ``unshifted`` leaves it out.  extremes : see ``unshifted``.
     """
     if not node.shape:
         return None
@@ -184,7 +192,10 @@ def slope_of_log_total(extremes: set[Node], node: Node, new: New) -> Node | None
 
 
 def mean_among(one: Product, other: Product) -> tuple[Node, Node, Node, Node, Node] | None:
-    """Return x, e, g, t and sum(x * e) if the terms are x * g * e and -sum(x * e) * (g / t) * e."""
+    """Return x, e, g, t and sum(x * e) if the terms are x * g * e and -sum(x * e) * (g / t) * e.
+
+    Return None for other terms.
+    """
     (sign, factors), (opposite, rest) = one, other
     by_op = {x.op: (x, shape) for x, shape in rest if type(x) is Node}
     if (sign, opposite, len(rest)) != (1, -1, 3) or {*by_op} != {"sum", "divide", "exp"}:
@@ -206,7 +217,7 @@ def mean_among(one: Product, other: Product) -> tuple[Node, Node, Node, Node, No
 
 
 def terms_of(node: Node) -> list[Product]:
-    """Return the two terms of a sum or difference, also of one that is multiplied with factors."""
+    """Return the two terms of ``y + z`` or ``y - z``, or of ``(y + z) * x``; [] for another node."""
     if node.op in ("add", "subtract") and not node.keywords:
         (sign, factors), (other, more) = [product_of(x, node.shape) for x in node.args]
         return [(sign, factors), (other if node.op == "add" else -other, more)]
@@ -218,16 +229,16 @@ def terms_of(node: Node) -> list[Product]:
 
 
 def product_of(x: Operand, shape: Shape, whole: Shape | None = None, depth: int = DEPTH) -> Product:
-    """Return x as a sign and factors, each with the shape in which it broadcasts in the product.
+    """Return the sign and the factors of x, with nested products and negatives taken apart.
 
-    shape : in which x broadcasts.  whole : of the product; None if that is ``shape``.  depth : how
-    many nested calls are taken apart.
+    shape : the shape of x within the product, with 1 for broadcast axes.  whole : the shape of the
+    whole product; None if it is ``shape``.  depth : the maximum depth of nested calls.
     """
     whole = shape if whole is None else whole
     if type(x) is not Node or x.shape == ():
         return 1, [(x, ())]
     if shape == whole:
-        shape = (1,) * (len(whole) - len(x.shape)) + x.shape  # as it is broadcast
+        shape = (1,) * (len(whole) - len(x.shape)) + x.shape  # the shape of x next to the others
     inner = x if shape == whole else bare(x)
     if depth and not inner.keywords and inner.dtype.kind == "f":
         if inner.op == "negative":
@@ -246,10 +257,11 @@ def same_factors(factors: list[Factor], others: list[Factor]) -> bool:
 
 
 def unshifted(x: Node, extremes: set[Node]) -> Node:
-    """Return y if x is ``y - c``, where c has for each row the mean of y over some extremes; else x.
+    """Return y if x is ``y - c``, where c is constant in each row; else x.
 
-    The extremes are the largest or smallest elements of a row of another array, in which no element
-    is NaN: ``extremes`` has such arrays.
+    c is the mean of y over those elements of a row at which another array has its maximum or minimum.
+    That is the derivative of a subtracted maximum.  extremes : the maxima and minima that are not NaN
+    according to guards, see ``extremes_of``.
     """
     for found in (found for pattern in SHIFTED_BY_MEAN for found in pattern.matches(x)):
         y, mean, count = found["y"], found["mean"], bare(found["count"])

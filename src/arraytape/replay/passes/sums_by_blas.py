@@ -1,4 +1,4 @@
-"""Passes over programs that compute sums by BLAS, whose last bits differ from those of sums."""
+"""Passes that replace sums by products of BLAS, which are faster and have other last bits."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .simplify import mapped
 from .ufunc_calls import CASTS
 
 DOT = "dot"
-MOST = 1 << 16  # ones in a constant, which stays in memory
-FEW = 1 << 13  # elements whose sum takes NumPy longer than a product with ones
+MOST = 1 << 16  # the maximum length of a constant of ones, which stays in memory
+FEW = 1 << 13  # the maximum number of elements whose sum is slower than a product with ones
 
 
 def is_sum(node: Node) -> bool:
-    """Return True if a node is the sum of all elements of a value of its dtype."""
+    """Return True if a node is the sum of all elements of a value of the same dtype, or a DOT."""
     if node.op == DOT:
         return True
     if node.op != "sum" or node.call is not numpy_namespace.sum or node.shape != ():
@@ -36,15 +36,15 @@ def is_sum(node: Node) -> bool:
 
 @state_facts(continuous=True, propagates_nan=True, range=lambda n, x, y: x.times(y).sum_of(n))
 def dot(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
-    """Return the sum of the products of elements, in the order of memory."""
+    """Return the sum of the products of the elements of two arrays of one layout."""
     return np.asarray(np.dot(x.ravel(), y.ravel()))
 
 
 def with_dots(program: Program, exact: Collection[Node] = ()) -> Program:
-    """Return the program with dot products for sums of products, except for nodes in ``exact``.
+    """Return the program with dot products in place of full sums of products.
 
-    exact : nodes that must keep their bits.  A sum of nonnegative terms is split into several sums,
-    because nothing cancels there.
+    exact : nodes that must keep their bits.  The sum of ``x + y`` with nonnegative x and y is split
+    into two sums: rounding errors stay small there, because no terms cancel.
     """
     sums = {node for node in program.nodes if node.op == "sum" and is_sum(node)}
     sums = {node for node in sums if node.dtype == np.float64 and node not in exact}
@@ -53,7 +53,7 @@ def with_dots(program: Program, exact: Collection[Node] = ()) -> Program:
     uses = program.uses()
 
     def summed(node: Node, x: Node) -> Node:
-        """Return the sum of x in the place of a node."""
+        """Return the node for the sum of x, with the layout of the sum `node`."""
         alone = uses[x] <= 1 and not x.keywords
         if alone and x.op == "add" and all(is_positive(y) and same_layout(y, x) for y in x.args):
             return like(node, "add", np.add, summed(node, x.args[0]), summed(node, x.args[1]))
@@ -74,7 +74,7 @@ def with_dots(program: Program, exact: Collection[Node] = ()) -> Program:
 
 
 def factors_of(x: Node) -> tuple[Node, Node] | None:
-    """Return the two factors of a product, or None if their layouts differ."""
+    """Return the two factors of a product or square; None for another node or if layouts differ."""
     if x.keywords or x.op not in ("multiply", "square"):
         return None
     if len(x.shape) > 1 and x.strides != packed(x.shape, x.dtype.itemsize):
@@ -86,7 +86,7 @@ def factors_of(x: Node) -> tuple[Node, Node] | None:
 def scale_of(x: Node) -> tuple[float, Node] | None:
     """Return c and y for a product ``c * y`` of a number c >= 1 and a nonnegative y, or None.
 
-    Only c >= 1 can be moved out of a sum: with a smaller one the sum might overflow before.
+    A number c < 1 cannot be moved out of a sum, because the sum without this factor might overflow.
     """
     if x.op == "multiply" and not x.keywords:
         for given, y in (x.args, x.args[::-1]):
@@ -97,7 +97,7 @@ def scale_of(x: Node) -> tuple[float, Node] | None:
 
 
 def is_positive(x: Operand) -> bool:
-    """Return True if an operand is known to have no negative element."""
+    """Return True if an operand is known to have no negative elements."""
     if type(x) is not Node or x.keywords or x.dtype.kind != "f":
         return False
     if x.op in ("abs", "exp", "square"):
@@ -107,11 +107,11 @@ def is_positive(x: Operand) -> bool:
     return scale_of(x) is not None or (x.op == "add" and all(map(is_positive, x.args)))
 
 
-# --- products with ones ------------------------------------------------------------------------------
+# --- sums as products with ones ----------------------------------------------------------------------
 def with_products(program: Program, exact: Collection[Node] = ()) -> Program:
-    """Return the program with products with ones for sums of float64, but for nodes in ``exact``.
+    """Return the program with matrix products with ones in place of sums of float64.
 
-    BLAS needs a half to a twentieth of the time of NumPy's sums.
+    BLAS needs a half to a twentieth of the time of NumPy's sums.  exact : nodes that keep their bits.
     """
     sums = {node for node in program.nodes if node.op == "sum" and node.dtype == np.float64}
     if sums <= set(exact):
@@ -125,7 +125,7 @@ def with_products(program: Program, exact: Collection[Node] = ()) -> Program:
 
 
 class Ones(dict[tuple[int, ...], Node]):
-    """A constant of ones for each shape that is asked for."""
+    """A dict from a shape to a constant of ones, made at its first use."""
 
     def __missing__(self, shape: tuple[int, ...]) -> Node:
         value = np.ones(shape)
@@ -134,10 +134,10 @@ class Ones(dict[tuple[int, ...], Node]):
 
 
 def product(node: Node, ones: Ones) -> Node | None:
-    """Return a sum over all, the first or the last axes as a product with ones, or None."""
+    """Return a product with ones that replaces a sum over all, the first or the last axes, or None."""
     x, axes = node.args[0], axes_of(node)
     if axes is None or node.call is not numpy_namespace.sum or x.op in CASTS:
-        return None  # the sum of a mask: a count, which is exact in any order
+        return None  # ``x.op in CASTS``: the sum of a cast mask is a count, which stays exact
     count, rank = x.size // node.size, len(x.shape)
     is_packed = x.strides == packed(x.shape, 8)
     if len(axes) == rank:
@@ -152,7 +152,7 @@ def product(node: Node, ones: Ones) -> Node | None:
     shape: tuple[int, ...] = (node.size, count)
     row: tuple[int, ...] = (node.size,)
     column: tuple[int, ...] = (count,)
-    if rank == len(node.shape) == 2:  # with the axis kept
+    if rank == len(node.shape) == 2:  # keepdims=True
         row, column = ((1, node.size), (1, count)) if first else ((node.size, 1), (count, 1))
     x = again_in(x, shape[::-1] if first else shape)
     pair = (ones[column], x) if first else (x, ones[column])

@@ -1,10 +1,10 @@
-"""Passes over programs with maxima and minima: ties are counted only where there are some.
+"""Passes that shorten the derivatives of maxima and minima (extremes): ties are counted only if needed.
 
-The derivative of max(x) shares the cotangent among equal elements, so it divides by their count.
-Usually each row has one largest element, and the count need not be computed.
+The derivative of max(x) divides the cotangent by the number of elements that equal the maximum (ties).
+Usually each row has only one such element, and the count need not be computed.
 
-If an extreme value is subtracted before ``exp``, as in log(sum(exp(x - max(x)))), its derivative is
-0 apart from rounding.  Then nothing is added for it.
+If a maximum is subtracted before ``exp``, as in log(sum(exp(x - max(x)))), the derivative with respect
+to the maximum is 0 apart from rounding.  If the derivative is exactly 0, its addition is skipped.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SHIFTED_EXP = Pattern("exp", Pattern("subtract", "x", "y"))
 
 
 def with_rare_ties(program: Program) -> Program:
-    """Return the program that counts ties of extreme values only where there are some."""
+    """Return the program with ``count_ties`` in place of sums that count ties of extremes."""
     extremes = without_nan(program)
     if not extremes:
         return program
@@ -39,14 +39,14 @@ def with_rare_ties(program: Program) -> Program:
         ones = np.ones(node.shape, node.dtype)
         constant = Node(CONSTANT, like=ones, value=ones)
         new = Node("count_ties", count_ties, (taken, constant), node.keywords, like=node)
-        new.view = True  # it may be the constant
+        new.view = True  # the result may be the constant of ones itself
         return new
 
     return with_rare_slopes(mapped(program, node_with_ties))
 
 
 def with_rare_slopes(program: Program) -> Program:
-    """Return the program that adds the derivative of a subtracted maximum only if it is not 0."""
+    """Return the program with ``add_to_extremes`` for derivatives of maxima subtracted before exp."""
     uses = program.uses()
     shifts = {found["y"] for node in program.nodes for found in SHIFTED_EXP.matches(node)}
 
@@ -57,7 +57,7 @@ def with_rare_slopes(program: Program) -> Program:
                 added = slope_of(node.args[i])
                 assert added is not None
                 new = like(node, "add_to_extremes", add_to_extremes, node.args[1 - i], *added)
-                new.view = True  # it may be the other operand
+                new.view = True  # the result may be the other operand itself
                 return new
         return node
 
@@ -65,9 +65,9 @@ def with_rare_slopes(program: Program) -> Program:
 
 
 def slope_of(node: Operand) -> tuple[Node, Node, Node, Node] | None:
-    """Return the cotangent, the operand of an extreme value, that value, and ones; or None.
+    """Return the operands share, x, extreme and ones of ``add_to_extremes`` for a node, or None.
 
-    node : spreads the cotangent, divided by the count of ties, over the elements that are extreme.
+    node : the choice between ``share / count`` at the elements that equal the extreme, and 0.
     """
     if type(node) is not Node or node.op not in (MASKED, "where"):
         return None
@@ -95,9 +95,10 @@ def add_to_extremes(
     extreme: np.ndarray[Any, Any],
     ones: np.ndarray[Any, Any],
 ) -> Any:
-    """Return y, with the shares of a cotangent added where x is extreme; y itself if they are 0.
+    """Return y plus the derivative of an extreme of x: share / count of ties, where x equals it.
 
-    ones : in the shape of the cotangent.
+    share : the cotangent of the extreme.  ones : ones of the same shape.  Return y itself if the
+    cotangent is 0.
     """
     if not np.count_nonzero(share):
         return y
@@ -107,7 +108,7 @@ def add_to_extremes(
 
 
 def without_nan(program: Program) -> set[Node]:
-    """Return the nodes that have no NaN according to guards of NaN checks."""
+    """Return the nodes x that have no NaN, because a guard requires ``any(x != x)`` to be False."""
     looked = {
         guard.node for guard in program.guards if (guard.kind, guard.expected) == ("value", FALSE)
     }
@@ -115,14 +116,15 @@ def without_nan(program: Program) -> set[Node]:
 
 
 def is_look_for_nan(node: Node) -> bool:
-    """Return True if a node is ``any(x != x)``, which says whether x has NaN."""
+    """Return True if a node is ``any(x != x)``, which is true if x has a NaN."""
     return any(HAS_NAN.matches(node))
 
 
 def extremes_of(node: Node, without_nan: set[Node]) -> Node | None:
-    """Return the mask ``x == max(x)`` if a node is its sum along the same axes, or None.
+    """Return the mask ``x == max(x)`` if a node is the sum of this mask along the same axes, or None.
 
-    without_nan : arrays without NaN; only in these has each row an element that equals its maximum.
+    without_nan : nodes without NaN.  The maximum must be one of these: a maximum that is NaN equals no
+    element of its row.
     """
     if node.op != "sum" or not node.shape or not node.keywords.get("keepdims"):
         return None
@@ -143,9 +145,10 @@ def extremes_of(node: Node, without_nan: set[Node]) -> Node | None:
 
 
 def count_ties(taken: np.ndarray[Any, Any], ones: np.ndarray[Any, Any], **options: Any) -> Any:
-    """Return the number of true elements of a mask in each row, of which each has at least one.
+    """Return the number of true elements in each row of a mask; each row must have at least one.
 
-    If the whole mask has as many as there are rows, each row has exactly one.
+    ones : ones in the shape of the result.  If the mask has as many true elements as rows, each row
+    has exactly one, and ``ones`` is returned.
     """
     if np.count_nonzero(taken) == ones.size:
         return ones

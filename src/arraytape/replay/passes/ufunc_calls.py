@@ -1,4 +1,4 @@
-"""Questions about calls of a program that are calls of NumPy's ufuncs."""
+"""Properties of the calls of a program that are calls of NumPy's ufuncs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from ..program import Node
 
 
 def ufunc_of(node: Node) -> np.ufunc | None:
-    """Return NumPy's ufunc for a node that is a plain call of one with one result, or None."""
+    """Return NumPy's ufunc for a node that calls it without keywords and with one result, or None.
+
+    Raw functions and Python operators that do the same as a ufunc on the node's dtype count, too.
+    """
     if node.keywords or node.shape is None:
         return None
     found = node.call if isinstance(node.call, np.ufunc) else vars(np).get(node.op)
@@ -26,7 +29,7 @@ def ufunc_of(node: Node) -> np.ufunc | None:
 def call_into(ufunc: np.ufunc | None, function: str, args: str, into: str) -> str:
     """Return the text of a ufunc call with an output array.
 
-    maximum and minimum want ``out`` by keyword: NumPy deprecates a third positional argument there.
+    For maximum and minimum, ``out`` is a keyword, since NumPy deprecates a third positional argument.
     """
     named = "out=" if ufunc in (np.maximum, np.minimum) else ""
     return f"{function}({args}, {named}{into})"
@@ -34,7 +37,10 @@ def call_into(ufunc: np.ufunc | None, function: str, args: str, into: str) -> st
 
 @functools.cache
 def same_beside_numbers() -> bool:
-    """Return True if NumPy's maximum has the same bits with a number as with an array of it."""
+    """Return True if maximum and minimum have equal bits for a number and for an array filled with it.
+
+    Depending on NumPy's version, signed zeros and NaN may differ.
+    """
     special = [0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1.0, -1.0, 5e-324]
     for dtype in (np.float32, np.float64):
         x = np.resize(np.asarray(special, dtype), 101)
@@ -51,9 +57,9 @@ def same_beside_numbers() -> bool:
 
 CASTS = ("astype", "cast")
 
-# Ufuncs that take twice as long with a number as with an array of that number.
+# Ufuncs that take twice as long with a number as with an array filled with the number.
 SLOW_BESIDE_NUMBERS = frozenset(("maximum", "minimum"))
 
-# Ufuncs that are several times slower if the output is the memory of their operand.
+# Ufuncs that are several times slower if they write into the memory of their operand.
 SLOW_IN_PLACE = frozenset(("sign",))
-PYTHONS = operator.add.__module__  # of Python's operators, which are ufuncs on NumPy's arrays
+PYTHONS = operator.add.__module__  # the module of Python's operators, which call ufuncs on arrays

@@ -1,1 +1,1 @@
-"""The Python state that a call can read, and sources that may give a new value in each call."""
+"""The Python state that a call can read: how it is found, compared, and why it may be incomparable."""

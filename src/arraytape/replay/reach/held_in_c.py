@@ -1,4 +1,4 @@
-"""State that is held in C: of the interpreter, and in objects without attributes for it."""
+"""State that Python attributes do not show: of the interpreter, and within objects written in C."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def value_of(variable: ContextVar[Any]) -> Any:
 
 
 def referents(value: Any) -> list[Any]:
-    """Return the objects that an object written in C refers to, except for class and attributes."""
+    """Return the objects that an object written in C refers to, without its class and __dict__."""
     known = type(value), getattr(value, "__dict__", None)
     return [
         part for part in gc.get_referents(value) if part is not known[0] and part is not known[1]
@@ -33,7 +33,10 @@ def referents(value: Any) -> list[Any]:
 
 
 def is_in_c(cls: type) -> bool:
-    """Return True if objects of a class may hold unnamed objects: caches, iterators, contexts."""
+    """Return True for a class of the standard library written in C, such as a cache or an iterator.
+
+    Its objects may refer to objects that no attribute shows.
+    """
     module = cls.__module__.partition(".")[0]
     return (
         module in sys.stdlib_module_names
@@ -44,7 +47,7 @@ def is_in_c(cls: type) -> bool:
 
 
 def decimal_context() -> str:
-    import decimal  # late, since few functions need it
+    import decimal  # imported here, because few functions need it
 
     return repr(decimal.getcontext())
 
@@ -55,7 +58,8 @@ def locale_set() -> str:
     return locale.setlocale(locale.LC_ALL)
 
 
-AMBIENT_STATE: dict[str, Callable[[], Any]] = {  # by the names of the functions that read it
+# Name in users' code -> function that returns the state which code with this name may read.
+AMBIENT_STATE: dict[str, Callable[[], Any]] = {
     **dict.fromkeys(("geterr", "errstate", "seterr"), np.geterr),
     **dict.fromkeys(("decimal", "Decimal", "getcontext"), decimal_context),
     **dict.fromkeys(("localeconv", "setlocale", "getlocale", "format_string"), locale_set),

@@ -1,4 +1,8 @@
-"""Sources that give a new value each time they are asked: random generators, iterators."""
+"""Random generators and iterators ("sources"), which may return another value at each call.
+
+A traced call that draws from a source makes the drawn value a constant of the program.  So each source
+that a call can reach is checked for a change of its state afterwards.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +19,11 @@ import numpy as np
 
 
 def look_of(value: Any) -> Callable[[], Any] | None:
-    """Return a function whose result changes when a source is asked; None for other objects.
+    """Return a function that returns the state of a source; None for an object that is no source.
 
-    Iterators written in C show no such change: ``object`` is returned, whose results always differ.
-    Iterators of Python classes have attributes, which are compared.  Files are not sources.
+    The state of an iterator written in C cannot be read: ``object`` is returned, whose results always
+    differ.  Iterators of Python classes are no sources, because their attributes are compared.  Files
+    are no sources either.
     """
     if isinstance(value, random.Random):
         return object if isinstance(value, random.SystemRandom) else value.getstate
@@ -30,41 +35,45 @@ def look_of(value: Any) -> Callable[[], Any] | None:
             source = getattr(value, "bit_generator", value)
             return lambda: frozen_state(source.state)
     if type(value) in weakref.ProxyTypes:
-        return None  # its referent is watched
+        return None  # ``State`` enters the referent itself
     if not isinstance(value, Iterator) or isinstance(value, itertools.repeat | IOBase):
         return None
     return None if isinstance(type(value).__next__, types.FunctionType) else object
 
 
 def generator_state(value: Any) -> Any:
+    """Return the present state of a source, or None for another object."""
     found = look_of(value)
     return found and found()
 
 
 def frozen_state(state: Any) -> Any:
-    """Return the state of a generator as a value that can be compared."""
+    """Return the state of a random generator as a value that == can compare."""
     if isinstance(state, dict):
         return {name: frozen_state(part) for name, part in state.items()}
     return state.tobytes() if isinstance(state, np.ndarray) else state
 
 
 class Moving:
-    """The sources that a call can reach, among them the global ones of Python and NumPy."""
+    """The sources that a call can reach, among them the global generators of Python and NumPy.
+
+    looks : list of (path, function that returns the source's state, state before the call).
+    """
 
     def __init__(self) -> None:
-        self.closed = False  # whether further sources are ignored
+        self.closed = False  # if True, ``watch_mutable`` ignores further sources
         self.looks: list[tuple[str, Callable[[], Any], Any]] = []
         self.watch_mutable("random", random._inst)
         if "numpy.random" in sys.modules:
             self.watch_mutable("np.random", sys.modules["numpy.random"].mtrand._rand)
 
     def watch_mutable(self, path: str, value: Any) -> bool:
-        """Watch an object if it is a source; return True if its state can be compared."""
+        """Add an object if it is a source; return True if it is one whose state can be compared."""
         found = None if self.closed else look_of(value)
         if found is not None:
             self.looks.append((path, found, found()))
         return found is not None and found is not object
 
     def moved_path(self) -> str:
-        """Return the path of a source that may have been asked, or ""."""
+        """Return the path of a source whose state changed, or cannot be read; "" if there is none."""
         return next((path for path, look, before in self.looks if look() != before), "")

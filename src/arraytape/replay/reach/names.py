@@ -1,4 +1,7 @@
-"""The names that the code of a function looks up."""
+"""The names of globals, attributes and modules that the bytecode of a function looks up.
+
+``state.py`` compares the values to which these names lead.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from importlib.util import resolve_name
 from typing import Any
 
 GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
-LONG = 200  # characters from which a string is not searched for names
+LONG = 200  # strings of at least so many characters are not searched for names
 MODULES = re.compile(r"[^\W\d][\w.]*\w")
 WORDS = re.compile(r"[^\W\d]\w*")
 ALL_GLOBALS = frozenset(("globals", "eval", "exec", "locals", "vars", "__globals__", "f_globals"))
@@ -18,7 +21,8 @@ ANY_ATTRIBUTE = frozenset(
     ("getattr", "hasattr", "vars", "eval", "exec", "__dict__", "__getattribute__", "attrgetter",
      "methodcaller", "getmembers", "getattr_static", "dir", "resolve_name", "locate", "format")
 )  # fmt: skip
-UNSEEN = {  # names of functions that read state which no guard can compare, and that state
+# Names of functions that read state which cannot be compared, with a description of that state.
+UNSEEN = {
     "_getframe": "the frames of its callers", "currentframe": "the frames of its callers",
     "f_back": "the frames of its callers", "get_objects": "what the collector knows",
     "get_referrers": "what the collector knows", "open": "a file", "__import__": "sys.modules",
@@ -26,12 +30,13 @@ UNSEEN = {  # names of functions that read state which no guard can compare, and
 
 
 class Names:
-    """The names that code looks up: globals, attributes, and modules, with a dot for each level.
+    """The names that a code object and its inner functions look up.
 
-    The words of constant strings count as attributes: ``getattr(x, "rate", 1.0)``, ``"{0.rate}"``.
-
-    all_globals, any_attribute : whether the code may read globals, or attributes, by computed
-    names.  unseen : state that the code may read and that no guard can compare, or "".
+    globals, attributes : sets of names.  The words of constant strings count as attributes, because of
+    ``getattr(x, "rate", 1.0)`` and ``"{0.rate}"``.  imports : names of modules, with leading dots for
+    relative imports.  strings : constant strings.  inner : code objects of inner functions.
+    all_globals, any_attribute : whether the code may read globals, or attributes, by computed names.
+    unseen : a description of state that the code may read and that cannot be compared, or "".
     """
 
     def __init__(self, code: types.CodeType) -> None:
@@ -48,7 +53,7 @@ class Names:
                 self.attributes.add(one.argval)
             elif one.opname == "IMPORT_NAME":
                 self.imports.add("." * level + one.argval)
-            elif type(one.argval) is int:  # IMPORT_NAME follows its level and its tuple of names
+            elif type(one.argval) is int:  # the level of an import is the last integer before it
                 level = one.argval
         names = frozenset(code.co_names)
         self.unseen = next((what for name, what in UNSEEN.items() if name in names), "")
@@ -60,7 +65,7 @@ class Names:
             self.add_constant(constant)
 
     def add_constant(self, constant: Any) -> None:
-        """Add the names in a constant: an inner function's code, or a string."""
+        """Add the names that a constant of the code contains: inner functions' code, or strings."""
         if type(constant) is str:
             self.strings.add(constant)
             self.attributes.update(words_in(constant))
@@ -80,7 +85,7 @@ class Names:
 
 
 def words_in(text: str) -> list[str]:
-    """Return the words of a string that may be names of attributes."""
+    """Return the words of a string, which may be names of attributes; [] for a long string."""
     return WORDS.findall(text) if len(text) < LONG else []
 
 
@@ -90,7 +95,10 @@ def code_names(code: types.CodeType) -> Names:
 
 
 def resolved(name: str, names: dict[str, Any]) -> str:
-    """Return the absolute name of a module that code with these globals imports, or ""."""
+    """Return the absolute name of an imported module; "" if the relative import cannot be resolved.
+
+    names : the globals of the code that imports the module.
+    """
     try:
         return resolve_name(name, names.get("__package__"))
     except ImportError:

@@ -1,4 +1,10 @@
-"""The functions that ran during a traced call, and the objects that they were given."""
+"""The functions that ran during a traced call, and the objects among their arguments.
+
+``State`` finds state before a call, through the names in the code.  But a library may also call users'
+functions to which no name leads, such as registered hooks.  ``Ran`` notes each function that runs in a
+traced call.  ``Found`` collects them over the calls of a signature, so that later calls compare their
+state, too.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +27,20 @@ from ..._util.source_locations import is_installed
 from .names import LONG, code_names
 from .sameness import PLAIN
 
+# Arguments of these types are not registered, because they are no objects with a user's state.
 NOT_HELD = (types.ModuleType, FunctionType, types.CodeType, types.FrameType, types.TracebackType)
+# Types of libraries' globals that may hold settings.
 SETTINGS = (dict, list, tuple, set, MutableMapping, ContextVar, local)
-USERS, LIBRARY, OURS = 0, 1, 2
-MOST = 1000  # functions, and as many objects, that are registered
+USERS, LIBRARY, OURS = 0, 1, 2  # owners of code: the user, a library, arraytape
+MOST = 1000  # the maximum number of registered functions, and of registered objects
 
 
 @lru_cache(maxsize=4096)
 def owner_of(file: str, module: str) -> int:
-    """Return the owner of code in a file that runs for a module: USERS, LIBRARY or OURS."""
+    """Return the owner of code by the names of its file and module: USERS, LIBRARY or OURS.
+
+    Generated code, such as of a dataclass, has no real file: the file of its module decides.
+    """
     if file.startswith("<") and not file.startswith(("<frozen", "<arraytape")):
         found = getattr(sys.modules.get(module), "__file__", None)
         file = found or ("<frozen" if module.startswith("namedtuple_") else file)
@@ -39,7 +50,7 @@ def owner_of(file: str, module: str) -> int:
 
 
 def is_user_class(kind: type) -> bool:
-    """Return True if objects of a class may hold a user's state: it is no library's class."""
+    """Return True for a user's class, whose objects may hold state; False for a library's class."""
     if kind in PLAIN or issubclass(kind, NOT_HELD):
         return False
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
@@ -47,12 +58,12 @@ def is_user_class(kind: type) -> bool:
 
 
 class Ran:
-    """The functions that ran in one call.
+    """The functions that ran in one traced call.
 
-    functions : users' functions, by code and the ids of their closure's values: their globals, and
-    a weak reference to the function if it was found.  libraries : the globals of libraries' code.
-    objects : weak references to users' objects among the arguments of these functions.  strings :
-    strings among these.
+    known : the code objects that ``State`` has compared already.  functions : for users' functions,
+    (code, ids of the values in its closure) -> (globals, weak reference to the function, or None if
+    it was not found).  libraries : code of a library -> its globals.  objects : id -> weak reference
+    to a user's object among the arguments.  strings : strings among the arguments.
     """
 
     def __init__(self, known: Collection[CodeType]) -> None:
@@ -63,15 +74,16 @@ class Ran:
         self.strings: set[str] = set()
         self.owners: dict[CodeType, int] = {}
         self.kinds: dict[type, bool] = {}  # results of ``is_user_class``
-        # A collection of garbage may run libraries' callbacks at any instruction of the call.
+        # Callbacks of libraries in gc.callbacks may run at any time during the call: ignore them.
         codes = [getattr(callback, "__code__", None) for callback in gc.callbacks]
         self.collecting = {code for code in codes if code and is_installed(code.co_filename)}
-        self.owners |= dict.fromkeys(self.collecting, OURS)  # so that callees "work for us"
+        self.owners |= dict.fromkeys(self.collecting, OURS)  # for ``works_for_us`` of its callees
 
     def note(self, frame: FrameType) -> bool:
-        """Register the function of a frame that starts, and its arguments.
+        """Register the function of a frame that starts, and the function's arguments.
 
-        Return True if a library's function will return to a user's: see ``returned``.
+        Return True if the result is to be passed to ``returned``: a library's function was called by
+        a user's function.
         """
         code, above = frame.f_code, frame.f_back
         returns = False
@@ -106,7 +118,10 @@ class Ran:
         return found
 
     def works_for_us(self, frame: FrameType) -> bool:
-        """Return True if arraytape's code, or an import, called a library's function in the end."""
+        """Return True if a library's function serves arraytape or an import, not a user's function.
+
+        The nearest caller that is no library's function decides.
+        """
         above: FrameType | None = frame
         while above is not None:
             owner = self.owner(above)
@@ -116,30 +131,35 @@ class Ran:
         return False
 
     def is_kept(self, kind: type) -> bool:
+        """Return ``is_user_class(kind)``, computed once for each class."""
         found = self.kinds.get(kind)
         if found is None:
             found = self.kinds[kind] = is_user_class(kind)
         return found
 
     def returned(self, value: Any) -> None:
-        """Register the result of a library's function: the library may keep a reference to it."""
-        kind = type(value)  # not isinstance, since a user's __class__ may raise
+        """Register the result of a library's function, because the library may keep the object."""
+        kind = type(value)  # isinstance would read __class__, which may be a user's property
         if kind not in PLAIN and not issubclass(kind, (*NOT_HELD, type, Array, np.ndarray)):
             self.keep_weakly(value)
 
     def keep_weakly(self, value: Any) -> None:
-        """Keep a weak reference to an object, to find out whether it outlives the call."""
+        """Keep a weak reference to an object, to check later whether the object outlives the call."""
         if len(self.objects) < MOST:
             try:
                 self.objects.setdefault(id(value), weakref.ref(value))
-            except TypeError:  # it takes no weak reference
+            except TypeError:  # objects of this type do not support weak references
                 return
 
 
 def running_function(
     code: CodeType, given: Mapping[str, Any], known: Mapping[str, Any]
 ) -> FunctionType | None:
-    """Return the function that runs, if its class or its globals have it by its name."""
+    """Return the function of running code, if it is found by its name; else None.
+
+    given : the locals of the frame.  known : the globals.  The name is looked up in the globals and,
+    for a method, in the class of the first argument.
+    """
     found = [known.get(code.co_name)]
     if given and code.co_argcount:
         first = given.get(code.co_varnames[0])
@@ -152,7 +172,10 @@ def running_function(
 
 
 def functions_in(member: Any) -> Iterator[FunctionType]:
-    """Yield the Python functions within an attribute of a class or module."""
+    """Yield the Python functions that an attribute of a class or module consists of.
+
+    For a property these are its getter, setter and deleter; for a staticmethod, the function within.
+    """
     kind = type(member)
     if kind is FunctionType:
         yield member
@@ -164,12 +187,12 @@ def functions_in(member: Any) -> Iterator[FunctionType]:
 
 
 class Found:
-    """Objects and code that traced calls of one signature used, and that names do not lead to.
+    """State that traced calls of one signature used, and to which no names in the code lead.
 
-    roots : weak references to functions and objects, by id.  codes : of users' functions that ran.
-    bare : code whose function was not found, with its globals.  settings : globals of libraries
-    that their code names, with the names.  strings : arguments of functions.  libraries : whether
-    code of libraries ran, which may compute the names that it reads.
+    roots : id -> weak reference to a function or object.  codes : the code of users' functions that
+    ran.  bare : code whose function object was not found -> its globals.  settings : settings of
+    libraries, (id of the globals, name) -> (globals, name).  strings : strings among arguments.
+    libraries : whether code of libraries ran, which may read attributes by computed names.
     """
 
     def __init__(self) -> None:
@@ -181,11 +204,12 @@ class Found:
         self.libraries = False
 
     def add_what_ran(self, ran: Ran, reached: Collection[int], given: Collection[int]) -> bool:
-        """Add what ran in a call, and return True if some of it is new.
+        """Add the functions and objects of one call, and return True if some of them are new.
 
-        reached : the ids of objects that names lead to.  given : the ids of objects in the result.
+        reached : the ids of the objects that ``State`` has compared.  given : the ids of the objects
+        in the call's result.
         """
-        ran.kinds.clear()  # it keeps classes alive
+        ran.kinds.clear()  # because its keys would keep classes alive
         before = len(self.roots), len(self.bare), len(self.settings)
         self.strings |= ran.strings
         self.libraries = self.libraries or bool(ran.libraries)
@@ -198,7 +222,10 @@ class Found:
         return before != (len(self.roots), len(self.bare), len(self.settings))
 
     def add_functions(self, ran: Ran, reached: Collection[int]) -> None:
-        """Add functions that names do not lead to, except for those made during the call."""
+        """Add the functions that ``State`` has not compared, except for functions made in the call.
+
+        A function that ``running_function`` did not find is searched among the referrers of its code.
+        """
         inner = {one for code, _ in ran.functions for one in code_names(code).inner}
         unknown = {}
         for (code, cells), (known, function) in ran.functions.items():
@@ -218,7 +245,10 @@ class Found:
         self.bare |= {code: known for (code, _), known in unknown.items() if code in missing}
 
     def add_objects(self, ran: Ran, known: Collection[int]) -> None:
-        """Add objects that outlive the call, and that are neither reached nor in the result."""
+        """Add the objects that outlive the call, except for those whose ids are in ``known``.
+
+        Garbage is collected first, so that dead objects in cycles are not mistaken for living ones.
+        """
         for generation in (0, 1, 2, 2):
             alive = [
                 one for number, one in ran.objects.items()
@@ -239,5 +269,5 @@ def cells_of(function: FunctionType) -> tuple[int, ...]:
 
 
 def is_setting(name: str, value: Any) -> bool:
-    """Return True if a global of a library may hold settings of users, in plain values."""
+    """Return True if a global of a library may hold a setting that users change."""
     return not name.startswith("__") and (type(value) in PLAIN or issubclass(type(value), SETTINGS))

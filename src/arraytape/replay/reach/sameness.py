@@ -1,4 +1,4 @@
-"""Comparison of values as a program needs it: NaN equals NaN, and 0.0 is not -0.0."""
+"""Comparison of values by their bits, on which programs depend: NaN equals NaN, 0.0 is not -0.0."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ PLAIN = frozenset(
     (bool, int, float, complex, str, bytes, type(None), slice, range, type(Ellipsis),
      type(NotImplemented))
 )  # fmt: skip
-EQUAL = frozenset((bool, int, str, bytes, type(None)))  # for which == decides
+EQUAL = frozenset((bool, int, str, bytes, type(None)))  # types for which == is exact enough
 BUFFERS = (bytearray, memoryview, array.array)
 
 
 def same_plain(a: Any, b: Any) -> bool:
-    """Return True if plain values are equal to a program: NaN is, and 0.0 differs from -0.0."""
+    """Return True if two plain values have equal types and bits: NaN equals NaN, 0.0 is not -0.0."""
     kind = type(a)
     if kind is not type(b):
         return False
@@ -41,7 +41,7 @@ def same_data(a: Any, b: Any) -> bool:
 
 
 def same_value(a: RawArray, b: RawArray) -> bool:
-    """Return True if two values of any kind are identical or equal; ndarrays by their bits."""
+    """Return True if two values of any type are identical or equal; ndarrays are compared by bits."""
     if a is b:
         return True
     if isinstance(a, np.ndarray):
@@ -50,16 +50,16 @@ def same_value(a: RawArray, b: RawArray) -> bool:
         return same_plain(a, b)
     try:
         return type(a) is type(b) and bool(a == b)
-    except Exception:  # from __eq__ of a user's class, or a recursion
+    except Exception:  # __eq__ of a user's class may raise, or recur without end
         return False
 
 
 def same_items(a: Sequence[Any], b: Sequence[Any]) -> bool:
-    """Return True if two long lists hold the same plain values."""
+    """Return True if two sequences of equal length hold the same plain values."""
     return all(x is y or same_plain(x, y) for x, y in zip(a, b, strict=True))
 
 
 def buffer_of(x: Any) -> Any:
-    """Return the memory and layout of an object with Python's buffer protocol."""
+    """Return the type, layout and bytes of an object with Python's buffer protocol, for comparison."""
     view = memoryview(x)
     return type(x), view.format, view.shape, view.tobytes()

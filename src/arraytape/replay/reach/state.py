@@ -1,10 +1,13 @@
 """The Python state that a call can read, apart from the data of its Arrays.
 
-A traced program is only right while this state is unchanged.  The state is all that can be reached
-from the function and its arguments: closure cells, defaults, the globals that code names, functions
-among these, attributes, parts of containers.  It is compiled into one flat function that reads it
-all again.  That function refers only to Arrays, plain values and code, so that a program keeps no
-other object of the user alive.
+A traced program is only right while this state is unchanged.  The state is everything that can be
+reached from the function and its arguments: closure cells, defaults, globals that the code names,
+attributes, parts of containers, and the same of functions among these.
+
+``State`` walks over these values before a traced call.  For each value it writes a line of code that
+reads the value again by its path, and a condition that compares it.  All lines are compiled into one
+function ``read(values)``, which plans call before each replay.  ``read`` has strong references only to
+Arrays, plain values and code, so that a program keeps no other object of the user alive.
 """
 
 from __future__ import annotations
@@ -43,27 +46,29 @@ from .ran import Found, functions_in, is_user_class
 from .reasons import Apart, changed
 from .sameness import BUFFERS, PLAIN, buffer_of, same_data, same_items, same_plain
 
-OPS = ("<arraytape", f"{PACKAGE}_define")  # prefixes of the files of ops, compiled or not
-DEPTH = 16  # nested objects of libraries that are entered
-MANY = 64  # plain values in a container up to which they are compared one by one
-MOST = 2000  # values that are compared
-CALLBACKS: weakref.WeakSet[Any] = weakref.WeakSet()  # whose state is not compared
-TABLES = (
-    re.compile(  # a read of a table of parts; strings match first, so that none is found in them
-        r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\b(?P<name>v\d+)\.__(?:closure|dict|globals)__\b"""
-    )
+OPS = ("<arraytape", f"{PACKAGE}_define")  # prefixes of the file names of ops, compiled or not
+DEPTH = 16  # the maximum depth of nested objects of libraries
+MANY = 64  # the maximum size of a container whose plain values are compared one by one
+MOST = 2000  # the maximum number of compared values
+# The functions that ``callback`` made: the state that they read is not compared.
+CALLBACKS: weakref.WeakSet[Any] = weakref.WeakSet()
+# A read of ``__closure__``, ``__dict__`` or ``__globals__`` of a value.  The first alternatives match
+# string literals, so that the name is not found within a string.
+TABLES = re.compile(
+    r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\b(?P<name>v\d+)\.__(?:closure|dict|globals)__\b"""
 )
+# Errors of a read by a path that no longer exists.
 ERRORS = "(LookupError, ValueError, AttributeError, TypeError, ReferenceError)"
+# Attributes that Python itself adds to each class: they are compared only if code names them.
 OWN = re.compile(
     r"__(dict|weakref|doc|module|annotat\w+|slots|qualname|dataclass_\w+|abstractmethods|"
     r"static_attributes|firstlineno)__"
 )
-ABOUT = ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__")  # of a function
-MADE = (
-    types.MemberDescriptorType,
-    types.GetSetDescriptorType,
-)  # attributes that Python adds to classes
-WRITTEN_IN_C = (  # code and nothing else
+# Attributes of functions that are compared only if code names them.
+ABOUT = ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__")
+# Types of the descriptors of slots, ``__dict__`` and ``__weakref__``.
+MADE = (types.MemberDescriptorType, types.GetSetDescriptorType)
+WRITTEN_IN_C = (  # types of objects that are code in C, without state
     types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType, *MADE,
     np.ufunc, type(np.sum),
 )  # fmt: skip
@@ -71,20 +76,23 @@ CODE = (
     types.FunctionType, types.BuiltinFunctionType, staticmethod, classmethod, property, type,
     types.ModuleType, functools.cached_property, functools.partialmethod, *LOCK_TYPES,
 )  # fmt: skip
-IMMUTABLE = 1 << 8  # the flag of types that take no attributes
-STATES = {"getstate", "get_state", "state", "bit_generator", "__getstate__"}  # of random generators
+IMMUTABLE = 1 << 8  # CPython's Py_TPFLAGS_IMMUTABLETYPE: no attributes of such a type can be set
+# Attributes by which code may read the state of a random generator without drawing a number.
+STATES = {"getstate", "get_state", "state", "bit_generator", "__getstate__"}
 
 
 class State:
-    """The values that a call can read, as they were when this object was made.
+    """The Python values that a call can read, as they were when this object was made.
 
-    read : maps the arguments to the Arrays that were reached, in an order that is always the same;
-    raises Changed if any other value has changed.  paths : of these Arrays.  known : the ids of the
-    objects.  full : why the state cannot be compared, or "".
+    values : the arguments by name.  found : state that earlier calls used.  read : a function that
+    maps the arguments to a tuple of the Arrays that were reached, always in the same order; it raises
+    Changed if any other value has changed.  paths : the paths of these Arrays, such as "model.weight".
+    known : the ids of all objects that were compared.  full : the reason why the state cannot be
+    compared, or "".
     """
 
     def __init__(self, function: Any, values: dict[str, Any], found: Found | None = None) -> None:
-        self.lines: list[Any] = []  # "name = expression", or (condition, path)
+        self.lines: list[Any] = []  # "name = expression", or a pair (condition, path)
         self.scope: dict[str, Any] = {
             "MISSING": MISSING, "same": same_plain, "changed": changed, "same_data": same_data,
             "f": function, "same_items": same_items, "ndarray": np.ndarray, "buffer_of": buffer_of,
@@ -92,24 +100,24 @@ class State:
             "abc_token": abc.get_cache_token, "value_of": value_of, "look": generator_state,
         }  # fmt: skip
         self.paths: list[str] = []
-        self.arrays: list[str] = []  # names of locals
-        self.seen: dict[Any, tuple[str, Any]] = {}
+        self.arrays: list[str] = []  # the names of the reached Arrays in the generated code
+        self.seen: dict[Any, tuple[str, Any]] = {}  # id -> (name in the generated code, object)
         self.attributes: set[str] = set()  # names of attributes that code reads
-        self.globals: set[str] = set()  # these, and names of globals
-        self.abstract = False  # whether a class is an ABC, with which classes can be registered
-        self.any_attribute = False  # whether code may read attributes by computed names
-        self.codes: set[types.CodeType] = set()  # of users' functions
+        self.globals: set[str] = set()  # names of attributes and globals that code reads
+        self.abstract = False  # whether a class is an ABC: classes may be registered with it
+        self.any_attribute = False  # whether code may read attributes by names that it computes
+        self.codes: set[types.CodeType] = set()  # code of users' functions
         self.found = Found() if found is None else found
-        self.classes: dict[int, tuple[str, Any]] = {}  # classes and modules of users, by id
-        self.theirs: dict[int, tuple[str, Any]] = {}  # the same of libraries
-        self.functions: list[tuple[str, str, Any]] = []  # of users
+        self.classes: dict[int, tuple[str, Any]] = {}  # id -> (name, user's class or module)
+        self.theirs: dict[int, tuple[str, Any]] = {}  # id -> (name, library's class or module)
+        self.functions: list[tuple[str, str, Any]] = []  # (name, path, user's function)
         self.moving = Moving()
-        self.sources: list[tuple[str, str, Any]] = []  # of random numbers
-        self.ops: list[tuple[str, str, Any, int]] = []  # parts of ops, which are entered last
+        self.sources: list[tuple[str, str, Any]] = []  # (name, path, random generator)
+        self.ops: list[tuple[str, str, Any, int]] = []  # functions and rules of ops, entered last
         self.libraries: set[str] = set()  # names of objects of libraries, and of their parts
-        self.absent: dict[
-            str, set[str]
-        ] = {}  # by globals, names that code reads and that are missing
+        # Expression for globals -> names that code reads and that these globals lack.
+        self.absent: dict[str, set[str]] = {}
+        # Values to be entered: (expression, path, value, depth).
         self.queue: deque[tuple[str, str, Any, int]] = deque()
         self.full = ""
         self.count = 0
@@ -132,7 +140,7 @@ class State:
         self.classes.clear()
 
     def add_found(self) -> None:
-        """Add state that earlier calls read and that names do not lead to."""
+        """Add the state in ``found``: earlier calls used it, but no names in the code lead to it."""
         for one in [*self.found.roots.values()]:
             value = one()
             if value is not None:
@@ -147,7 +155,7 @@ class State:
             self.mentioned(text)
 
     def mentioned(self, text: str) -> None:
-        """Register the words of a string as possible names of attributes and of modules."""
+        """Register the words of a string as names of attributes and modules that code may read."""
         self.attributes.update(words_in(text))
         for name in MODULES.findall(text) if len(text) < MANY else ():
             module = sys.modules.get(name)
@@ -155,14 +163,17 @@ class State:
                 self.add(f"modules[{name!r}]", name, module, 0)
 
     def globals_of(self, known: Any) -> str:
-        """Return the expression for the globals of code whose function is not known."""
+        """Return an expression for the globals ``known`` of code whose function was not found."""
         module = known.get("__name__")
         if getattr(sys.modules.get(module), "__dict__", None) is known:
             return self.name_of_globals(f"modules[{module!r}].__dict__", known)
         return self.name_of_globals(self.named(known), known)
 
     def setting(self, expression: str, path: str, value: Any, depth: int) -> None:
-        """Add settings of users in a library: plain values, in dicts, lists and objects."""
+        """Add a setting in a library's globals: plain values, also within a container or object.
+
+        depth : how many levels of objects are entered.
+        """
         if type(value) in PLAIN:
             self.add(expression, path, value, DEPTH)
         elif isinstance(value, ContextVar):
@@ -178,7 +189,11 @@ class State:
                     self.setting(f"{expression}.{name}", f"{path}.{name}", part, depth - 1)
 
     def walk(self) -> None:
-        """Enter all reachable state, nearest first; then what the found code reads of classes."""
+        """Enter all reachable state, breadth first, until nothing new is found.
+
+        Attributes of classes are added only if some code names them.  Each new function may name more
+        attributes, so the classes are gone over again.  Rules of ops are entered last, one by one.
+        """
         known = -1
         while not self.full and known != self.count:
             known = self.count
@@ -196,36 +211,40 @@ class State:
                 known = -1
 
     def compiled(self) -> Callable[[Any], Any]:
+        """Return the function ``read``, after conditions on the interpreter's state were added."""
         if self.abstract or not self.globals.isdisjoint(("isinstance", "issubclass")):
             token = self.named(abc.get_cache_token())
-            self.demand(f"abc_token() == {token}", "what an abstract class stands for")
+            self.demand(f"abc_token() == {token}", "the registration of classes with an ABC")
         for name in sorted(self.globals & AMBIENT_STATE.keys()):
             ask = AMBIENT_STATE[name]
-            self.demand(f"{self.named(ask)}() == {self.named(ask())}", f"what {name} reads")
+            self.demand(f"{self.named(ask)}() == {self.named(ask())}", f"the state read by {name}")
         for name, path, value in self.sources if self.attributes & STATES else ():
             self.demand(f"look({name}) == {self.named(generator_state(value))}", path)
         self.sources.clear()
         for known, names in self.absent.items():
             self.demand(
-                f"{known}.keys().isdisjoint({self.named(names)})", "what a global name means"
+                f"{known}.keys().isdisjoint({self.named(names)})", "the meaning of a global name"
             )
         self.scope["slowly"] = functools.partial(read_slowly, self.lines, self.arrays)
         return function_of(quick_text(self.lines, self.arrays), self.scope)
 
-    # --- writing ----------------------------------------------------------------------------------
+    # --- lines of the generated code --------------------------------------------------------------
     def add(self, expression: str, path: str, value: Any, depth: int) -> None:
+        """Append a value to the queue, with the expression that reads it and its path for users."""
         self.queue.append((expression, path, value, depth))
 
     def named(self, value: Any) -> str:
+        """Return a new name for a value in the globals of the generated code."""
         name = f"k{len(self.scope)}"
         self.scope[name] = value
         return name
 
     def demand(self, condition: str, path: str) -> None:
+        """Add a condition; if it is false in a replay, the value at ``path`` has changed."""
         self.lines.append((condition, path))
 
     def held(self, name: str, value: Any, path: str) -> None:
-        """Check that a value is this very object, which is referenced weakly if possible."""
+        """Add the condition that ``name`` is this very object, referenced weakly if possible."""
         try:
             self.demand(f"{name} is {self.named(weakref.ref(value))}()", path)
         except TypeError:
@@ -234,9 +253,9 @@ class State:
     def demand_type(self, name: str, value: Any, path: str) -> None:
         self.demand(f"type({name}) is {self.named(type(value))}", path)
 
-    # --- kinds of values --------------------------------------------------------------------------
+    # --- comparison of values by their types ------------------------------------------------------
     def enter(self, expression: str, path: str, value: Any, depth: int) -> None:
-        """Write the comparison of one value, and append its parts to the queue."""
+        """Add the lines that read and compare one value, and append its parts to the queue."""
         self.count += 1
         if self.count > MOST:
             self.full = f"it can reach too much Python state ({path})"
@@ -247,7 +266,7 @@ class State:
             self.demand(f"{name} is (k := {self.named(value)}) or same({name}, k)", path)
             if type(value) is str and not expression.endswith(
                 "__']"
-            ):  # not of __module__ and the like
+            ):  # a dunder name such as __module__ is not searched for names
                 self.mentioned(value)
         elif id(value) in self.seen:
             self.demand(f"{name} is {self.seen[id(value)][0]}", path)
@@ -257,9 +276,10 @@ class State:
             self.compare(name, path, value, depth)
 
     def register(self, name: str, path: str, value: Any, in_library: bool) -> None:
-        """Record that an object has a name, and whether a replay would have to use it as the call does.
+        """Note the name of an object; raise Apart or set ``full`` if a call that uses it has no replay.
 
-        A tape, a lock or a random source cannot be replayed; locks within libraries' objects can.
+        That is the case for a recorder or a lock of the user.  Locks within libraries' objects are
+        allowed.  Random generators and iterators are noted, to be checked after the call.
         """
         if isinstance(value, BaseRecorder):
             raise Apart(f"it can use {path}, a {type(value).__name__} that was made outside of it")
@@ -269,10 +289,11 @@ class State:
             self.full = f"it can take the lock {path}, which a replay would not"
         if self.moving.watch_mutable(path, value):
             self.sources.append((name, path, value))
-        self.seen[id(value)] = name, value  # the reference keeps the id from being used again
+        # The reference to the value keeps its id from being used for another object.
+        self.seen[id(value)] = name, value
 
     def compare(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Write the comparison of an object: of its type and parts, its data, or its identity."""
+        """Add the comparison of an object by its type and parts, its data, or its identity."""
         kind = type(value)
         if isinstance(value, Array):
             self.demand_type(name, value, path)
@@ -289,7 +310,7 @@ class State:
         elif kind in ENTRIES:
             self.demand_type(name, value, path)
             ENTRIES[kind](self, name, path, value, depth + 1)
-        elif KINDS[kind] is not None:  # dataclasses and named tuples are equal by their parts
+        elif KINDS[kind] is not None:  # dataclasses and named tuples are compared by their parts
             self.demand_type(name, value, path)
             for base in (list, tuple, dict):
                 if issubclass(kind, base):
@@ -301,6 +322,7 @@ class State:
                 self.enter_object(name, path, value, depth + 1)
 
     def compare_data(self, name: str, path: str, value: np.ndarray[Any, Any], depth: int) -> None:
+        """Add the comparison of an ndarray with a copy, or with itself if nothing can write to it."""
         mutable = value.flags.writeable or value.base is not None
         known = self.named(value.copy(order="K") if mutable else value)
         self.demand(f"{name} is {known} or same_data({name}, {known})", path)
@@ -309,6 +331,7 @@ class State:
             self.parts_in_order(f"{name}.ravel().tolist()", path, objects, depth + 1)
 
     def enter_object(self, name: str, path: str, value: Any, depth: int) -> None:
+        """Register a class or module for comparison, or add the attributes of another object."""
         if isinstance(value, type):
             self.add_class(name, value)
             if not installed(type(value)):
@@ -325,7 +348,7 @@ class State:
             if getattr(value, "__dict__", None) and not self.full:
                 self.full = f"it can reach Python state through too many objects ({path})"
             return
-        if type(value).__name__ == "Function":  # of ``function``, which imports this module
+        if type(value).__name__ == "Function":  # by name: importing the class would be circular
             self.add(f"{name}.eager", path, value.eager, depth)
             return
         if isinstance(value, attrgetter | methodcaller):
@@ -335,14 +358,17 @@ class State:
         self.parts_of_object(name, path, value, depth)
 
     def add_class(self, name: str, cls: type) -> None:
-        """Let a class be compared: all of a user's class, of a library's only what code names."""
+        """Register a class for comparison: as a user's class, or as a library's class.
+
+        Of a library's class, only the attributes that code names are compared.
+        """
         if not installed(cls):
             self.classes.setdefault(id(cls), (name, cls))
         elif not cls.__flags__ & IMMUTABLE and not is_ours(cls.__module__):
             self.theirs.setdefault(id(cls), (name, cls))
 
     def parts_of_object(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Add attributes, and register the class."""
+        """Add the attributes and other state of an object, and register its class."""
         if installed(type(value)) and not isinstance(value, HAVE_LOCKS):
             self.libraries.add(name)
         if isinstance(value, BaseException):
@@ -356,7 +382,7 @@ class State:
                 self.add(f"{name}.{slot}", f"{path}.{slot}", found, depth)
             else:
                 self.demand(f"not hasattr({name}, {slot!r})", f"{path}.{slot}")
-        for base in (set, frozenset, deque):  # KINDS has the subclasses of other containers
+        for base in (set, frozenset, deque):  # ``compare`` handles subclasses of other containers
             if isinstance(value, base):
                 iterate: Any = base.__iter__  # a user's class may override it
                 place = f"{self.named(iterate)}({name})"
@@ -367,7 +393,7 @@ class State:
             self.parts_in_c(name, path, value, depth)
         self.memory_of(name, path, value)
         if not installed(type(value)):
-            self.held(f"type({name})", type(value), path)  # __class__ can be assigned
+            self.held(f"type({name})", type(value), path)  # users may assign to __class__
         self.add_class(f"type({name})", type(value))
 
     def parts_in_c(self, name: str, path: str, value: Any, depth: int) -> None:
@@ -379,16 +405,20 @@ class State:
             self.parts_of_list(parts, path, held, depth)
 
     def memory_of(self, name: str, path: str, value: Any) -> None:
-        """Compare the memory that an object exports, such as a number of ctypes."""
+        """Add the comparison of the memory that an object exports, such as a number of ctypes."""
         try:
             self.demand(f"buffer_of({name}) == {self.named(buffer_of(value))}", path)
         except (TypeError, BufferError, ValueError):
             return
 
     def parts_of_dict(self, name: str, path: str, value: Any, depth: int, form: str) -> None:
-        """Compare the keys in their order, and add the values."""
+        """Add the comparison of the keys in their order, and add the values.
+
+        form : the format of a value's path, ".{}" for an attribute, "[{}]" for a key.
+        """
         if len(value) <= MANY and all(type(key) is str for key in value):
-            if form == ".{}" and len(value) < 2:  # a read of the value notices a renamed key
+            # With a single attribute, the read of its value fails if the attribute is renamed.
+            if form == ".{}" and len(value) < 2:
                 self.demand(f"len({name}) == 1" if value else f"not {name}", path)
             else:
                 self.demand(f"[*{name}] == {self.named([*value])}", path)
@@ -402,7 +432,7 @@ class State:
     def parts_in_order(
         self, name: str, path: str, value: Any, depth: int, keys: Sequence[Any] = ()
     ) -> None:
-        """Add the parts of an iterable, as those of a list."""
+        """Add the parts of an iterable, read as a list in the order of iteration."""
         parts = f"p{len(self.lines)}"
         self.lines.append(f"{parts} = [*{name}]")
         self.parts_of_list(parts, path, [*value], depth, keys)
@@ -422,7 +452,7 @@ class State:
         self.parts_of_dict(name, path, value, depth, "[{}]")
 
     def parts_of_builtin(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Compare a function written in C, or the name and object of a method."""
+        """Compare a function written in C by identity, a method by its name and object."""
         owner = value.__self__
         if owner is None or isinstance(owner, types.ModuleType):
             self.held(name, value, path)
@@ -431,7 +461,7 @@ class State:
         self.add(f"{name}.__self__", path, owner, depth)
 
     def parts_of_file(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Compare the contents and position of a file in memory."""
+        """Add the comparison of the contents and position of a StringIO or BytesIO."""
         self.demand(f"{name}.getvalue() == {self.named(value.getvalue())}", path)
         self.demand(f"{name}.tell() == {value.tell()}", path)
 
@@ -446,13 +476,13 @@ class State:
         self.add(f"{name}.__func__", path, value.__func__, depth)
 
     def parts_by_name(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Add the attributes that hold all state of an object: see PARTS."""
+        """Add the attributes that PARTS names for the type, which hold all state of the object."""
         for part in PARTS[type(value)]:
             place = path if part in UNWRITTEN else f"{path}.{part}"
             self.add(f"{name}.{part}", place, attrgetter(part)(value), depth)
 
     def parts_of_function(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Compare code, and add closure, defaults and the globals that a user's code names."""
+        """Compare a function's code; add its closure, its defaults, and globals that its code names."""
         if value in CALLBACKS:
             self.held(name, value, path)
             return
@@ -460,7 +490,8 @@ class State:
         self.demand(f"{name}.__code__ is {self.named(code)}", path)
         if code.co_filename.startswith(OPS):
             raw = value.__globals__.get("RAW")
-            # The function and rules of a user's op may draw numbers anew in each replay.
+            # The function and rules of a user's op are compared.  They run in each replay, so that
+            # they may draw random numbers: ``walk`` ignores the generators that only ops reach.
             for part in ("forward", "op.rules", "op.joint") if isinstance(raw, Forward) else ():
                 place = f"{name}.__globals__['RAW'].{part}"
                 self.ops.append((place, path, attrgetter(part)(raw), depth))
@@ -476,7 +507,7 @@ class State:
             self.functions.append((name, path, value))
 
     def held_by_function(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Add a function's defaults and the values in its closure."""
+        """Add the defaults of a function and the values in its closure."""
         for part in ("__defaults__", "__kwdefaults__"):
             if getattr(value, part):
                 self.add(f"{name}.{part}", f"{path}.{part}", getattr(value, part), depth)
@@ -484,14 +515,17 @@ class State:
         for i, (label, cell) in enumerate(zip(code.co_freevars, cells, strict=True)):
             place = f"{name}.__closure__[{i}]"
             if code.co_filename.startswith(PACKAGE) and type(content_of(cell)) is dict:
-                continue  # the names of a compiled function, which never change
+                continue  # the globals of a compiled op, which never change
             if content_of(cell) is not MISSING:
                 self.add(f"{place}.cell_contents", label, cell.cell_contents, depth)
             else:
                 self.demand(f"content_of({place}) is MISSING", label)
 
     def names_in(self, place: str, code: types.CodeType, known: Any, depth: int) -> None:
-        """Add what a user's code names: globals, modules that it imports, attributes."""
+        """Add the globals and modules that a user's code names, and note its attributes' names.
+
+        place : the expression for the globals ``known`` of the code.
+        """
         names = code_names(code)
         self.codes |= {code, *names.inner}
         if names.unseen and not self.full:
@@ -517,7 +551,7 @@ class State:
                 self.add(f"modules[{module!r}]", module, sys.modules[module], depth)
 
     def builtins(self, names: Any) -> None:
-        """Add the builtins of these names that are not Python's own."""
+        """Add the builtins of these names that users have replaced or added."""
         for label in sorted(names & builtins.__dict__.keys()):
             value = builtins.__dict__[label]
             own = isinstance(value, type) and installed(value)
@@ -525,16 +559,18 @@ class State:
                 self.add(f"modules['builtins'].{label}", label, value, 0)
 
     def parts_unnamed(self, place: str, path: str, known: Any) -> None:
-        """Compare all globals of a module, which code reads by computed names."""
+        """Compare all globals of a module, because code may read them by computed names."""
         self.demand(f"len({place}) == {len(known)}", path)
         for label, value in [*known.items()]:
             if not label.startswith("__"):
                 self.add_unnamed(f"{place}[{label!r}]", f"{path}{label}", value)
 
     def add_unnamed(self, expression: str, path: str, value: Any) -> bool:
-        """Compare a value that code may read by a computed name; return True if all is compared.
+        """Compare a value that code may read by a computed name; return True if it was added whole.
 
-        Of functions only identity and attributes are compared: none of these ran.
+        Functions, classes of libraries, modules and iterators are compared by identity, functions of
+        users also by attributes, defaults and closure.  The globals that they name are not added,
+        because none of these functions ran.
         """
         own = isinstance(value, type) and not installed(value)
         look = None if own or type(value) in PLAIN else look_of(value)
@@ -550,11 +586,11 @@ class State:
         return True
 
     def name_of_globals(self, name: str, known: Any) -> str:
-        """Return the expression by which these globals were reached first."""
+        """Return the expression by which the globals ``known`` were first reached, ``name`` if new."""
         return self.seen.setdefault(("globals", id(known)), (name, known))[0]
 
     def parts_of_class(self, name: str, cls: Any) -> None:
-        """Compare what code may read in a class or a module, and the bases of a class."""
+        """Compare the attributes of a user's class or module that code may read; also those of bases."""
         if not isinstance(cls, type):
             self.parts_of_base(name, cls)
             return
@@ -563,13 +599,14 @@ class State:
                 within = f"{name}.__mro__[{i}]" if i else name
                 if (id(cls), i) not in self.seen:
                     self.seen[id(cls), i] = "", base
-                    if i or not name.startswith("type("):  # there enter_object has compared it
+                    # The identity of an object's own class was compared with the object.
+                    if i or not name.startswith("type("):
                         self.held(within, base, base.__name__)
                 self.parts_of_base(within, base)
                 self.about_class(within, base)
 
     def parts_of_base(self, name: str, base: Any) -> None:
-        """Compare what code may read in one class, aside from its bases, or in one module."""
+        """Compare the attributes that code may read in one class, without bases, or in one module."""
         is_class = isinstance(base, type)
         any_name = self.any_attribute or (is_class and self.found.libraries)
         if (id(base), "") not in self.seen:
@@ -594,14 +631,18 @@ class State:
                         self.seen[key] = "", base
 
     def is_named(self, label: str, value: Any, implicit: bool) -> bool:
-        """Return True if code or Python may read an attribute by its name, or the attribute ran."""
+        """Return True if an attribute must be compared as a whole.
+
+        That is so if code names it, if Python reads it implicitly (dunder methods of a class, for
+        implicit=True), or if it is a function that ran.
+        """
         if label in self.attributes or (implicit and label.startswith("__")):
             return True
         codes = self.found.codes
         return bool(codes) and any(one.__code__ in codes for one in functions_in(value))
 
     def about_class(self, name: str, cls: type) -> None:
-        """Compare state of a class that is no attribute: subclasses, fields, registered classes."""
+        """Compare the names, subclasses and dataclass fields of a class; note whether it is an ABC."""
         if "__subclasses__" in self.attributes and (id(cls), "__subclasses__") not in self.seen:
             self.seen[id(cls), "__subclasses__"] = "", cls
             self.add(f"{name}.__subclasses__()", cls.__name__, cls.__subclasses__(), DEPTH // 2)
@@ -614,14 +655,17 @@ class State:
         self.abstract = self.abstract or isinstance(cls, abc.ABCMeta)
 
     def parts_of_name(self, name: str, path: str, value: Any, labels: Sequence[str]) -> None:
-        """Compare the names of a class or function, if code asks for them."""
+        """Compare those attributes of a class or function, such as __name__, that code names."""
         for label in labels:
             if label in self.attributes and (id(value), label) not in self.seen:
                 self.seen[id(value), label] = "", value
                 self.add(f"{name}.{label}", f"{path}.{label}", getattr(value, label), DEPTH // 2)
 
     def parts_of_theirs(self, name: str, cls: Any) -> None:
-        """Compare what code names in a library's class or module: users may replace it."""
+        """Compare the attributes of a library's class or module that code names.
+
+        Users may have replaced them.
+        """
         bases = cls.__mro__ if isinstance(cls, type) else (cls,)
         for i, base in enumerate(bases):
             if isinstance(base, type) and base.__flags__ & IMMUTABLE:
@@ -642,14 +686,17 @@ class State:
                     self.add(place, path, value, DEPTH // 2)
 
 
-# The attributes that hold all state of objects of a type.  Loggers share no other state.
+# Type -> the attributes that hold all state of its objects.  Of logging.Manager, which refers to all
+# loggers, only ``disable`` is compared.
 PARTS: dict[type, tuple[str, ...]] = {
     functools.partial: ("func", "args", "keywords"), logging.Manager: ("disable",),
     property: ("fget", "fset"), staticmethod: ("__func__",), classmethod: ("__func__",),
-    **dict.fromkeys(weakref.ProxyTypes, ("__init__.__self__",)),  # the referent
+    **dict.fromkeys(weakref.ProxyTypes, ("__init__.__self__",)),  # the object behind the proxy
 }  # fmt: skip
-UNWRITTEN = ("fget", "fset", "__func__", "__init__.__self__")  # which users do not write in code
+# Attributes that paths in messages leave out, because users do not write them in code.
+UNWRITTEN = ("fget", "fset", "__func__", "__init__.__self__")
 
+# Type -> the method of State that adds the comparison of its objects.
 ENTRIES: dict[type, Callable[..., None]] = {
     list: State.parts_of_list, tuple: State.parts_of_list, deque: State.parts_of_list,
     dict: State.parts_of_mapping, types.MappingProxyType: State.parts_of_mapping,
@@ -664,13 +711,13 @@ ENTRIES: dict[type, Callable[..., None]] = {
 }  # fmt: skip
 
 
-STATE_TEXT = "<arraytape replay state>"  # the file that tracebacks name
+STATE_TEXT = "<arraytape replay state>"  # the file name of ``read`` in tracebacks
 
 
-# --- the text ---------------------------------------------------------------------------------------
+# --- the generated code -----------------------------------------------------------------------------
 @functools.lru_cache(maxsize=64)
 def code_of(text: str) -> types.CodeType:
-    """Compile a text, usually of 20 kB: two consecutive calls mostly have the same one."""
+    """Compile a text, usually of 20 kB; cached, because consecutive calls mostly have equal texts."""
     return compile(text, STATE_TEXT, "exec")
 
 
@@ -681,9 +728,13 @@ def function_of(text: str, scope: dict[str, Any]) -> Callable[..., Any]:
 
 
 def quick_text(lines: list[Any], arrays: list[str]) -> str:
-    """Return a function of one condition, which compiles twice as fast as a statement for each."""
+    """Return the text of ``read`` with all conditions joined by ``and``.
+
+    One condition compiles twice as fast as many statements.  Assignments become ``:=`` within the
+    condition that uses the name first.  If the condition is false, ``slowly`` finds the reason.
+    """
     parts: list[str] = []
-    name = assignment = ""  # of what the next condition may compute where it reads it first
+    name = assignment = ""  # the last assignment, which the next condition may contain
     for line in [*lines, ""]:
         condition = line if type(line) is str else line[0]
         if assignment:
@@ -705,13 +756,15 @@ def quick_text(lines: list[Any], arrays: list[str]) -> str:
 
 
 def read_once(parts: list[str]) -> list[str]:
-    """Return the conditions, with a name for each ``__dict__`` that several of them read."""
+    """Return the conditions, with a name for each ``__dict__`` or the like that is read repeatedly."""
     tables = [found[0] for part in parts for found in TABLES.finditer(part) if found["name"]]
     names = {table: f"t{i}" for i, table in enumerate(tables) if tables.count(table) > 1}
     known: set[str] = set()
     found = []
     for part in parts:
-        certain = part.find(" or ") % (len(part) + 1)  # what is behind it may not be reached
+        # The position of " or ", or the end: text behind it may not be evaluated, so that a name
+        # assigned there might stay unset.
+        certain = part.find(" or ") % (len(part) + 1)
 
         def named(match: re.Match[str], certain: int = certain) -> str:
             table = match[0]
@@ -726,13 +779,13 @@ def read_once(parts: list[str]) -> list[str]:
 
 
 def assigned(name: str, assignment: str, condition: str) -> str:
-    """Return a condition that computes a name at its first use; "" if it does not use the name."""
+    """Return a condition with the assignment in place of the first use of a name; "" if unused."""
     text, count = re.subn(rf"\b{name}\b", lambda _: f"({assignment})", condition, count=1)
     return text if count else ""
 
 
 def read_slowly(lines: list[Any], arrays: list[str], values: Any, scope: dict[str, Any]) -> Any:
-    """Compare line by line, to report what has changed."""
+    """Run ``read`` as one statement for each line, to raise Changed with the path that differs."""
     texts = [
         line if type(line) is str else f"if not ({line[0]}): changed({line[1]!r})"
         for line in lines or ["pass"]
@@ -741,13 +794,13 @@ def read_slowly(lines: list[Any], arrays: list[str], values: Any, scope: dict[st
     found = "".join(f"{name}, " for name in arrays)
     text = (
         f"def read(values):\n    try:\n        {body}\n        return ({found})\n"
-        f"    except {ERRORS}:\n        changed('what it reads')\n"
+        f"    except {ERRORS}:\n        changed('a value that it reads')\n"
     )
     return function_of(text, scope)(values)
 
 
 def told(key: Index) -> str:
-    """Return a key as text for a path."""
+    """Return the text of a dict's key for a path in a message: its repr, or its type's name."""
     return repr(key) if type(key) in PLAIN else type(key).__name__
 
 
@@ -764,11 +817,12 @@ def is_ours(module: str) -> bool:
 
 
 def installed_module(module: types.ModuleType) -> bool:
+    """Return True if a module is Python's or a library's."""
     return is_installed(getattr(module, "__file__", None) or "<frozen")
 
 
 def installed(cls: type) -> bool:
-    """Return True if a class is Python's or a library's."""
+    """Return True if a class is Python's or a library's, judged by the files of its methods."""
     if cls.__module__ == "builtins":
         return True
     functions = [x for x in vars(cls).values() if isinstance(x, types.FunctionType)]
@@ -782,7 +836,7 @@ def is_routine(value: Any) -> bool:
 
 
 def slots_of(cls: type) -> Iterator[str]:
-    """Yield the names of a class's slots, without those that Python uses itself."""
+    """Yield the names of a class's slots, without dunder names such as __weakref__."""
     for base in cls.__mro__:
         for name, member in base.__dict__.items():
             slot = type(member) is types.MemberDescriptorType and base.__module__ != "builtins"

@@ -1,1 +1,1 @@
-"""The text of a program: a flat Python function on memory that is kept between calls."""
+"""The text of a program: a flat Python function, whose intermediate results use kept memory."""

@@ -1,4 +1,8 @@
-"""Masks as integers, with whose bits floats are chosen without branches."""
+"""Boolean masks as integers with all or no bits set, with which ``where`` on floats needs no branches.
+
+``Source`` and ``Loop`` use ``Bits`` for calls of MASKED: ``x_as_integers & bits`` is x where the mask is
+true, and 0.0 elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +16,19 @@ from ..passes.simplify import INTEGERS
 from ..program import CONSTANT, Node
 
 ONE = np.asarray(1, np.int8)
-ONES: dict[Any, Any] = {}  # by dtype
-MOST = 1 << 17  # elements up to which the integers of a constant mask are kept
+ONES: dict[Any, Any] = {}  # integer dtype -> an array of shape () that is 1
+MOST = 1 << 17  # the maximum number of elements of a constant mask whose integers are kept
 
 
 class Bits:
-    """Integers with all bits set where a mask is true (or false), and no bits set elsewhere.
+    """A writer of the lines that compute the integers of masks.
 
-    Integers that one choice has used are kept until the last choice by the same mask.
+    The integers have all bits set where a mask is true (or where it is false), and no bits set
+    elsewhere.  They are computed once for all choices with the same mask.
 
-    choices : those of the program.  take, give : take and return memory for the integers of a
-    choice.  named : gives a value a name in the text.  whole : whether choices are made for all
-    elements at once, rather than in blocks.
+    choices : the MASKED nodes of the program.  take, give : functions that reserve and release memory
+    for the integers of a choice.  named : a function that gives a value a name in the text.  whole :
+    True if choices are made for all elements at once, False in a loop over blocks.
     """
 
     def __init__(
@@ -41,10 +46,11 @@ class Bits:
     def mask_bits(
         self, node: Node, mask: str, chosen: bool, small: str = ""
     ) -> tuple[str, list[str]]:
-        """Return a name for the integers that a choice needs, and the lines that compute them.
+        """Return the name of the integers that a choice needs, and the lines that compute them.
 
-        The lines that follow may write over the integers.  small : the mask as int8, if nothing
-        reads the mask later: int8 is negated first, because it has fewer bytes.
+        mask : the name of the mask.  chosen : whether the bits are set where the mask is true, rather
+        than false.  small : the name of a view of the mask as int8, if nothing reads the mask later.
+        Then the int8 values are negated in place before they are widened, since they have fewer bytes.
         """
         key = node.args[1], node.dtype
         if self.whole and key[0].op == CONSTANT and node.size <= MOST:
@@ -66,14 +72,14 @@ class Bits:
         return name, lines
 
     def spread_bits(self, name: str, chosen: bool, dtype: np.dtype[Any]) -> str:
-        """Return the line that turns 0 and 1 into no bits and all bits, or the reverse."""
+        """Return the line that turns the integers 0 and 1 into 0 and -1, or, if not chosen, -1 and 0."""
         if chosen:
             return f"{self.named('negative', np.negative)}({name}, {name})"
         one = self.named(f"_1_{dtype}", ONES.setdefault(dtype, ONE.astype(dtype)))
         return f"{self.named('subtract', np.subtract)}({name}, {one}, {name})"
 
     def constant_bits(self, node: Node, chosen: bool) -> str:
-        """Return a name for the integers of a mask that is a constant."""
+        """Return the name of the integers of a constant mask, which are computed now."""
         key = node.args[1], node.dtype, chosen
         if key not in self.known:
             ones = node.args[1].value.astype(INTEGERS[node.dtype])

@@ -1,4 +1,8 @@
-"""The memory that a program keeps from call to call, and views of it, made once."""
+"""The memory that a program keeps from call to call for intermediate results, and views of this memory.
+
+``Memory`` assigns buffers to nodes while ``Source`` writes the text.  The other functions compute how
+long the memory of a node is read, and which nodes need new memory because they leave the program.
+"""
 
 from __future__ import annotations
 
@@ -9,26 +13,28 @@ from ..passes.nodes import same_layout
 from ..passes.ufunc_calls import ufunc_of
 from ..program import FOREIGN, Node, Program, operands
 
-MOST = 1 << 27  # bytes that a program keeps, at most
+MOST = 1 << 27  # the maximum number of bytes that a program keeps
 
 
 class Memory:
-    """Buffers with names, each used again for data of the same dtype and size.
+    """Named buffers of a program, each reused for later results of the same dtype and size.
 
-    lines : of the function that allocates all of it.  names : what that function returns.
+    lines : the lines of the generated function ``memory()``, which allocates the buffers and makes
+    the views.  names : the names of the buffers and views, which ``memory()`` returns.  bytes : the
+    total size.
     """
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.names: list[str] = []
         self.bytes = 0
-        self.free: dict[tuple[str, int], list[str]] = {}  # by dtype and bytes
-        self.views: dict[str, str] = {}
-        self.made: dict[str, str] = {}  # by name, how it was made
-        self.base: dict[str, tuple[str, tuple[str, int]]] = {}  # by name, whose memory it is
+        self.free: dict[tuple[str, int], list[str]] = {}  # (dtype, bytes) -> free buffers
+        self.views: dict[str, str] = {}  # expression -> name of the view
+        self.made: dict[str, str] = {}  # name -> expression that makes the buffer or view
+        self.base: dict[str, tuple[str, tuple[str, int]]] = {}  # name -> buffer, key in ``free``
 
     def take_memory(self, shape: tuple[int, ...], dtype: str, size: int) -> str:
-        """Return a name for a buffer of a shape and dtype; size : in bytes."""
+        """Reserve a buffer and return its name; size : its number of bytes.  dtype : a name."""
         key, made = (dtype, size), f"empty({shape!r}, {dtype})"
         if self.free.get(key):
             base = self.free[key].pop()
@@ -42,12 +48,12 @@ class Memory:
         return name
 
     def give_memory(self, name: str) -> None:
-        """Allow a buffer to be taken again."""
+        """Release a buffer, so that later results may use it."""
         base, key = self.base[name]
         self.free.setdefault(key, []).append(base)
 
     def view_memory(self, text: str) -> str:
-        """Return a name for a view of a buffer, given as text."""
+        """Return the name of a view, whose expression is ``text``; each view is made once."""
         if text not in self.views:
             self.views[text] = self.memory_name("w", text)
         return self.views[text]
@@ -60,14 +66,17 @@ class Memory:
         return name
 
     def memory_source(self) -> str:
-        """Return the text of the function that allocates the buffers."""
+        """Return the text of the function ``memory()``; "" if there are no buffers."""
         if not self.names:
             return ""
         body = "\n    ".join([*self.lines, f"return {', '.join(self.names)},"])
         return f"\n\ndef memory():\n    {body}\n"
 
     def taken_memory(self) -> list[str]:
-        """Return the lines with which a call takes buffers that no concurrent call uses."""
+        """Return the lines by which a call takes a set of buffers that no concurrent call uses.
+
+        ``idle`` is the list of sets that no call uses now.
+        """
         names = ", ".join(self.names)
         return [
             "try:",
@@ -79,9 +88,9 @@ class Memory:
 
 
 def memory_of(program: Program) -> dict[Node, frozenset[Node]]:
-    """Return the nodes in whose memory each node may lie.
+    """Return for each node the nodes whose memory it may share.
 
-    That is the node itself or, for a view, the nodes in whose memory its operands lie.
+    These are the node itself or, for a view, the nodes whose memory its operands may share.
     """
     memory: dict[Node, frozenset[Node]] = {}
     for node in program.nodes:
@@ -93,9 +102,10 @@ def memory_of(program: Program) -> dict[Node, frozenset[Node]]:
 
 
 def last_reads(program: Program, memory: Mapping[Node, frozenset[Node]]) -> dict[Node, int]:
-    """Return the place of the last call that reads the memory of each node.
+    """Return for each node the number of the last call that reads its memory.
 
-    For memory that outlives the program this is the number of its nodes.
+    memory : the result of ``memory_of``.  For memory that is referenced after the program has ended,
+    the number is that of all nodes.
     """
     last: dict[Node, int] = {}
     for place, node in enumerate(program.nodes):
@@ -120,7 +130,10 @@ def kept_outside(program: Program) -> Iterator[Node]:
 def leaving(
     program: Program, memory: Mapping[Node, Iterable[Node]], last: Mapping[Node, int]
 ) -> set[Node]:
-    """Return the nodes in whose memory outputs and writes may lie, also by reuse of memory."""
+    """Return the nodes whose memory may be referenced after the program has ended.
+
+    These nodes cannot use kept memory.  They include operands whose memory an output may take over.
+    """
     found = {root for node in kept_outside(program) for root in memory[node]}
     for place in reversed(range(len(program.nodes))):
         node = program.nodes[place]

@@ -1,4 +1,8 @@
-"""The text of a loop that computes elementwise calls block by block."""
+"""The text of a loop that computes a group of elementwise calls block by block.
+
+``passes/block_by_block.py`` forms the groups (``Blocks``); ``Source`` makes a ``Loop`` for each group,
+which adds its lines to the text.  In the text, a block has the rows from i to j, without j.
+"""
 
 from __future__ import annotations
 
@@ -27,17 +31,19 @@ from .spellings import as_operand
 class Loop:
     """A writer of the loop of one group of calls into the text of a program.
 
-    source : the ``Source`` of the program.  names : the name of each value within a block.
+    source : the ``Source`` of the program.  place : the number of the group's node in the program.
+    names : node -> name of a block of its value, or of the whole value.  lines : the lines of the
+    loop's body.
     """
 
     def __init__(self, source: Any, place: int, blocks: Blocks) -> None:
         self.source, self.place, self.blocks = source, place, blocks
         self.names: dict[Node, str] = {}
         self.lines: list[str] = []
-        self.scratch: dict[str, list[str]] = {}  # by dtype, free memory of the size of a block
-        self.own: set[Node] = set()  # values in such memory
+        self.scratch: dict[str, list[str]] = {}  # dtype -> free buffers of the size of a block
+        self.own: set[Node] = set()  # values that lie in such buffers
         self.taken: list[str] = []  # kept memory that is used during the loop
-        self.spreads: set[str] = set()  # blocks filled with one number
+        self.spreads: set[str] = set()  # names of blocks that are filled with one number
         self.last = {x: i for i, node in enumerate(blocks.members) for x in operands(node)}
         self.items = dict(zip(blocks.results, blocks.items, strict=True))
         self.guarded = {guard.node for guard in source.program.guards if guard.kind == "no NaN"}
@@ -46,7 +52,7 @@ class Loop:
         source.scope |= {"copyto": np.copyto, "add_reduce": np.add.reduce}
         for x in blocks.inputs:
             self.loop_input(x)
-        # Results, and lines at the end of a block that read them.
+        # Pairs (result, line that reads the result at the end of a block).
         self.later: list[tuple[Node, str]] = []
         for node in source.program.nodes:
             if node.op == ADDED and {*operands(node)} <= {*blocks.items}:
@@ -74,7 +80,7 @@ class Loop:
             source.scalars.add(item)
             source.assign(item, f"add_reduce({self.names[node]})")
 
-    # --- memory -----------------------------------------------------------------------------------
+    # --- memory of inputs, results and blocks -----------------------------------------------------
     def loop_input(self, x: Node) -> None:
         name = self.source.text_of(x, True)
         self.names[x] = name
@@ -86,7 +92,7 @@ class Loop:
         self.lines.append(f"{name}_ = {name}[i:j]")
 
     def result_memory(self, i: int, node: Node) -> None:
-        """Give a result memory: that of an input that is not read any more, or new memory."""
+        """Choose memory for a result: that of an input that is not read any more, or new memory."""
         item = self.items[node]
         for x in self.blocks.inputs:
             if self.last[x] <= i and self.may_go(x, node, item):
@@ -96,10 +102,11 @@ class Loop:
         self.cut_block(node, self.new(item))
 
     def added_memory(self, node: Node) -> None:
-        """Give results that are added to parts of zeros, which may overlap, memory.
+        """Choose memory for results that are added to row slices of an array of zeros.
 
-        Blocks of the first part, which begins last, are written.  Those of the other parts are
-        added at the end of a block: the elements to which they are added have been written by then.
+        node : the ADDED node, whose slices ("parts") may overlap.  In each step of the loop, the block
+        of the first part, which begins at the latest row, is written.  Blocks of the other parts are
+        added at the end of the step: the rows to which they are added have been written by then.
         """
         shape, parts = node.args
         source, name = self.source, self.new(node)
@@ -123,14 +130,17 @@ class Loop:
                 self.later.append((member[x], f"copyto({view}_, {{}})"))
 
     def new(self, node: Node) -> str:
-        """Return a name for memory of a result, kept memory if possible."""
+        """Return the name of new memory for a result, which is kept memory if possible."""
         if self.source.room(node) is None:
             self.source.scope["empty"] = np.empty
             self.source.assign(node, f"empty({node.shape!r}, {self.source.dtype(node.dtype)})")
         return str(self.source.names[node])
 
     def may_go(self, x: Node, node: Node, item: Node) -> bool:
-        """Return True if a result may use the memory of an input, which no other input shares."""
+        """Return True if a result may use the memory of the input x, which no other input may share.
+
+        node : the member that computes the result.  item : the program's node for the result.
+        """
         source = self.source
         if not same_layout(x, node) or not source.is_free(self.place, x, item):
             return False
@@ -145,7 +155,7 @@ class Loop:
         )
 
     def room(self, i: int, node: Node) -> str:
-        """Return memory for a block of a value: free memory, or that of a dead operand."""
+        """Return memory for a block of a value: that of a dead operand if any, else a free buffer."""
         for x in () if node.op in SLOW_IN_PLACE else node.args[2 * (node.op == "where") :]:
             if x in self.own and self.last[x] <= i and x.dtype == node.dtype:
                 self.own.remove(x)
@@ -153,7 +163,7 @@ class Loop:
         return self.scratch_of(node.dtype)
 
     def scratch_of(self, dtype: np.dtype[Any]) -> str:
-        """Return free memory for a block of elements of a dtype."""
+        """Return the name of a free buffer for a block of elements of a dtype."""
         kind = self.source.dtype(dtype)
         if self.scratch.setdefault(kind, []):
             return self.scratch[kind].pop()
@@ -169,8 +179,9 @@ class Loop:
     def give_bits(self, node: Node, name: str) -> None:
         self.scratch[self.source.dtype(INTEGERS[node.dtype])].append(name)
 
-    # --- calls ------------------------------------------------------------------------------------
+    # --- lines of calls ---------------------------------------------------------------------------
     def operand_text(self, x: Operand, node: Node) -> str:
+        """Return the text of an operand of a member, within a block."""
         if type(x) is Node:
             return self.names[x]
         number = as_operand(x, node)
@@ -183,6 +194,7 @@ class Loop:
         return f"{name}_"
 
     def member(self, i: int, node: Node) -> None:
+        """Write the lines that compute a block of member number i, and release dead operands."""
         args = [self.operand_text(x, node) for x in node.args]
         if is_sum(node):
             self.names[node] = f"p{i}"
@@ -203,9 +215,10 @@ class Loop:
                 self.scratch.setdefault(self.source.dtype(x.dtype), []).append(self.names[x])
 
     def check_block(self, i: int, node: Node) -> None:
-        """Write the NaN check of a block of a result, if a guard asks for one.
+        """Write the NaN check of a block of a result, if the result has a guard against NaN.
 
-        The block is in the cache then.  Its sum of squares is NaN if an element is.
+        The check is made here because the block is still in the cache.  The sum of squares of a block
+        is NaN if an element is NaN.
         """
         item = self.items.get(node)
         if item not in self.guarded or node.dtype.kind != "f":
@@ -216,6 +229,7 @@ class Loop:
         self.source.looks[item] = f"array(n{i})"
 
     def loop_call(self, node: Node, args: list[str], into: str) -> None:
+        """Write the call of a member on a block, with its result in the memory ``into``."""
         if node.op == "where":
             if args[2] != into:
                 self.lines.append(f"copyto({into}, {args[2]})")

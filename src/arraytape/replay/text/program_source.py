@@ -1,7 +1,8 @@
-"""The last pass: a program as the text of a Python function that calls NumPy.
+"""The generated Python function of a program, which calls NumPy: the last step after all passes.
 
-Results are written into the memory of values that are not read any more, where NumPy can do so.  A
-large program then touches little memory.
+``Source(program, name)`` writes one or more lines for each node, in order.  Where possible, a result is
+written into the memory of an operand that is not read later, or into memory that is kept from call to
+call (``kept_memory.py``).  A large program then touches little memory.
 """
 
 from __future__ import annotations
@@ -49,35 +50,39 @@ from .kept_memory import MOST, Memory, last_reads, leaving, memory_of
 from .loops import Loop
 from .spellings import COUNT, SPELLINGS, Spelling, as_operand
 
-LARGE = 4096  # elements from which data is released as soon as nothing reads it
-WORTH_SPREAD = 256  # elements from which a number next to an array becomes an array
-SHARED = 1 << 16  # elements up to which the integers of a mask are kept for another choice
-NUMBER = count(1).__next__
+LARGE = 4096  # the least number of elements of data that is released right after its last read
+WORTH_SPREAD = 256  # the least number of elements for which ``spread`` replaces a number
+SHARED = 1 << 16  # the maximum number of elements of a mask whose integers are kept for reuse
+NUMBER = count(1).__next__  # numbers the file names of generated functions
 
 
 class Source:
     """The text of a program, and the function that it defines.
 
-    text : for people to read.  function : maps inputs to outputs and writes; raises GuardFailed
-    where a guard does not hold.
+    text : the Python source.  function : a function that maps the data of the inputs to a tuple of
+    outputs and a tuple of writes; it raises GuardFailed at a guard that does not hold.
+
+    Names in the text are a letter and a number: x for inputs, c for constants, v for results, s for
+    kept buffers, w for views of these, u for other views, k for other values.
     """
 
     def __init__(self, program: Program, name: str) -> None:
         self.program, self.name = program, name
-        self.names: dict[Node, str] = {}
+        self.names: dict[Node, str] = {}  # node -> its name, or expression, in the text
         self.scope: dict[str, Any] = {
             "array": np.array, "asarray": np.asarray, "failed": failed, "guards": program.guards,
         }  # fmt: skip
-        self.scalars: set[Node] = set()  # what is one of NumPy's scalars, not an array
-        self.arrays: dict[Node, str] = {}  # names of the arrays that scalars are taken of
+        self.scalars: set[Node] = set()  # nodes whose value is a NumPy scalar, not an array
+        self.arrays: dict[Node, str] = {}  # scalar input or constant -> name of its 0-d array
         self.lines: list[str] = []
-        self.looks: dict[Node, str] = {}  # by result of a loop, sums that are NaN if it has a NaN
+        # Result of a loop -> expression for sums of its blocks, NaN if the result has a NaN.
+        self.looks: dict[Node, str] = {}
         self.kept = Memory()
         self.new_number = count().__next__
-        self.views: dict[str, str] = {}  # names of views of other memory, by their text
-        self.values: dict[Node, Any] = {}  # of constants, and of views of them
-        self.spreads: dict[Any, str] = {}  # names of arrays that are full of one number
-        self.slots: dict[Node, str] = {}  # the kept memory of each node that uses some
+        self.views: dict[str, str] = {}  # expression -> name, for views of memory that is not kept
+        self.values: dict[Node, Any] = {}  # values of constants, and of views of constants
+        self.spreads: dict[Any, str] = {}  # names of arrays that are filled with one number
+        self.slots: dict[Node, str] = {}  # node -> the kept buffer that it uses
         self.memory = memory_of(program)
         self.last = last_reads(program, self.memory)
         self.leaving = leaving(program, self.memory, self.last)
@@ -85,11 +90,11 @@ class Source:
         self.bits = Bits(
             choices, self.room_for_bits, lambda node, name: self.kept.give_memory(name), self.named
         )
-        self.places: dict[Node, Node] = {}  # the node whose memory another one has taken over
-        self.taken_over: set[Node] = set()
-        self.written: set[Node] = set()  # values computed where a write would put them
-        self.within: dict[Node, list[Node]] = {}  # by node, the nodes that lie in its memory
-        self.dying: dict[int, list[Node]] = {}  # by place, the nodes that are read last there
+        self.places: dict[Node, Node] = {}  # node -> the operand whose memory it has taken over
+        self.taken_over: set[Node] = set()  # these operands
+        self.written: set[Node] = set()  # values computed in the slice of a later node
+        self.within: dict[Node, list[Node]] = {}  # node -> the nodes that may share its memory
+        self.dying: dict[int, list[Node]] = {}  # number of a call -> the nodes that it reads last
         for node, roots in self.memory.items():
             for root in roots:
                 self.within.setdefault(root, []).append(node)
@@ -109,6 +114,7 @@ class Source:
         show(file, self.text, self.function)
 
     def input(self, node: Node) -> str:
+        """Return the parameter for an input; a float or complex 0-d array becomes a NumPy scalar."""
         self.names[node] = name = f"x{len(self.names)}"
         if node.shape == () and node.dtype.kind in "fc":
             self.scalars.add(node)
@@ -117,6 +123,7 @@ class Source:
         return name
 
     def body(self) -> None:
+        """Write the lines of all nodes and guards, and the return statement."""
         guards: dict[Node, list[int]] = {}
         for i, guard in enumerate(self.program.guards):
             guards.setdefault(guard.node, []).append(i)
@@ -142,7 +149,7 @@ class Source:
             result = "result"
         self.lines.append(f"return {result}")
 
-    # --- values -----------------------------------------------------------------------------------
+    # --- names and texts of values ----------------------------------------------------------------
     def constant(self, node: Node) -> None:
         value, name = node.value, f"c{len(self.scope)}"
         self.values[node] = value
@@ -153,7 +160,7 @@ class Source:
         self.names[node] = self.named(name, value)
 
     def is_constant(self, node: Node) -> bool:
-        """Return True if a view is one of constants; then compute it now, and give it a name."""
+        """Return True if a view is a view of constants; if so, compute it now and name it."""
         inputs = operands(node)
         if node.shape is None or not inputs or not all(x in self.values for x in inputs):
             return False
@@ -162,7 +169,7 @@ class Source:
         return True
 
     def named(self, name: str, value: Any) -> str:
-        """Return a name in the function's globals for a value."""
+        """Return a name for a value in the globals of the generated function: `name`, if unused."""
         if self.scope.get(name, value) is not value:
             name = f"{name}_{len(self.scope)}"
         self.scope[name] = value
@@ -172,7 +179,7 @@ class Source:
         return self.named(str(dtype), dtype)
 
     def text_of(self, value: Any, arrays: bool) -> str:
-        """Return an argument as text; arrays : whether NumPy scalars must become arrays."""
+        """Return the text of an argument; arrays : whether NumPy scalars must become arrays."""
         kind = type(value)
         if kind is Node:
             name = self.names[value]
@@ -194,7 +201,10 @@ class Source:
         return self.named(f"k{len(self.scope)}", value)
 
     def given(self, node: Node, taken: set[Node]) -> str:
-        """Return the text of an output, which must not share memory with another one."""
+        """Return the text of an output; it is copied if it would share memory with another output.
+
+        taken : the nodes in whose memory the outputs so far lie; this output's are added.
+        """
         name = self.names[node]
         if node in self.scalars:
             return f"array({name})"
@@ -204,22 +214,27 @@ class Source:
         return name if own else f"{name}.copy(order='K')"
 
     def to_write(self, node: Node) -> str:
-        """Return the text of a value to be written.
+        """Return the text of a new value of an Array, one of the writes of the program.
 
-        A value that lies in an input is copied, because another write may change that input first.
+        A value that shares memory with an input is copied if there are several writes, because
+        another write may change that input first.
         """
         lies_in_inputs = any(root.op == INPUT for root in self.memory[node])
         copied = lies_in_inputs and len(self.program.writes) > 1
         return self.text_of(node, True) + (".copy(order='K')" if copied else "")
 
     def place_of(self, node: Node) -> Node:
+        """Return the node whose memory a node uses, after all take-overs."""
         while node in self.places:
             node = self.places[node]
         return node
 
-    # --- calls ------------------------------------------------------------------------------------
+    # --- lines of calls ---------------------------------------------------------------------------
     def call(self, place: int, node: Node) -> None:
-        """Write the statements of a call: those that its op has in STATEMENTS, or an assignment."""
+        """Write a call: by the method for its op in STATEMENTS, as a ufunc, or as an assignment.
+
+        place : the number of the node in the program.
+        """
         if node in self.names or (node.view and self.is_constant(node)):
             return  # a loop has computed it, or it is a view of a constant
         statement = STATEMENTS.get(node.op)
@@ -232,7 +247,10 @@ class Source:
             self.assign_call(node)
 
     def assign_call(self, node: Node) -> None:
-        """Write ``name = call``, where a result of shape () becomes an array, or stays a scalar."""
+        """Write ``name = call``.
+
+        A result of shape () is converted to an array, unless it is known to be a NumPy scalar.
+        """
         spelled = self.spelling(node)
         if node.op in ("getitem", "item"):
             value = self.part(node)
@@ -251,7 +269,7 @@ class Source:
                 self.scalars.add(node)
             else:
                 value = f"asarray({value})"
-        if spelled is COUNT:  # no name: the guard that reads it contains the call
+        if spelled is COUNT:  # no assignment, because the only guard contains the expression
             self.names[node] = value
         elif node.view and facts_of(node.op).rearranges and len(operands(node)) == 1:
             self.names[node] = self.view(self.names[operands(node)[0]], value)
@@ -269,7 +287,7 @@ class Source:
         return True
 
     def cast(self, place: int, node: Node) -> bool:
-        """Write a cast into kept memory; return False if the result cannot have such memory."""
+        """Write a cast into kept memory; return False if the result cannot use kept memory."""
         if node.view or self.room(node) is None:
             return False
         self.copy_into(node, node.args[0], ", 'unsafe'")
@@ -280,7 +298,7 @@ class Source:
         self.lines.append(f"copyto({self.names[node]}, {self.text_of(x, True)}{casting})")
 
     def dot(self, place: int, node: Node) -> bool:
-        """Write a sum of products of elements, in the order of memory."""
+        """Write a DOT node: the sum of the products of elements, in the order of memory."""
         names = [self.text_of(x, True) for x in node.args]
         flat = [
             name if len(x.shape) == 1 else self.view(name, f"{name}.ravel()")
@@ -291,7 +309,10 @@ class Source:
         return True
 
     def view(self, name: str, text: str) -> str:
-        """Return a name for a view; a view of kept memory is made once for all calls."""
+        """Return the name of a view of the value `name`, whose expression is ``text``.
+
+        A view of kept memory is made once for all calls of the program.
+        """
         if name in self.kept.made:
             return self.kept.view_memory(text)
         if text not in self.views:
@@ -300,7 +321,11 @@ class Source:
         return self.views[text]
 
     def room(self, node: Node) -> str | None:
-        """Return kept memory for a result, or None if the result leaves the program or is large."""
+        """Reserve kept memory for a result and return its name.
+
+        Return None if the result leaves the program, has gaps or another order in memory, or if the
+        program would keep too much memory.
+        """
         if not node.shape or node in self.leaving or not node.size:
             return None
         if node.strides != packed(node.shape, node.dtype.itemsize):
@@ -317,7 +342,7 @@ class Source:
         self.lines.append(f"{name} = {value}")
 
     def ufunc(self, place: int, node: Node, ufunc: np.ufunc) -> None:
-        """Write a ufunc, with the memory of an operand as output if that is not read any more."""
+        """Write a ufunc call, with the memory of an operand that is not read later as output."""
         if node.shape == () and self.infix(node):
             return
         if node.op == "matmul" and all(map(for_blas, (*node.args, node))):
@@ -339,7 +364,7 @@ class Source:
         self.lines.append(call_into(ufunc, function, args, self.names[node]))
 
     def product(self, node: Node) -> None:
-        """Write a product of matrices as ``x.dot(y)``: half a microsecond faster than matmul."""
+        """Write a product of matrices as ``x.dot(y)``, half a microsecond faster than ``matmul``."""
         x, y = [self.text_of(x, True) for x in node.args]
         if node.shape == () or self.room(node) is None:
             self.assign(node, f"{x}.dot({y})")
@@ -351,7 +376,7 @@ class Source:
     def operand(self, x: Operand, node: Node) -> str:
         """Return the text of an operand of a ufunc.
 
-        A number becomes an array of shape (), which costs a ufunc half as much.
+        A number becomes an array of shape (), which halves the time of a ufunc on few elements.
         """
         if node.shape == ():
             return self.text_of(x, False)
@@ -367,12 +392,12 @@ class Source:
         return self.named(name, self.scope.get(name, array))
 
     def is_better_spread(self, node: Node) -> bool:
-        """Return True if an array full of a number is faster for a ufunc than the number."""
+        """Return True if an array filled with a number makes a ufunc call faster than the number."""
         worth = node.op in SLOW_BESIDE_NUMBERS and WORTH_SPREAD <= node.size <= BLOCK
         return worth and any(same_layout(x, node) for x in node.args) and same_beside_numbers()
 
     def spread(self, number: np.ndarray[Any, Any], shape: tuple[int, ...]) -> str:
-        """Return a name for an array that is full of one number."""
+        """Return the name of an array of this shape that is filled with one number."""
         key = number.tobytes(), shape, number.dtype
         if key not in self.spreads:
             name = f"_{len(self.spreads)}s"
@@ -380,7 +405,7 @@ class Source:
         return self.spreads[key]
 
     def infix(self, node: Node) -> bool:
-        """Write arithmetic of scalars with operators; return False if it is another call.
+        """Write arithmetic of scalars with an operator; return False for another call.
 
         Products of NumPy's complex scalars are rounded in another way than those of arrays.
         """
@@ -396,13 +421,13 @@ class Source:
         return x in self.scalars if type(x) is Node else isinstance(x, int | float | np.floating)
 
     def take_over(self, node: Node, x: Node) -> None:
-        """Let a node use the memory of another one from here on."""
+        """Let a node use the memory of the node x, whose value is not read any more."""
         self.names[node] = self.names[x]
         self.places[node] = x
         self.taken_over.add(x)
 
     def part(self, node: Node) -> str:
-        """Return the text of a read at a key, or of one of several results."""
+        """Return the text of a "getitem" node, or of an "item" node: one of several results."""
         whole = self.text_of(node.args[0], True)
         if node.op == "item":
             return f"{whole}[{node.args[1]}]"
@@ -410,7 +435,10 @@ class Source:
         return f"{whole}[{self.key(node.args[1])}{more}]"
 
     def is_element(self, node: Node) -> bool:
-        """Return True if a node is an element of data that nothing writes to."""
+        """Return True if a node is a single element of an input or constant, read by integers.
+
+        Such a read is written with ``...``, which returns a 0-d view in place of a scalar.
+        """
         if node.op != "getitem" or node.args[0].op not in (INPUT, CONSTANT) or node in self.leaving:
             return False
         key = node.args[1]
@@ -418,7 +446,7 @@ class Source:
         return len(parts) == len(node.args[0].shape) and {*map(type, parts)} == {int}
 
     def mask(self, place: int, node: Node) -> bool:
-        """Write a choice by bits, in the memory of an operand that is not read any more."""
+        """Write a MASKED node: a choice between floats by operations on their bits; see ``Bits``."""
         x, mask, other = node.args
         two = type(other) is Node
         free = self.free_operand(place, node)
@@ -449,10 +477,10 @@ class Source:
         return self.kept.take_memory(node.shape, self.dtype(integer), size)
 
     def by_bits(self, x: str, bits: str, other: str | bool, into: str) -> list[str]:
-        """Return the lines that choose between integers by bits.
+        """Return the lines that write x or other into ``into``, as the bits choose.
 
-        other : the second choice; a bool stands for 0.  The bits choose x, unless ``into`` is the
-        memory of other: then they choose other.
+        All names are of integer arrays.  other : a name, or a bool for the choice between x and 0.
+        Set bits choose x, unless ``into`` is other's own memory: then set bits choose other.
         """
         self.scope |= {"bitwise_and": np.bitwise_and, "bitwise_xor": np.bitwise_xor}
         if isinstance(other, bool):
@@ -465,7 +493,7 @@ class Source:
         ]
 
     def choose(self, place: int, node: Node) -> bool:
-        """Write ``where`` in the memory of its last operand; return False if that is still read."""
+        """Write ``where`` into the memory of its last operand; return False if that is read later."""
         condition, x, y = node.args
         other = getattr(x, "dtype", node.dtype)
         if getattr(condition, "dtype", None) != np.bool_:
@@ -481,7 +509,7 @@ class Source:
         return True
 
     def key(self, key: Index) -> str:
-        """Return a key as the text between brackets."""
+        """Return the text of an index between its brackets."""
         parts = key if type(key) is tuple else (key,)
         return ", ".join(map(self.part_of_key, parts)) or "()"
 
@@ -492,7 +520,7 @@ class Source:
         return self.text_of(part, True)
 
     def put(self, place: int, node: Node) -> bool:
-        """Write ``x[key] = value`` in place if x is not read any more, or to a copy of x."""
+        """Write a "put" node: ``x[key] = value`` in place if x is not read later, else in a copy."""
         _, key, value = node.args
         if node not in self.names:
             self.begin_put(place, node)
@@ -502,7 +530,7 @@ class Source:
         return True
 
     def begin_put(self, place: int, node: Node) -> None:
-        """Give a write memory that holds the data before the write."""
+        """Choose memory for a "put" node, and fill it with the data before the write."""
         x = node.args[0]
         if self.may_write(place, node):
             self.take_over(node, x)
@@ -512,9 +540,9 @@ class Source:
             self.copy_into(node, x)
 
     def all_but_a_part(self, place: int, node: Node) -> bool:
-        """Write zeros that only a following write reads: the rest need not be zeroed.
+        """Write zeros of which a slice is overwritten next: only the other rows are set to 0.
 
-        Return False for other zeros.
+        Return False unless the only reader of the zeros is a "put" over at least half of the rows.
         """
         users = [x for x in self.program.nodes if node in operands(x)]
         if node.size < LARGE or node in self.program.roots() or [x.op for x in users] != ["put"]:
@@ -538,7 +566,7 @@ class Source:
         self.lines += [f"{name}[{stop}:] = 0"] if stop < count else []
 
     def may_write(self, place: int, node: Node) -> bool:
-        """Return True if a write may change the memory of its first operand."""
+        """Return True if a "put" node may write in place, into the memory of its first operand."""
         x, key, value = node.args
         if not self.is_free(place, x, node) or x.strides != node.strides:
             return False
@@ -546,7 +574,10 @@ class Source:
         return not overlap or is_basic(key)
 
     def straight(self, place: int, node: Node, function: str, args: str) -> bool:
-        """Write a ufunc into the slice that the next write would fill; return False if none."""
+        """Write a ufunc with the slice that a following "put" would fill as output.
+
+        Return False if no "put" is the only reader, or if the result would differ.
+        """
         put = self.put_of(node)
         between = self.program.nodes[place + 1 : self.last[node]] if put is not None else []
         if put is None or any(x.op != CONSTANT for x in between):
@@ -565,7 +596,7 @@ class Source:
         return True
 
     def put_of(self, node: Node) -> Node | None:
-        """Return the only call that reads a result, if that is a write which it can replace."""
+        """Return the "put" node that writes this result, if ``straight`` may write there directly."""
         nodes, last = self.program.nodes, self.last.get(node)
         put = nodes[last] if last is not None and last < len(nodes) else node
         alone = put.op == "put" and put.args[2] is node and put.args[0] is not node
@@ -574,7 +605,10 @@ class Source:
         return None
 
     def fits_in(self, node: Node, put: Node) -> bool:
-        """Return True if a result computed in the slice to be written has the same bits."""
+        """Return True if a result has the same bits when computed directly in the slice of ``put``.
+
+        That needs an equal shape and dtype, and either a contiguous slice or a correctly rounded op.
+        """
         x, key, _ = put.args
         if (
             not is_basic(key)
@@ -595,17 +629,21 @@ class Source:
         return None
 
     def is_free(self, place: int, x: Node, node: Node) -> bool:
-        """Return True if x owns memory that no call after a place of the program reads."""
+        """Return True if the node at ``place`` may write its result into the memory of x.
+
+        x must own memory that no later call reads.  A result that leaves the program cannot use kept
+        memory.
+        """
         if x.view or x.op in (INPUT, CONSTANT) or x in self.scalars or x.shape in (None, ()):
             return False
-        if x.op.startswith(FOREIGN):  # a user's function may have what it gave
+        if x.op.startswith(FOREIGN):  # a user's function may have kept its result
             return False
         if node in self.leaving and self.place_of(x) in self.slots:
             return False
         return self.last.get(x, -1) <= place
 
     def drop(self, place: int) -> None:
-        """Release memory after its last read."""
+        """Release the memory of the values that the call at ``place`` reads last."""
         gone = [node for node in self.dying.get(place, ()) if node not in self.taken_over]
         for node in gone:
             slot = self.slots.pop(self.place_of(node), None)
@@ -622,7 +660,7 @@ class Source:
             self.lines.append(f"del {', '.join(sorted(names))}")
 
     def look(self, node: Node, guards: list[int]) -> None:
-        """Write a NaN check that is made only where sums of squares are not moderate."""
+        """Write a LOOKED_AT node: a NaN check that runs only if a sum of squares is too large."""
         look: Look = node.call  # type: ignore[assignment]
         number = len(look.given)
         given, sums = ([self.text_of(x, True) for x in node.args[:number]],
@@ -635,13 +673,14 @@ class Source:
         ]
 
     def guard(self, i: int, guard: Guard) -> None:
+        """Write the statement that raises GuardFailed if guard number i does not hold."""
         name = self.names[guard.node]
         if guard.kind == "no NaN":
             if guard.node not in self.scalars and guard.node.shape:
                 flat = name if len(guard.node.shape) == 1 else f"{name}.ravel('K')"
                 self.lines.append(f"q = {self.looks.get(guard.node, flat)}; q = q.dot(q)")
                 name = "q"
-            look = f"{name} != {name}"  # NaN alone differs from itself
+            look = f"{name} != {name}"  # true only for NaN
         elif guard.kind == "shape":
             look = f"{name}.shape != {guard.expected!r}"
         elif guard.node in self.scalars and guard.node.dtype.kind == "b":
@@ -651,7 +690,7 @@ class Source:
         self.lines.append(f"if {look}: failed(guards[{i}])")
 
 
-# The ops whose calls are statements.  A method returns False where the call is none, after all.
+# Op -> the method that writes its nodes.  If the method returns False, ``call`` writes the node.
 STATEMENTS: dict[str, Callable[[Source, int, Node], bool]] = {
     BLOCKED: Source.loop,
     DOT: Source.dot,
@@ -664,7 +703,7 @@ STATEMENTS: dict[str, Callable[[Source, int, Node], bool]] = {
 
 
 def for_blas(x: Operand) -> bool:
-    """Return True if an operand is a vector or matrix in an order that BLAS can read."""
+    """Return True if an operand is a float vector or matrix that BLAS can read without a copy."""
     if type(x) is not Node or x.dtype not in INTEGERS or len(x.shape) > 2 or not x.size:
         return False
     step = x.dtype.itemsize
@@ -677,13 +716,16 @@ def is_plain_slice(x: Operand | Index) -> TypeGuard[slice]:
 
 
 def is_part(y: Node, x: Node, key: Index) -> bool:
-    """Return True if y is the view of x at a key."""
+    """Return True if y is the view ``x[key]``."""
     part = y.op == "getitem" and y.view and y.args[0] is x
     return part and key_of(y.args[1]) == key_of(key)
 
 
 def show(file: str, text: str, function: Callable[..., Any]) -> None:
-    """Let tracebacks show the lines of a generated text, as long as its function exists."""
+    """Register a generated text with linecache, so that tracebacks show its lines.
+
+    The entry is removed when the generated function is collected.
+    """
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     finalize(function, linecache.cache.pop, file, None).atexit = False
 

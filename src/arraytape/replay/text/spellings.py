@@ -1,4 +1,4 @@
-"""Texts for calls that avoid NumPy's Python wrappers."""
+"""Python expressions for calls that avoid the cost of NumPy's wrapper functions, such as np.sum."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from ..program import Node, Operand
 
 
 class Spelling(NamedTuple):
-    """A cheaper text for a call that one of NumPy's wrappers would make slower.
+    """An expression for a call, faster than the call of NumPy's wrapper function.
 
-    text : with a place for each argument.  arguments : gives those of a node, in their order.  fits
-    : whether the text can stand for a node.  arrays : whether arguments must be arrays, not NumPy
-    scalars.  scalar : whether a 0-d result is a NumPy scalar.  names : what the text uses.
+    text : the expression, with ``{}`` for each argument, or a single ``{}`` for all.  arguments : a
+    function that returns the arguments of a node.  fits : a predicate for the nodes that the
+    expression can replace.  arrays : whether arguments must be arrays, not NumPy scalars.  scalar :
+    whether a 0-d result is a NumPy scalar.  names : the globals that the expression uses.
     """
 
     text: str
@@ -33,7 +34,7 @@ class Spelling(NamedTuple):
 
 
 def reduction(name: str, ufunc: np.ufunc) -> Spelling:
-    """Return the spelling of a reduction as ``ufunc.reduce``, which its wrapper calls, too."""
+    """Return the spelling of a reduction as ``ufunc.reduce``, to which its wrapper leads, too."""
 
     def arguments(node: Node) -> Sequence[Any]:
         x, options = node.args[0], node.keywords
@@ -49,10 +50,11 @@ def reduction(name: str, ufunc: np.ufunc) -> Spelling:
 
 
 def direct(text: str) -> Spelling:
-    """Return the spelling of a call without keywords by its own arguments."""
+    """Return the spelling ``text`` for calls without keywords, with the arguments of the call."""
     return Spelling(text, attrgetter("args"), lambda node: not node.keywords)
 
 
+# (op, raw function) of a node -> its spelling.
 SPELLINGS: dict[tuple[str, Any], Spelling] = {
     ("sum", numpy_namespace.sum): reduction("add_reduce", np.add),
     ("prod", numpy_namespace.prod): reduction("multiply_reduce", np.multiply),
@@ -71,15 +73,15 @@ SPELLINGS: dict[tuple[str, Any], Spelling] = {
     ("permute_dims", np.permute_dims): direct("{}.transpose({})"),
     ("matrix_transpose", numpy_namespace.matrix_transpose): direct("{}.mT"),
 }
-# An ``any`` that only guards read: they take the count as it is.
+# The spelling of an ``any`` that only guards read: a guard needs no bool, only a nonzero count.
 COUNT = SPELLINGS["any", numpy_namespace.any]._replace(text="count_nonzero({})")
 
 
 def as_operand(x: Operand, node: Node) -> np.ndarray[Any, Any] | None:
-    """Return the array that NumPy makes of a number next to floats; None if it overflows.
+    """Return the array of shape () to which NumPy converts a number next to a float array.
 
-    None also means that x is no number, or that the function is not a binary one with exact
-    results.
+    Return None if x is no Python number, if the conversion overflows, or if the call is no binary
+    function with correctly rounded results.
     """
     if not (type(x) is int or type(x) is float):
         return None

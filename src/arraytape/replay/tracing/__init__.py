@@ -1,1 +1,1 @@
-"""Tracing: data that computes and records each call, and the Arrays that hold such data."""
+"""Tracing: traced data, whose calls are computed and added to a program, and the Arrays that hold it."""

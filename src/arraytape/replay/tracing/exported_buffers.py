@@ -1,8 +1,9 @@
 """Memory of an Array that a traced function exports to NumPy code: ``np.asarray(x)``.
 
-In eager code this is the memory of x, so that each side sees the writes of the other.  Traced data
-has no such memory: NumPy gets a copy.  While the copy exists, each access to an Array first looks
-for writes to the copy.  Each write to an Array is applied to the copy at once.
+In eager code, NumPy code gets the memory of x, so that each side sees the writes of the other.  Traced
+data has no such memory, so NumPy code gets a copy.  While the copy exists, each access to an Array first
+applies writes that NumPy code made to the copy.  Each write to an Array is applied to the copy at once.
+All such writes spoil the trace; they are followed so that the traced call itself is right.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from ..._array.views import current
 from ..reach.sameness import same_data
 from .traced import Traced, untraced
 
-OWN = 2  # references to a copy that nobody else holds: the attribute, and getrefcount's argument
+# The value of getrefcount for a copy to which nothing else refers: the attribute and the argument.
+OWN = 2
 
 
 class Loan:
-    """A copy that was exported; known : the value of x that it holds."""
+    """An exported copy of the data of an Array x; known : the raw data of x that the copy equals."""
 
     __slots__ = ("copy", "known", "x")
 
@@ -31,44 +33,49 @@ class Loan:
 
     @property
     def lives(self) -> bool:
-        """Return True if NumPy code still refers to the copy, or to a view of it."""
+        """Return True if NumPy code still refers to the copy, or to a view of the copy."""
         return getrefcount(self.copy) > OWN
 
 
 class Loans:
-    """The copies that a trace has exported; spoil : reports why there is no program."""
+    """The exported copies of one trace.
+
+    spoil : ``Trace.spoil``, called with a reason why there is no program.  live : the copies that may
+    still exist.
+    """
 
     def __init__(self, spoil: Callable[[str], None]) -> None:
         self.spoil = spoil
         self.live: list[Loan] = []
 
     def lend(self, x: Array, value: np.ndarray[Any, Any]) -> None:
-        """Register a value that was exported, if eager code would have shared memory."""
+        """Register a copy of an Array with traced data, which NumPy code has received."""
         if type(x._data) is Traced:
             self.live.append(Loan(x, value))
 
     def collect(self) -> None:
-        """Apply writes of NumPy code to the Arrays."""
+        """Write the changes that NumPy code made to copies back to the Arrays; release dead copies."""
         for loan in [*self.live]:
             if not same_data(loan.copy, untraced(loan.known)):
                 self.spoil("NumPy code writes to memory of an Array that it uses")
                 loan.x[...] = wrap(loan.copy.copy(), 0, 0)
                 loan.known = current(loan.x)[1]
-            if not loan.lives and loan in self.live:  # the write above collects, too
+            # The write above calls ``collect`` again, which may have removed the copy.
+            if not loan.lives and loan in self.live:
                 self.live.remove(loan)
 
     def give(self) -> None:
-        """Apply writes to Arrays to the copies."""
+        """Write the changes of Arrays to their copies."""
         for loan in self.live:
             now = current(loan.x)[1]
             if now is not loan.known:
                 if not same_data(untraced(now), untraced(loan.known)):
-                    self.spoil("an Array is written whose memory NumPy code has")
+                    self.spoil("it writes to an Array whose memory NumPy code shares")
                     loan.copy[...] = untraced(now)
                 loan.known = now
 
     def end(self) -> None:
-        """Let each Array whose copy still exists own that memory, as after an eager call."""
+        """Make each existing copy the data of its Array, as both share memory after an eager call."""
         for loan in self.live:
             if not loan.lives:
                 continue

@@ -1,8 +1,9 @@
 """Notification of each call of a Python function outside arraytape, before its body runs.
 
-From Python 3.12 on ``sys.monitoring`` is used, which does not disturb debuggers, coverage tools or
-profilers: each tool has its own events.  Before, or if no tool id is free, a trace function is set,
-which also calls the trace function that was set before.
+``Calls`` passes the frame of each such call to a function ``see``, which is ``Lifter.see``.  From Python
+3.12 on, ``sys.monitoring`` is used, which does not disturb debuggers, coverage tools or profilers.  On
+older versions, or if no tool id is free, ``sys.settrace`` is used; the trace function that was set
+before is called, too.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from typing import Any
 from ..._util.errors import PACKAGE, STANDARD_LIBRARY
 from ..._util.locks import reentrant_lock
 
-See = Callable[[FrameType], bool]  # returns whether the result of the call is to be seen, too
-Returned = Callable[[Any], None]
+See = Callable[[FrameType], bool]  # returns True to have the call's result passed to ``returned``
+Returned = Callable[[Any], None]  # is called with a result
 monitoring: Any = getattr(sys, "monitoring", None)
-OURS = ("<arraytape", PACKAGE)  # beginnings of the names of our files
+OURS = ("<arraytape", PACKAGE)  # prefixes of the file names of arraytape's code
+# The files whose functions start threads.
 THREADS = frozenset(
     f"{STANDARD_LIBRARY}{file}"
     for file in ("threading.py", os.path.join("concurrent", "futures", "thread.py"))
@@ -34,15 +36,16 @@ def is_seen(file: str) -> bool:
 
 
 class TraceFunction:
-    """A trace function that calls ``see`` with the frame of each call.
+    """A function for ``sys.settrace`` that calls ``see`` with the frame of each call.
 
-    only : the function, if there was no other trace function before; else None.
+    before : the trace function that was set before, or None.  on : True between start and stop.
+    only : the function itself if ``before`` is None, else None.
     """
 
     def __init__(self, see: See, returned: Returned) -> None:
         self.see, self.returned = see, returned
         self.before, self.on = sys.gettrace(), False
-        self.function = self.called  # one bound method, since each access makes a new one
+        self.function = self.called  # kept, because each access makes another bound method
 
     @property
     def only(self) -> Any:
@@ -56,7 +59,7 @@ class TraceFunction:
         self.install(self.function)
 
     def stop(self) -> bool:
-        """Restore the previous trace function; return True if nobody has replaced this one."""
+        """Restore the previous trace function; return True if no other code replaced this one."""
         ours = not self.on or sys.gettrace() is self.function
         if self.on and ours:
             self.install(self.before)
@@ -64,7 +67,7 @@ class TraceFunction:
         return ours
 
     def called(self, frame: FrameType, event: Any, argument: Any) -> Any:
-        """Handle the event "call", with which Python calls a trace function."""
+        """Handle the event "call"; return the local trace function of the frame, as settrace demands."""
         seen = is_seen(frame.f_code.co_filename) and self.see(frame)
         returns = self.ends if seen else None
         if self.before is None:
@@ -73,7 +76,7 @@ class TraceFunction:
             return returns
         local = self.before(frame, event, argument)
         now = sys.gettrace()
-        if now is not self.function:  # ``before`` has replaced or removed it
+        if now is not self.function:  # the function ``before`` has set another trace function
             self.before = now
             self.install(self.function)
         if local is None and returns is not None:
@@ -82,23 +85,27 @@ class TraceFunction:
         return local
 
     def ends(self, frame: FrameType, event: Any, argument: Any) -> Any:
-        """Handle the events within a call: pass on its result."""
+        """Handle the events within a frame: pass the call's result to ``returned``."""
         if event == "return":
             self.returned(argument)
         return self.ends
 
 
 class Monitor:
-    """A tool of ``sys.monitoring`` that calls ``see`` in the threads that trace."""
+    """A tool of ``sys.monitoring`` that calls ``see`` for calls in the threads that trace.
+
+    tool : the tool id, or -1 before the first use.
+    """
 
     def __init__(self) -> None:
         self.tool = -1
-        self.seeing: dict[int, tuple[See, Returned]] = {}  # by thread
-        self.calls: dict[int, set[int]] = {}  # by thread, frames whose results are to be seen
+        self.seeing: dict[int, tuple[See, Returned]] = {}  # thread id -> its functions
+        # Thread id -> ids of running frames whose results are to be passed to ``returned``.
+        self.calls: dict[int, set[int]] = {}
         self.lock = reentrant_lock()
 
     def start(self, see: See, returned: Returned) -> bool:
-        """Start to see the calls of this thread; return False if no tool id is free."""
+        """Begin to report the calls of this thread; return False if no tool id is free."""
         with self.lock:
             if self.tool < 0 and not self.take():
                 return False
@@ -116,8 +123,11 @@ class Monitor:
                 monitoring.set_events(self.tool, 0)
 
     def take(self) -> bool:
-        """Take a free tool id, for good: files that it was told to ignore stay ignored."""
-        for tool in (3, 4):  # those that have no purpose by convention
+        """Reserve a free tool id and register the callbacks; return False if no id is free.
+
+        The id is never released, so that code for which ``started`` returned DISABLE stays disabled.
+        """
+        for tool in (3, 4):  # ids that ``sys.monitoring`` reserves for no kind of tool
             if monitoring.get_tool(tool) is None:
                 monitoring.use_tool_id(tool, "arraytape")
                 events = monitoring.events
@@ -153,7 +163,7 @@ MONITOR = Monitor() if monitoring is not None else None
 
 
 class Calls:
-    """A notifier that calls ``see`` with the frame of each call in this thread."""
+    """A notifier that calls ``see`` for each call in this thread, between start and stop."""
 
     def __init__(self, see: See, returned: Returned) -> None:
         self.see, self.returned = see, returned
@@ -162,7 +172,10 @@ class Calls:
 
     @property
     def only(self) -> Any:
-        """Return the trace function, if one is set and does nothing else."""
+        """Return the ``sys.settrace`` function if one is used and calls no other one, else None.
+
+        ``traced.call_noted`` suspends it during raw functions.
+        """
         return self.function.only if self.function.on else None
 
     def start(self) -> None:
@@ -171,7 +184,10 @@ class Calls:
             self.function.start()
 
     def stop(self) -> bool:
-        """Stop, also for a second time; return True if all calls were seen."""
+        """Stop the reports; may be called repeatedly.
+
+        Return False if another tool has replaced the trace function, so that calls were missed.
+        """
         if self.monitored and MONITOR is not None:
             MONITOR.stop()
         return self.function.stop()

@@ -1,8 +1,9 @@
 """Lifting: while a traced function runs, the Arrays that it uses hold traced data.
 
-An Array keeps its identity: its data is put aside and traced data takes its place.  When the data
-is put back, a comparison shows what the function has written.  Arrays that are no arguments are
-found by a mode, before an op reads or writes them.
+``Call`` makes a ``Lifter``, which replaces the data of each argument by traced data, an input of the
+program.  Arrays that are no arguments are lifted by a mode, before an op first reads or writes them.
+``put_back`` restores the data of all Arrays.  If an Array then holds other traced data than its input,
+the function has written to it, and the new value is a write of the program.
 """
 
 from __future__ import annotations
@@ -30,32 +31,32 @@ from .traced import ACTIVE, AS_IT_IS, Traced, untraced
 from .traced_storage import TRACED
 
 LISTS = (tuple, list)
-STARTERS = ("start", "submit")  # the methods of threads and executors that start work
+STARTERS = ("start", "submit")  # methods of threads and executors that start work in a thread
 
 
 class Lifted(NamedTuple):
-    """An Array whose data is traced, and what it held before."""
+    """An Array whose data is traced, with its data, state bits and value id from before."""
 
     handle: Array
     data: Any
     state: int
     value_id: int
     traced: Traced
-    value: int  # the id of its value, for tapes around the call
+    value: int  # the id of the value for a tape around the call, 0 without a tape
 
 
 class Lifter:
     """The lifted Arrays of one trace.
 
-    ran : the functions that run, for the comparison of their state.  recorded : whether a tape
-    around the call records it: values then keep their ids, and records may keep their data.
+    ran : the ``Ran`` that notes the functions that run.  recorded : whether a tape around the call
+    records it: the lifted Arrays then keep the ids of their values, and records share their data.
     """
 
     def __init__(self, trace: Trace, ran: Ran, recorded: bool = False) -> None:
         self.trace, self.ran, self.recorded = trace, ran, recorded
         self.spoil = trace.spoil
-        self.lifted: dict[int, Lifted] = {}  # by id of the handle
-        self.views: dict[int, list[Array]] = {}  # that were given, by id of their roots
+        self.lifted: dict[int, Lifted] = {}  # id(Array) -> its entry, in the order of inputs
+        self.views: dict[int, list[Array]] = {}  # id(root) -> arguments that are views of it
 
         self.loans = Loans(self.spoil)
         self.calls = Calls(self.see, ran.returned)
@@ -71,34 +72,37 @@ class Lifter:
         return [one.handle for one in self.lifted.values()]
 
     def argument(self, x: Array) -> None:
-        """Lift an argument; a view is lifted by itself, without its root."""
+        """Lift an argument; an argument that is a view is lifted without its root."""
         if not isinstance(x, Variable):
-            current(x)  # brings a view up to date
+            current(x)  # updates the data of a view after writes to its root
         if x._state & IS_VIEW:
             self.views.setdefault(id(x._view.root), []).append(x)
         self.put_in(x)
 
     def found(self, x: Array) -> None:
-        """Lift an Array that the function uses and that is no argument."""
+        """Lift the root of an Array that the function uses, unless it is lifted already."""
         try:
             root = root_of(x)
             if type(root._data) is not np.ndarray:
                 return
-        except AttributeError:  # it is being made
+        except AttributeError:  # the Array is under construction and has no data yet
             return
         if id(root) in self.lifted:
             return
         if root._state & PINNED:
-            return  # its contents become a constant, behind a guard
+            return  # the contents become a constant, which a replay compares with the memory
         if is_shared(root):
-            self.spoil("an Array that it uses shares memory with foreign code")
-            return  # it stays as it is, so that writes are seen on both sides
+            self.spoil("an Array that it uses shares memory with code outside arraytape")
+            return  # the Array keeps its memory, so that both sides see writes
         self.put_in(root)
         if id(root) in self.views:
             self.rejoin(root, self.views.pop(id(root)))
 
     def rejoin(self, root: Array, views: list[Array]) -> None:
-        """Make arguments views again, because the function uses their root, too."""
+        """Make lifted arguments views of their root again, because the function uses the root, too.
+
+        The trace is spoiled.  What the function wrote to the views so far is written to the root.
+        """
         self.spoil("an argument is a view of an Array that it uses")
         for x in views:
             one = self.lifted[id(x)]
@@ -109,6 +113,7 @@ class Lifter:
                 x[...] = wrap(now, 0, 0)
 
     def put_in(self, x: Array) -> None:
+        """Replace the data of an Array by traced data, a new input of the program."""
         if type(x._data) is not np.ndarray:
             self.spoil(f"data of {type(x._data).__name__} is not traced")
             return
@@ -120,17 +125,19 @@ class Lifter:
         x._data = traced
 
     def put_back(self) -> dict[int, tuple[Node, Any, int]]:
-        """Give each Array its data back; return what was written, by place: node, value and its id.
+        """Give each lifted Array its data back, and return the values that the function wrote.
 
-        An interrupt may come at any moment: another call completes the work.
+        The result maps the number of an Array to (node, value, value id).  An interrupt may come at
+        any moment: another call completes the work.
         """
         for place, (x, data, state, value_id, traced, _) in enumerate(self.lifted.values()):
             if place in self.restored:
                 continue
-            now = current(x)[1] if not x._state & IS_VIEW else traced  # a view of a lifted root
+            # An argument that ``rejoin`` made a view again has been written to through its root.
+            now = current(x)[1] if not x._state & IS_VIEW else traced
             if now is not traced and now is not data:
                 if is_shared(x._view.root if state & IS_VIEW else x):
-                    self.spoil("it writes to memory that foreign code shares")
+                    self.spoil("it writes to memory that code outside arraytape shares")
                 node = self.trace.node_of(now)
                 own = x._current_id() if self.recorded else 0
                 self.written[place] = node, untraced(now), own
@@ -141,9 +148,9 @@ class Lifter:
             self.restored.add(place)
         return self.written
 
-    # --- while it runs ----------------------------------------------------------------------------
+    # --- while the function runs ------------------------------------------------------------------
     def start(self) -> None:
-        """Start to record what this thread computes."""
+        """Begin to trace the computations of this thread, and to see its calls."""
         self.before = ACTIVE.get(), MAKING.get()
         ACTIVE.set(self.trace)
         MAKING.set(TRACED)
@@ -152,7 +159,7 @@ class Lifter:
         self.trace.hook = self.calls.only
 
     def stop(self) -> None:
-        """Restore the state before ``start``; further calls do nothing."""
+        """End the tracing, and restore the settings from before ``start``; may be called repeatedly."""
         if not self.calls.stop():
             self.spoil("a debugger or another tracing tool was started while it ran")
         self.mode._end()
@@ -160,19 +167,19 @@ class Lifter:
         MAKING.set(self.before[1])
 
     def see(self, frame: FrameType) -> bool:
-        """Register a call of a function outside arraytape.
+        """Register a call of a function outside arraytape; ``Calls`` calls this with each new frame.
 
-        Return True if the result of the call is to be seen, too.
+        Return True if the result of the call is to be passed to ``Ran.returned``.
         """
         code, known, above = frame.f_code, self.ran.libraries, frame.f_back
         if code.co_filename in THREADS and code.co_name in STARTERS:
             self.spoil("it has work done by a thread, which is not followed")
         if code in known and above is not None and above.f_code in known:
-            return False  # one function of a library calls another, again
+            return False  # both functions are a library's and registered: most calls end here
         return self.ran.note(frame)
 
     def look(self, values: Iterable[Any]) -> None:
-        """Lift the Arrays among operands, and in lists and tuples of these."""
+        """Lift the Arrays among the operands of an op, also in lists and tuples."""
         if self.is_looking:
             return
         self.is_looking = True
@@ -184,7 +191,7 @@ class Lifter:
             self.is_looking = False
 
     def look_into(self, values: Iterable[Any], around: tuple[Any, ...]) -> None:
-        """Lift the Arrays in values, and in lists within them.
+        """Lift the Arrays among values, and in lists and tuples among them.
 
         around : the enclosing lists; a list that contains itself is not entered again.
         """
@@ -195,14 +202,14 @@ class Lifter:
                 self.look_into(value, (*around, value))
 
     def look_after_write(self) -> None:
-        """Apply what was written to an Array to the exported copies of it."""
+        """Apply a write to an Array also to the copies of it that NumPy code has."""
         if self.loans.live and not self.is_looking:
             self.loans.give()
             self.look(())
 
 
 class LiftingMode(Mode):
-    """The mode that shows a Lifter the Arrays which a traced function uses."""
+    """The mode that passes the Arrays which a traced function uses to a Lifter, before each op."""
 
     def __init__(self, lifter: Lifter) -> None:
         self.lifter = lifter
@@ -217,7 +224,7 @@ class LiftingMode(Mode):
                 break
         else:
             if not (kwargs or lifter.loans.live):
-                return  # all is traced already, as in most calls
+                return  # the fast way for most calls: all operands are traced already
         lifter.look((*args, *kwargs.values()))
 
     def meets(self, x: RawArray) -> None:
@@ -234,13 +241,16 @@ class LiftingMode(Mode):
 
 
 def commit(x: Array, value: RawArray, value_id: int = 0) -> None:
-    """Write a value to an Array, as the function did; value_id : its id for tapes around the call."""
+    """Write a value to an Array, as the function did.
+
+    value_id : the id that a tape around the call follows for the value, or 0.
+    """
     new = wrap(value, value_id, KEPT)
     if isinstance(x, Variable):
         x.assign(new)
     elif x._state & IS_VIEW or not value_id:
         x[...] = new
-    else:  # recorded already: x holds this very value
+    else:  # the tape has recorded the write already: write without recorders, and set the id
         with only_recorders():
             x[...] = new
         x._value_id = value_id

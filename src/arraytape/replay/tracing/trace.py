@@ -1,4 +1,8 @@
-"""A trace: a program that grows by each call on traced data."""
+"""A trace: a program under construction, to which each call on traced data adds a node.
+
+``traced.py`` and ``traced_storage.py`` pass calls to ``Trace.emit``.  Values that the function reads
+(``float(x)``, ``if x > 0``) become guards, and effects that a program cannot repeat spoil the trace.
+"""
 
 from __future__ import annotations
 
@@ -23,25 +27,28 @@ from ..._util.errors import outside, user_line
 from ..program import CONSTANT, FOREIGN, INPUT, Guard, Node, Program, mapped_leaves
 from .traced import AS_IT_IS, Traced, integers, traced_value, traced_values
 
-# NumPy's functions whose results have a shape that depends on values.
+# Names of NumPy functions whose results have shapes that depend on the values of arguments.
 SHAPED = frozenset(("np.lstsq", "np.polyfit", "np.unique"))
 
-RAISES = "raises"  # the prefix of the names of calls that raise
-LOUD = frozenset(("raise", "call", "log"))  # options of np.errstate that run other code
+RAISES = "raises"  # prefix of ``Node.op`` for calls that raised in the traced function
+LOUD = frozenset(("raise", "call", "log"))  # options of np.errstate that a program cannot follow
 
-# Frames of arraytape around an op.  The second and third exist only in the first call of the op, the
-# fourth is that of the object with which interop replaces a library's ``float``.
+# Functions of arraytape that are no public names, and so are skipped in a guard's ``line``: wrappers
+# of ops, and the object with which interop replaces a library's ``float`` ("__call__").
 WRAPPERS = ("public", "first_call", "uncompiled", "__call__")
+# Names of functions that convert to NumPy -> the users' expressions that call them.
 EXITS = {"numpy": "np.asarray", "array": "np.asarray", "representation": "repr", "text": "str"}
 
-__warningregistry__ = ()  # NumPy raises TypeError in ``called`` instead of warnings: see ``raw_calls``
+# Not a dict, so that NumPy raises TypeError in ``called`` in place of a warning: see ``raw_calls``.
+__warningregistry__ = ()
 
 
 class Trace:
     """A program under construction.
 
-    spoiled : why it cannot be replayed, or "".  foreign : memory of others that became constants,
-    each with the node that has a copy.  hook : a trace function that is suspended during raw
+    program : the ``Program``.  spoiled : the reason why it cannot be replayed, or "".  open : False
+    after the end of the traced call.  foreign : list of (ndarray of the user, constant with a copy of
+    it): a replay compares the two.  hook : the ``sys.settrace`` function that is suspended during raw
     functions, or None.
     """
 
@@ -51,17 +58,17 @@ class Trace:
         self.open = True
         self.hook: Any = None
         self.foreign: list[tuple[Any, Node]] = []
-        self.constants: dict[int, tuple[Any, Node]] = {}  # by id, with what keeps the id taken
-        self.effects: list[Any] = []  # calls of callbacks: see ``callback``
-        self.made: list[ref[Traced]] = []
-        self.lines: dict[Node, str] = {}  # the lines that first used constants
-        self.places: dict[str, str] = {}  # the lines that called functions outside arraytape
+        self.constants: dict[int, tuple[Any, Node]] = {}  # id(data) -> (data, node)
+        self.effects: list[Any] = []  # an ``Effect`` for each call of a callback
+        self.made: list[ref[Traced]] = []  # all traced data of this trace
+        self.lines: dict[Node, str] = {}  # constant -> source line of its first use
+        self.places: dict[str, str] = {}  # op of a call outside arraytape -> its source line
         self.errors, self.state = np.geterr(), error_state()
         self.quiet = False  # whether a part ran under another np.errstate or warnings filter
         self.filter = next(iter(warnings.filters), None)
         self.filters, self.shows = warnings.filters, getattr(warnings, "_showwarnmsg_impl", None)
 
-    # --- data -------------------------------------------------------------------------------------
+    # --- inputs and constants ---------------------------------------------------------------------
     def traced(self, node: Node, value: RawArray) -> Traced:
         found = Traced(self, node, value)
         self.made.append(ref(found))
@@ -79,15 +86,15 @@ class Trace:
         return self.traced(node, data)
 
     def constant(self, data: RawArray) -> Node:
-        """Return a constant of the program.
+        """Return a constant node that holds the data itself, a known one for the same object.
 
-        Nothing may write to the data as long as the program exists.
+        The caller makes sure that nothing writes to the data as long as the program exists.
         """
         known = self.constants.get(id(data))
         return self.new_constant(data, data) if known is None else known[1]
 
     def new_constant(self, data: RawArray, value: RawArray) -> Node:
-        """Return a new constant with this value, known by the id of ``data``."""
+        """Return a new constant node that holds ``value``; ``constant(data)`` returns it later."""
         node = Node(CONSTANT, like=data, value=value)
         self.lines[node] = user_line()
         self.program.nodes.append(node)
@@ -95,41 +102,45 @@ class Trace:
         return node
 
     def from_outside(self, data: np.ndarray[Any, Any]) -> Traced:
-        """Return a traced copy of memory that others may write to; a guard compares the two."""
+        """Return a traced copy of an ndarray to which users may write; a replay compares the two."""
         node = self.constant(data.copy(order="K"))
         self.foreign.append((data, node))
         return self.traced(node, node.value)
 
     def memory(self, data: np.ndarray[Any, Any]) -> Node:
-        """Return a constant of an ndarray, with a guard if anybody may write to its memory."""
+        """Return a constant node for an ndarray.
+
+        If something may write to the ndarray, the node holds a copy, which a replay compares with it.
+        """
         if id(data) in self.constants or (not data.flags.writeable and data.base is None):
             return self.constant(data)
         copy = data.copy(order="K")
-        # A copy of a broadcast, or of a slice with gaps, has other strides: keep a reference.
+        # A copy of a broadcast, or of a slice with gaps, has other strides: use the data itself.
         node = self.new_constant(data, copy if copy.strides == data.strides else data)
         self.foreign.append((data, node))
         return node
 
     def node_of(self, x: Any) -> Node:
-        """Return the node of data; a constant for plain data, and for data of another trace."""
+        """Return the node of traced data, or a constant for plain data or data of another trace."""
         if type(x) is Traced:
             return x.node if x.trace is self else self.constant(traced_value(x))
         return self.memory(x)
 
-    # --- what is said of it -----------------------------------------------------------------------
+    # --- guards, and reasons against the program --------------------------------------------------
     def spoil(self, why: str) -> None:
         """Set the reason why there is no program, if there is none yet."""
         self.spoiled = self.spoiled or why
 
     def guard(self, kind: str, node: Node, expected: bytes | tuple[int, ...] | None) -> None:
+        """Add a guard with the source line that runs now: see ``Guard``."""
         self.program.guards.append(Guard(kind, node, expected, exit_line()))
 
     def look(self, x: Traced) -> Any:
-        """Return the value on the host; a guard compares it, because decisions may depend on it."""
+        """Return a copy of the value, and add a guard for it, because decisions may depend on it."""
         self.guard("value", x.node, x.value.tobytes())
         return x.value.copy()
 
-    # --- calls ------------------------------------------------------------------------------------
+    # --- calls that are added to the program ------------------------------------------------------
     def opaque(self, name: str) -> str:
         """Return a unique name for a call of a function outside arraytape."""
         name = f"{FOREIGN}.{name}.{len(self.program.nodes)}"
@@ -139,7 +150,10 @@ class Trace:
     def emit(
         self, op: str, call: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]
     ) -> Any:
-        """Call a raw function on values, and add the call to the program."""
+        """Call a raw function on the values of its arguments, and add the call to the program.
+
+        Return traced data, or a tuple or list of it; other results, such as dtypes, as they are.
+        """
         values, nodes, data = self.taken(args)
         options = named = keywords
         if keywords:
@@ -154,7 +168,7 @@ class Trace:
         if isinstance(value, tuple | list):
             return self.several(op, call, nodes, named, value)
         if not isinstance(value, np.ndarray | np.generic):
-            return value  # a dtype, a shape, a bool
+            return value  # a result that is no data, such as a dtype, a shape or a bool
         value = np.asarray(value)
         node = Node(op, call, nodes, named, value)
         node.view = not value.flags.writeable or shares_memory(value, data)
@@ -164,14 +178,14 @@ class Trace:
         return self.traced(node, value)
 
     def look_around(self) -> None:
-        """Note whether the user's code has changed how errors or warnings are handled."""
+        """Set ``quiet``, or spoil the trace, if the user has set np.errstate or warnings filters."""
         state = error_state()
         if state != self.state:
             self.state, errors = state, np.geterr()
             self.quiet = self.quiet or errors != self.errors
             if errors != self.errors and not LOUD.isdisjoint(errors.values()):
                 self.spoil("it sets np.errstate so that errors raise, or call a function")
-        if warnings.filters is not self.filters:  # within warnings.catch_warnings
+        if warnings.filters is not self.filters:  # the call is within warnings.catch_warnings
             self.quiet = True
             recorded = getattr(warnings, "_showwarnmsg_impl", None) is not self.shows
             new = takewhile(lambda one: one is not self.filter, warnings.filters)
@@ -194,11 +208,13 @@ class Trace:
         keywords: Mapping[str, Any],
         values: tuple[Any, ...] | list[Any],
     ) -> Any:
+        """Add a call with several results: a node for the call, and an "item" node for each result."""
         whole = Node(op, call, args, keywords)
         parts = [self.item(whole, i, value) for i, value in enumerate(values)]
         return type(values)(*parts) if hasattr(values, "_fields") else type(values)(parts)
 
     def item(self, whole: Node, i: int, value: Any) -> Any:
+        """Return result number i of the call ``whole`` as traced data, and add both nodes."""
         if not isinstance(value, np.ndarray | np.generic):
             return value
         nodes = self.program.nodes
@@ -212,9 +228,12 @@ class Trace:
             self.guard("shape", node, value.shape)
         return self.traced(node, value)
 
-    # --- arguments --------------------------------------------------------------------------------
+    # --- arguments as nodes -----------------------------------------------------------------------
     def taken(self, args: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...], list[Any]]:
-        """Return arguments with values for data, arguments with nodes for data, and the arrays."""
+        """Return the arguments with values in place of data, and with nodes in place of data.
+
+        The third result is the list of all ndarrays in the first.
+        """
         values, nodes, data = [], [], []
         for x in args:
             kind = type(x)
@@ -234,7 +253,7 @@ class Trace:
         return values, tuple(nodes), data
 
     def arguments(self, value: Any) -> Any:
-        """Return arguments of a raw function with nodes in the place of data."""
+        """Return a nesting of arguments with nodes in place of data."""
         return mapped_leaves(value, self.leaf_of_argument)
 
     def leaf_of_argument(self, x: Any) -> Any:
@@ -247,9 +266,9 @@ class Trace:
 
 
 class Raises:
-    """A function that returns whether a raw function raises the same error as before."""
+    """A function that calls a raw function, and returns whether it raises the same error as before."""
 
-    ALWAYS = np.asarray(True)
+    ALWAYS = np.asarray(True)  # the result that the guard expects
 
     def __init__(self, call: Callable[..., Any], error: Exception) -> None:
         self.call, self.kind, self.text = call, type(error), str(error)
@@ -263,9 +282,9 @@ class Raises:
 
 
 def exit_line() -> str:
-    """Return the expression that reads a value, and its line: ``float() at f.py:3``.
+    """Return the expression that reads a value now, and its line: ``float() at f.py:3``.
 
-    The line may be that of another library.
+    The line is the nearest one outside arraytape, so that it may belong to another library.
     """
     frame: FrameType | None = sys._getframe(1)
     name = ""
@@ -288,7 +307,7 @@ def has_mask(key: Index) -> bool:
 
 
 def called(function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-    """Return the result of a raw function, with NumPy's warnings at the user's line."""
+    """Call a raw function and return its result; NumPy's warnings are reported at the user's line."""
     ours = getattr(function, "__globals__", None) is vars(numpy_namespace)
     raw = noticing(function) if ours else function
     try:
@@ -301,11 +320,15 @@ def called(function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[
 
 @functools.cache
 def noticing(function: Callable[..., Any]) -> Any:
-    """Return a raw function of ours that raises where NumPy would warn; see ``raw_calls``."""
+    """Return a raw function of arraytape that raises TypeError where NumPy would warn.
+
+    The module ``raw_calls`` explains the use of such functions.
+    """
     return with_globals(function, NO_REGISTRY)
 
 
 def arrays_in(value: Any) -> list[Any]:
+    """Return the ndarrays in a nesting of tuples, lists and dicts."""
     kind = type(value)
     if kind is np.ndarray:
         return [value]
@@ -317,9 +340,9 @@ def arrays_in(value: Any) -> list[Any]:
 
 
 def shares_memory(value: np.ndarray[Any, Any], data: list[Any]) -> bool:
-    """Return True if a value may share memory with one of ``data``.
+    """Return True if a value may share memory with one of the arrays in ``data``.
 
-    Two arrays that own their memory cannot share any, which is the quick check.
+    Two arrays without a base own their memory, and so share none: no further check is needed.
     """
     owns = value.base is None
     for x in data:

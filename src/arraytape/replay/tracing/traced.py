@@ -1,4 +1,8 @@
-"""Traced data: the data of Arrays while a function is traced, whose calls are recorded."""
+"""Traced data: the raw data of Arrays while a function is traced.
+
+A ``Traced`` holds a NumPy array and the node of the program that computes this array.  Operators, ufuncs
+and raw functions on traced data compute the value and add a node to the trace (``Trace.emit``).
+"""
 
 from __future__ import annotations
 
@@ -26,16 +30,18 @@ if TYPE_CHECKING:
     from .trace import Trace
 
 
-ACTIVE: ContextVar[Any] = ContextVar("arraytape trace", default=None)  # of this thread: a Trace
-HANDLE = "_value_id"  # an attribute of Arrays, whose own operators accept traced data
-# The types of arguments that are no data and have none in them.
+# The Trace that is under construction in this thread, or None.
+ACTIVE: ContextVar[Any] = ContextVar("arraytape trace", default=None)
+HANDLE = "_value_id"  # an attribute that only Arrays have, whose own operators accept traced data
+# The types of arguments that neither are data nor contain data.
 AS_IT_IS = frozenset((bool, complex, float, int, str, type(None), type(...), type))
 
 
 class Traced:
-    """Raw data whose calls are recorded.
+    """Raw data whose calls are added to a trace.
 
-    Outside its trace, in another thread or after the end of the trace, it acts as its value.
+    node : the node of the program that computes the data.  value : the data, an ndarray.  In another
+    thread, or after the end of the trace, traced data acts as its value, and no calls are added.
     """
 
     __slots__ = ("__weakref__", "node", "trace", "value")
@@ -44,7 +50,7 @@ class Traced:
     def __init__(self, trace: Trace, node: Node, value: Any) -> None:
         self.trace, self.node, self.value = trace, node, value
 
-    # Properties in C, which make no frame of Python.
+    # These properties are written in C: they are fast, and the trace function sees no frame.
     shape: Any = property(operator.attrgetter("value.shape"))
     ndim: Any = property(operator.attrgetter("value.ndim"))
     size: Any = property(operator.attrgetter("value.size"))
@@ -62,11 +68,12 @@ class Traced:
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if method == "at" or not all(map(is_plain_operand, inputs)):
             return NotImplemented
-        if "out" in options:  # writes to memory outside arraytape, so a guard compares the values
+        # With ``out``, NumPy writes to memory outside arraytape, so that a guard compares the inputs.
+        if "out" in options:
             if any(type(x) is Traced for x in options["out"]):
                 return NotImplemented
             return getattr(ufunc, method)(*map(looked_at, inputs), **options)
-        pythons = ufunc.types[0].startswith("O")  # made by np.frompyfunc
+        pythons = ufunc.types[0].startswith("O")  # a ufunc that np.frompyfunc made
         if method == "__call__" and not pythons:
             return call_noted(ufunc.__name__, ufunc, *inputs, **options)
         return foreign_call(f"{ufunc.__name__}.{method}", getattr(ufunc, method), inputs, options)
@@ -115,7 +122,7 @@ class Traced:
         return complex(looked_at(self))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Traced:
-        return self  # traced data is not written to
+        return self  # no copy is needed, because nothing writes to traced data
 
     def __reduce__(self) -> Any:
         return looked_at(self).__reduce__()
@@ -124,32 +131,33 @@ class Traced:
         return f"traced {self.value!r}"
 
 
-# --- values -------------------------------------------------------------------------------------------
+# --- values of traced data ----------------------------------------------------------------------------
 def untraced(x: Any) -> Any:
-    """Return the value of traced data, or plain data itself, for bookkeeping of a trace."""
+    """Return the value of traced data, or plain data itself, without a check of the trace."""
     return x.value if type(x) is Traced else x
 
 
 def traced_value(x: Any) -> Any:
-    """Return the value of data, for a computation.
+    """Return the value of data, for a computation that no trace records.
 
-    That spoils a trace which is open, but is not the active one of this thread.
+    If the data belongs to an open trace that is not the active trace of this thread, that trace is
+    spoiled.
     """
     if type(x) is not Traced:
         return x
     trace = x.trace
     if trace.open and ACTIVE.get() is not trace:
-        trace.spoil("a value of it was used in another thread or trace")
+        trace.spoil("one of its values was used in another thread or trace")
     return x.value
 
 
 def traced_values(value: Any) -> Any:
-    """Return arguments with values in the place of traced data."""
+    """Return arguments with values in place of traced data."""
     return mapped_leaves(value, lambda x: integers(x) if type(x) is slice else traced_value(x))
 
 
 def integers(key: slice) -> slice:
-    """Return a slice whose ends are Python integers; a guard compares 0-d Arrays among them."""
+    """Return a slice with Python integers as ends; a guard is added for each end that is traced."""
     ends = key.start, key.stop, key.step
     if all(end is None or type(end) is int for end in ends):
         return key
@@ -157,18 +165,18 @@ def integers(key: slice) -> slice:
 
 
 def looked_at(x: RawArray | Traced) -> Any:
-    """Return the value of data on the host, which a guard compares."""
+    """Return the value of data on the host; if it is traced, add a guard that compares the value."""
     if type(x) is Traced and x.trace is ACTIVE.get():
         return x.trace.look(x)
     return traced_value(x)
 
 
 def is_plain_operand(x: Any) -> bool:
-    """Return True if an operand is traced, an ndarray or a number."""
+    """Return True if an operand is neither an Array nor batched data: traced, an ndarray or a number."""
     return type(x) is Traced or not (type(x) is Batched or hasattr(x, HANDLE))
 
 
-# --- calls --------------------------------------------------------------------------------------------
+# --- calls that are added to the trace ----------------------------------------------------------------
 def call_noted(
     op: str,
     function: Callable[..., Any],
@@ -177,14 +185,18 @@ def call_noted(
     device: Hashable | None = None,
     **keywords: Any,
 ) -> Any:
-    """Call a raw function of ours or NumPy's, and record the call in the active trace."""
+    """Call a raw function of arraytape or NumPy, and add the call to the active trace.
+
+    op : the name of the function for the trace.  Without an active trace, the function is only called.
+    """
     trace = ACTIVE.get()
     if trace is None:
         return function(*traced_values(args), **traced_values(keywords))
     hook = trace.hook
     if hook is None or gettrace() is not hook:
         return trace.emit(op, function, args, keywords)
-    settrace(None)  # raw functions use no Array, and a trace function makes each frame slower
+    # Suspend the trace function: it slows down each Python call, and raw functions use no Array.
+    settrace(None)
     try:
         return trace.emit(op, function, args, keywords)
     finally:
@@ -192,10 +204,11 @@ def call_noted(
 
 
 def noted_function(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a raw function whose calls are added to the active trace under this name."""
     return functools.partial(call_noted, name, function)
 
 
-# Attributes and methods of ndarray, which users' rules may use.
+# Attributes and methods of ndarray that traced data has, too, because users' rules may use them.
 ATTRIBUTES = frozenset(("T", "flat", "imag", "real"))
 METHODS = frozenset(
     ("all", "any", "argmax", "argmin", "argsort", "astype", "clip", "compress", "conj", "conjugate",
@@ -208,7 +221,7 @@ METHODS = frozenset(
 def foreign_call(
     name: str, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]
 ) -> Any:
-    """Call a function that is not ours, with read-only arguments, and record the call."""
+    """Call a function outside arraytape with read-only arguments, and add the call to the trace."""
     trace = ACTIVE.get()
     if trace is None:
         return function(*traced_values(args), **traced_values(keywords))
@@ -216,13 +229,14 @@ def foreign_call(
 
 
 def method_call(name: str, x: Traced, *args: Any, **keywords: Any) -> Any:
+    """Call a method of ndarray on traced data."""
     if name in ("item", "tolist"):
         return getattr(looked_at(x), name)(*args, **keywords)
     return foreign_call(name, getattr(np.ndarray, name), (x, *args), keywords)
 
 
 def protected(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that gets read-only arrays, and whose inner calls are not recorded."""
+    """Return the function with read-only array arguments, and without an active trace within it."""
 
     def call_protected(*args: Any, **keywords: Any) -> Any:
         given = [read_only(x) for x in args]
@@ -233,7 +247,8 @@ def protected(function: Callable[..., Any]) -> Callable[..., Any]:
     return call_protected
 
 
-# --- operators ----------------------------------------------------------------------------------------
+# --- operators of traced data -------------------------------------------------------------------------
+# Special methods, without underscores -> the names of raw functions for the trace.
 BINARY = {
     "add": "add", "and": "bitwise_and", "eq": "equal", "floordiv": "floor_divide",
     "ge": "greater_equal", "gt": "greater", "le": "less_equal", "lshift": "bitwise_left_shift",

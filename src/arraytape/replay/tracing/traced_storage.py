@@ -1,4 +1,7 @@
-"""The storage of traced data: NumPy's functions, each call recorded."""
+"""The storage of traced data: NumPy's raw functions, each call of which is added to the trace.
+
+While a function is traced, MAKING selects this storage also for new Arrays.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,10 @@ if TYPE_CHECKING:
 
 
 class TracedNamespace:
-    """The raw functions of NumPy's namespace, or of a part of it, recorded by name."""
+    """The raw namespace of NumPy, or of a submodule such as linalg, whose calls are added to the trace.
+
+    prefix : the prefix of the names of calls, such as "linalg.".
+    """
 
     def __init__(self, base: Any, prefix: str = "") -> None:
         self._base, self._prefix = base, prefix
@@ -65,8 +71,8 @@ class TracedNamespace:
     def conj(self, x: RawArray, /) -> Any:
         return call_noted("conj", np.conj, x)
 
-    # Factors are not looked up by the id of data, as for NumPy: a program writes to memory that it
-    # keeps.  The pass ``factored_once`` finds matrices that are factored twice.
+    # NumPy's storage keeps factors of a matrix by the id of its data.  A program reuses memory, so the
+    # general forms are traced here.  The pass ``factored_once`` finds matrices that are factored twice.
     def solve_again(self, x1: RawArray, x2: RawArray, /, *, adjoint: bool = False) -> Any:
         return standard.solve_again(x1, x2, adjoint, self)
 
@@ -84,7 +90,7 @@ class TracedNamespace:
 
 
 class TracedStorage(Storage):
-    """The storage of traced data, beneath which lies NumPy's."""
+    """The storage of traced data, whose values are data of NumPy's storage."""
 
     name, kind, mixed = "traced", Traced, 1
     xp = TracedNamespace(numpy_namespace)
@@ -113,7 +119,7 @@ class TracedStorage(Storage):
     ) -> Any:
         return call_noted(f"np.{function.__name__}", protected(function), *args, **keywords)
 
-    # --- devices ----------------------------------------------------------------------------------
+    # --- devices: traced data is on the host ------------------------------------------------------
     def devices(self) -> tuple[Any, ...]:
         return ()
 
@@ -129,7 +135,7 @@ class TracedStorage(Storage):
     def moved(self, data: RawArray, device: Hashable) -> Any:
         return self.copy(data)
 
-    # --- making -----------------------------------------------------------------------------------
+    # --- new data and copies ----------------------------------------------------------------------
     def create(self, name: str, device: Hashable, *arguments: Any, **keywords: Any) -> Any:
         return call_noted(name, attrgetter(name)(np), *arguments, **keywords)
 
@@ -142,14 +148,16 @@ class TracedStorage(Storage):
             return call_noted("astype", numpy_namespace.astype, value, dtype)
         trace = ACTIVE.get()
         if copy is False and type(value) is np.ndarray:
-            # Not noted: writes to it are to be seen outside.
+            # No traced copy: the Array and the ndarray must share memory, so that both see writes.
             return admitted(np.array(value, dtype=dtype, copy=False))
         made = admitted(np.array(traced_values(value), dtype=dtype))
         if trace is None:
             return made
         if type(value) is np.ndarray:
-            if not is_known(value.dtype):  # a guard cannot compare such data
-                trace.spoil(f"it reads an ndarray of dtype {value.dtype.str}. Convert it before")
+            if not is_known(value.dtype):  # a replay cannot compare data of unknown dtypes
+                trace.spoil(
+                    f"it reads an ndarray of dtype {value.dtype.str}. Convert it before the call"
+                )
                 return trace.traced(trace.constant(made), made)
             found = trace.from_outside(value)
             if dtype is None or value.dtype == dtype:
@@ -160,7 +168,7 @@ class TracedStorage(Storage):
     def copy(self, data: RawArray) -> Any:
         value = traced_value(data)
         if value.flags.writeable and value.copy(order="K").strides == value.strides:
-            return data  # traced data is not written to
+            return data  # no copy is needed, because nothing writes to traced data
         return call_noted("copied", copied, data)
 
     def contiguous(self, data: RawArray) -> Any:
@@ -190,7 +198,7 @@ class TracedStorage(Storage):
     def refuse_replay(self, data: Any, why: str) -> None:
         data.trace.spoil(why)
 
-    # --- memory -----------------------------------------------------------------------------------
+    # --- reads, writes and checks of memory -------------------------------------------------------
     def in_place(self, data: RawArray) -> bool:
         return False
 
@@ -198,7 +206,7 @@ class TracedStorage(Storage):
         return call_noted("put", put, data, key, value)
 
     def add_at(self, data: RawArray, key: Index, value: RawOperand) -> Any:
-        if makes_a_view(key):  # in the form of users' code, for which there are passes
+        if makes_a_view(key):  # as ``x[key] = x[key] + value``, the form that passes know
             total = call_noted(
                 "add", np.add, call_noted("getitem", numpy_namespace.getitem, data, key), value
             )
@@ -216,7 +224,8 @@ class TracedStorage(Storage):
 
     def unless_none(self, mask: RawArray) -> Any:
         found = NUMPY.unless_none(traced_value(mask))
-        if found is None:  # with a mask the computation is right in both cases: no guard
+        # Only a mask without true elements needs a guard: with the mask, both cases are computed.
+        if found is None:
             looked_at(call_noted("any", numpy_namespace.any, mask))
         return found if found is None else mask
 
@@ -224,37 +233,45 @@ class TracedStorage(Storage):
         value = traced_value(data)
         found = NUMPY.has_nan(value)
         trace = ACTIVE.get()
-        if trace is not None and not found:  # the guarded pass after a NaN is right in both cases
+        # No guard after a NaN was found: the guarded rerun is right with and without NaN.
+        if trace is not None and not found:
             trace.guard("no NaN", trace.node_of(data), None)
         return found
 
 
 @state_facts(continuous=True, propagates_nan=True, in_order=True, range=hull)
 def copied(x: np.ndarray[Any, Any]) -> Any:
-    """Return a copy without gaps, with the axes in the same order in memory."""
+    """Return a copy of x with the same order of axes in memory, without gaps between elements."""
     return x.copy(order="K")
 
 
 @state_facts("add_at", continuous=True)
 def added_at(x: np.ndarray[Any, Any], key: Index, value: RawArray) -> Any:
-    """Return new data after ``x[key] += value``, where elements that are named twice add up."""
+    """Return a copy of x after ``x[key] += value``, where each occurrence of an index in key adds."""
     return add_at(x.copy(order="K"), key, value)
 
 
 @state_facts(continuous=True, propagates_nan=True, in_order=True, range=hull)
 def contiguous(x: np.ndarray[Any, Any]) -> Any:
-    """Return a C-contiguous copy."""
+    """Return a C-contiguous copy of x."""
     return x.copy()
 
 
 def inverse_again(x: RawArray, singular: RawArray) -> Any:
-    """Return inverses, with unit matrices in the place of those of singular matrices."""
+    """Return the inverses of matrices, with a unit matrix for each singular one.
+
+    singular : a mask with one element for each matrix.
+    """
     return standard.inverse_again(x, singular, numpy_namespace)
 
 
 @state_facts(continuous=True)
 def through_cholesky(g: RawArray | Traced, y: RawArray) -> Any:
-    """Return the rule of a Cholesky factor as one call, or None if LAPACK may not suit it."""
+    """Return the cotangent of a Cholesky factor's matrix, traced as one call of LAPACK.
+
+    g : the cotangent of the factor y.  Return None if y is small, batched or of a dtype without LAPACK
+    routines, or without SciPy: the general rule is traced then.
+    """
     if y.shape[-1] < factors.LEAST_KNOWN or y.ndim > 2 or libraries() is None:
         return None
     if type(g) is not Traced or y.dtype.kind not in "fc":
@@ -266,7 +283,7 @@ factors.THROUGH[Traced] = through_cholesky
 
 
 def cofactors(x: RawArray) -> Any:
-    """Return the derivative of a determinant."""
+    """Return the matrix of cofactors, which is the derivative of the determinant of x."""
     return standard.cofactors(x, np)
 
 
