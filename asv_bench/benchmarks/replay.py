@@ -94,7 +94,27 @@ def without_raw(work: Workload) -> Workload:
     return ours
 
 
-# The budgets are by what was measured, with room for noise.
+def ratio_to_hand(workload: str, compile: bool) -> float:
+    """Return the time of value and gradient, replayed, as a multiple of hand-written NumPy's."""
+    work = WORKLOADS[workload]
+    ours = without_raw(work)
+    parameters = arrays(work)
+    replayed = xp.function(lambda *given: step(ours, [*given]), compile=compile)
+    step(ours, parameters)
+    for _ in range(4):
+        found = replayed(*parameters)
+    for one, theirs in zip(found, work.hand(*work.parameters), strict=True):
+        np.testing.assert_allclose(np.from_dlpack(one), theirs, rtol=1e-6, atol=1e-9)
+    assert replayed.counts["replayed"] == 2, replayed.reasons
+    if compile and not replayed.compiled:
+        raise NotImplementedError(replayed.explain())  # asv skips the benchmark
+    return ratio(
+        repeated(lambda: replayed(*parameters)),
+        repeated(lambda: work.hand(*work.parameters)),
+    )
+
+
+# The budgets are measured ratios, with room for noise.
 @benchmark(
     "x hand",
     budget={
@@ -104,20 +124,47 @@ def without_raw(work: Workload) -> Workload:
     workload=list(WORKLOADS),
 )  # fmt: skip
 def track_replayed(workload: str) -> float:
-    """Value and gradient, replayed."""
+    """Measure value and gradient, replayed as calls of NumPy."""
+    return ratio_to_hand(workload, False)
+
+
+@benchmark(
+    "x hand",
+    budget={
+        "1,000 ops on scalars": 0.06, "1,000 ops on 10 elements": 0.06, "Rosenbrock, 100": 0.8,
+        "MLP": 0.9,
+        "logistic regression": 1.3, "elementwise, large": 0.6, "elementwise, 17 MiB": 0.6,
+    },
+    workload=list(WORKLOADS),
+)  # fmt: skip
+def track_compiled(workload: str) -> float:
+    """Measure value and gradient, replayed as machine code."""
+    return ratio_to_hand(workload, True)
+
+
+@benchmark(
+    "eager calls",
+    budget={"1,000 ops on 10 elements": 120.0, "MLP": 400.0},
+    workload=["1,000 ops on 10 elements", "MLP"],
+)
+def track_compiling(workload: str) -> float:
+    """Measure how much longer the first two calls take if they end with machine code."""
     work = WORKLOADS[workload]
-    ours = without_raw(work)
     parameters = arrays(work)
-    replayed = xp.function(lambda *given: step(ours, [*given]))
-    step(ours, parameters)
-    for _ in range(3):
-        found = replayed(*parameters)
-    for one, theirs in zip(found, work.hand(*work.parameters), strict=True):
-        np.testing.assert_allclose(np.from_dlpack(one), theirs, rtol=1e-6, atol=1e-9)
-    assert replayed.counts["replayed"] == 1, replayed.reasons
+
+    def first_two(compile: bool) -> float:
+        replayed = xp.function(lambda *given: step(work, [*given]), compile=compile)
+        gc.collect()
+        start = process_time()
+        replayed(*parameters)
+        replayed(*parameters)
+        seconds = process_time() - start
+        if compile and not replayed.compiled:
+            raise NotImplementedError(replayed.explain())
+        return seconds
+
     return ratio(
-        repeated(lambda: replayed(*parameters)),
-        repeated(lambda: work.hand(*work.parameters)),
+        lambda: first_two(True) - first_two(False), repeated(lambda: step(work, parameters))
     )
 
 
@@ -135,7 +182,7 @@ def track_replayed_under_a_tape(workload: str) -> float:
     work = WORKLOADS[workload]
     ours = without_raw(work)
     parameters = arrays(work)
-    replayed = xp.function(lambda *given: ours.f(xp, *given))
+    replayed = xp.function(lambda *given: ours.f(xp, *given), compile=False)
 
     def on_a_tape() -> Any:
         with xp.GradientTape() as tape:
@@ -163,7 +210,7 @@ def track_first_two_calls(workload: str) -> float:
     parameters = arrays(work)
 
     def first_two() -> float:
-        replayed = xp.function(lambda *given: step(work, [*given]))
+        replayed = xp.function(lambda *given: step(work, [*given]), compile=False)
         gc.collect()
         start = process_time()
         replayed(*parameters)

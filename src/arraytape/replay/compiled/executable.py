@@ -29,7 +29,7 @@ GAIN = 0.97  # of NumPy's time, which machine code must stay below
 WATCHED = 16  # calls after one that fell back; if half of them do, too, NumPy takes over
 PATIENCE = 0.1  # seconds that a program runs before it is compiled in another thread
 ALWAYS = False  # whether programs are compiled at once, as tests ask for
-PER_CALL = 1e-3  # more of these for each call of NumPy: a large program takes longer to compile
+PER_CALL = 1e-4  # more of these for each call of NumPy: a large program takes longer to compile
 
 
 class Executable:
