@@ -587,8 +587,13 @@ class Lowering:
         x, key, value = node.args
         if not is_basic(key):
             raise Unsupported("a write at arrays")
-        self.write_groups([*self.open])  # whatever reads the old values comes first
+        own = self.groups.get(value) if self.is_read_once(value, x) else None
+        # Whatever reads the old values comes first.
+        self.write_groups([group for group in self.open if group is not own])
         source = self.place(x)
+        if own is not None and self.put_result(node, source, own):
+            return
+        self.write_groups([*self.open])
         given = self.place(value) if type(value) is Node else self.number(value, x.dtype)
         if given.dtype != x.dtype:
             raise Unsupported("a write in another dtype")
@@ -597,19 +602,45 @@ class Lowering:
         else:
             target = self.new(node)
             self.copy(target, source)
-        view, start = view_of_nothing(target)
-        part = part_at(view, key)
-        if not part.size:
+        part = part_of(target, key)
+        if not math.prod(part.shape):
             return
-        offset = target.offset + part.__array_interface__["data"][0] - start
         # A value may have leading axes of length 1 that the part has not.
         shape, strides = given.shape, given.strides
-        while len(shape) > part.ndim and shape[0] == 1:
+        while len(shape) > len(part.shape) and shape[0] == 1:
             shape, strides = shape[1:], strides[1:]
-        self.copy(
-            Place(target.buffer, offset, part.shape, part.strides, part.dtype),
-            given._replace(shape=shape, strides=strides),
-        )
+        self.copy(part, given._replace(shape=shape, strides=strides))
+
+    def is_read_once(self, value: Operand, x: Node) -> bool:
+        """Return True if a write to x is the only reader of a member of an open group."""
+        if type(value) is not Node or value in self.asked or value.dtype != x.dtype:
+            return False
+        group = self.groups.get(value)
+        return group is not None and x not in group.members and len(self.users[value]) == 1
+
+    def put_result(self, node: Node, source: Place, group: Group) -> bool:
+        """Let a group store a value where a write would copy it; return False if it cannot."""
+        _, key, value = node.args
+        inside = {*group.members}
+        outside = {y for member in group.members for y in inputs_of(member)} - inside
+        read = [self.place(y) for y in outside]
+        if group not in self.open:
+            return False
+        changes = self.may_change(source, node)
+        part = part_of(source, key)
+        if part.shape != value.shape or (
+            changes and any(p.buffer is source.buffer and p != part for p in read)
+        ):
+            return False
+        if not changes:
+            source, old = self.new(node), source
+            self.copy(source, old)
+            part = part_of(source, key)
+        else:
+            self.put_at(node, source)
+        self.put_at(value, part)
+        self.write_groups([group])
+        return True
 
     def number(self, x: Any, dtype: np.dtype[Any]) -> Place:
         return self.constant(np.asarray(x).astype(dtype))
@@ -950,7 +981,8 @@ class GroupWriter:
     def write(self) -> None:
         lowering, size = self.lowering, math.prod(self.group.shape)
         for node in self.stored:
-            lowering.new(node)
+            if node not in lowering.places:  # where a write would copy it
+                lowering.new(node)
         for node in self.sums:
             lowering.fill(lowering.places[node], 0)
         flat = self.is_flat()
@@ -992,7 +1024,7 @@ class GroupWriter:
         layouts = []
         for node in self.nodes:
             for x in inputs_of(node) if node in self.sums else (node, *inputs_of(node)):
-                if x in self.inside:
+                if x in self.inside and (x not in self.stored or x.size == 1):
                     if is_dense(x.shape, x.strides, x.dtype.itemsize):
                         layouts.append(order_of(x.shape, x.strides))
                     else:
@@ -1237,6 +1269,14 @@ def view_of_nothing(place: Place) -> tuple[np.ndarray[Any, Any], int]:
     memory = np.empty(high - low + place.dtype.itemsize, np.uint8)
     view = np.ndarray(place.shape, place.dtype, memory, -low, place.strides)
     return view, view.__array_interface__["data"][0]
+
+
+def part_of(place: Place, key: Any) -> Place:
+    """Return the place of ``x[key]`` for data at a place."""
+    view, start = view_of_nothing(place)
+    part = part_at(view, key)
+    offset = place.offset + part.__array_interface__["data"][0] - start
+    return Place(place.buffer, offset, part.shape, part.strides, part.dtype)
 
 
 def part_at(view: np.ndarray[Any, Any], key: Any) -> np.ndarray[Any, Any]:
