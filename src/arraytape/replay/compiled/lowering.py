@@ -1284,7 +1284,7 @@ def part_at(view: np.ndarray[Any, Any], key: Any) -> np.ndarray[Any, Any]:
     keys = key if type(key) is tuple else (key,)
     if not any(part is Ellipsis for part in keys):
         keys = (*keys, Ellipsis)
-    return view[keys]  # type: ignore[no-any-return]
+    return view[keys]
 
 
 def rounded_up(size: int) -> int:
