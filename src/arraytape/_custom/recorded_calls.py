@@ -171,7 +171,7 @@ class Call:
         return found
 
     def run_inside(self, function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
-        """Call a function in the contexts, such as interop's, that were active when the Call was made."""
+        """Call a function in the contexts, such as interop's, that were active when the call ran."""
         with ExitStack() as stack:
             for enter in self.surroundings:
                 stack.enter_context(enter())
