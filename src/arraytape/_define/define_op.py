@@ -452,7 +452,7 @@ class Forward(dict[type, Callable[..., Any]]):
         )
 
     def result(self, found: Any, arrays: list[Any], storage: Storage) -> Any:
-        """Return a result as raw data of a known dtype without memory shared with ``arrays``, the inputs."""
+        """Return a result as raw data of a known dtype, copied if it shares memory with an input."""
         if type(found) not in STORAGES:
             if not isinstance(found, bool | int | float | complex | np.generic):
                 raise TypeError(
