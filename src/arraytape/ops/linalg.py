@@ -381,7 +381,7 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
         When x has fewer than two dimensions, or the decomposition does not converge.
     ValueError
         In the backward pass, when full_matrices is True and the target depends on the choice of the
-        extra columns of U or V, which may be any orthonormal basis of the rest of the space.
+        extra columns of U or V.  They may be any orthonormal basis of the rest of the space.
 
     Notes ----- Where singular values coincide, their vectors (columns of U and V) are an arbitrary
     basis.  The gradient of a function that uses the vectors but not the values, and does not depend on
