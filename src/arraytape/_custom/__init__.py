@@ -1,1 +1,1 @@
-"""Functions with derivatives of the user's own, and functions that run again."""
+"""Functions with a user-defined derivative, and functions that run again in the backward pass."""

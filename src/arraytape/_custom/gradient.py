@@ -1,4 +1,8 @@
-"""custom_gradient and grad_pass_through: functions that return the rule of their own gradient."""
+"""custom_gradient and grad_pass_through: functions whose gradient the user defines.
+
+A call runs the function once with a private recorder (``run_hidden``), so that tapes do not record its
+ops.  The call then becomes one record, whose rule is the user's ``grad_fn`` (``UserRule``).
+"""
 
 from __future__ import annotations
 
@@ -25,42 +29,44 @@ R = TypeVar("R")
 
 
 def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P, R]:
-    """Take a function's gradient from the function itself: a decorator.
+    """Decorate a function that returns its result together with the rule for its gradient.
 
     Parameters
     ----------
     f : Callable
-        Returns ``(y, grad_fn)``, y an Array or a nesting of Arrays.  ``grad_fn(*dy)`` takes one
-        Array for each Array of y and gives one gradient (None: no gradient) for each Array
-        among f's positional arguments, in the Array's shape and dtype: flat, or in the
-        arguments' nesting.  It may also give one for each number among them, which is
-        dropped, and None for each argument of another kind.  Keyword arguments get none; raw
-        arrays become Arrays.  Variables that f reads need ``grad_fn(*dy, variables=[...])``,
-        which returns ``(gradients of the arguments, gradients of the variables)``.
+        Returns ``(y, grad_fn)``, where y is an Array or a nesting of Arrays.  ``grad_fn(*dy)``
+        receives one cotangent for each Array of y.  It returns one gradient (None: no gradient)
+        for each Array among f's positional arguments, of that Array's shape and dtype, as a flat
+        sequence or in the nesting of the arguments.  It may also return a gradient for each
+        number, which is ignored, and None for each other argument.  Keyword arguments get no
+        gradient.  f receives raw arrays as Arrays.  If f reads trainable Variables, ``grad_fn``
+        is called as ``grad_fn(*dy, variables=[...])`` and returns the pair
+        ``(gradients of the arguments, gradients of the variables)``.
 
     Returns
     -------
     Callable
-        Takes the arguments of f and gives y.
+        Accepts the arguments of f and returns y.
 
     Raises
     ------
     TypeError
-        When f gives no such pair, or reads Variables that ``grad_fn`` does not take.
+        When f does not return such a pair, or when f reads trainable Variables and ``grad_fn``
+        has no parameter ``variables``.
     ValueError
         When f uses a watched Array that is not among its positional arguments, or writes to an
-        argument.  In the backward pass: when ``grad_fn`` gives a wrong number of gradients, a
-        wrong shape or dtype.
+        argument.  In the backward pass: when ``grad_fn`` returns a wrong number of gradients, or
+        a gradient of a wrong shape or dtype.
     RuntimeError
         In the backward pass: when ``grad_fn`` reads a Variable that f read and that was
-        assigned to since (f's own ``v.value()`` is a snapshot).
+        assigned to since.  To use the earlier value, let f take a snapshot: ``v.value()``.
 
     Notes
     -----
-    What f does is hidden from the tapes, yet the derivative works to any order, since
-    ``grad_fn`` is array code over values that outer tapes know; ForwardAccumulator takes the
-    transpose of it.  What a selection did not take is not masked inside ``grad_fn``: see
-    ``gradient``'s nan.
+    Tapes do not record the ops inside f.  Derivatives of any order still work, since outer tapes
+    record the ops of ``grad_fn`` and follow the values that it uses.  ForwardAccumulator
+    computes tangents by transposing ``grad_fn``.  The rerun that ``gradient(nan='guard')`` makes
+    after a NaN does not mask the elements inside ``grad_fn`` that a selection did not take.
 
     Examples
     --------
@@ -86,24 +92,25 @@ def custom_gradient(f: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P,
 
 
 def grad_pass_through(f: Callable[P, R]) -> Callable[P, R]:
-    """Give a function the gradient of the identity: a straight-through estimator.
+    """Give a function the gradient of the identity (a straight-through estimator).
 
     Parameters
     ----------
     f : Callable
-        Gives as many Arrays as it has Arrays among its positional arguments, of the same shapes
-        and dtypes.
+        Returns as many Arrays as it has Arrays among its positional arguments, of the same
+        shapes and dtypes in the same order.
 
     Returns
     -------
     Callable
-        Takes the arguments of f and gives its result.  A gradient of the result goes back to
-        the arguments as it is; whatever else f uses or writes gets none.
+        Accepts the arguments of f and returns its result.  The gradient of each result becomes,
+        unchanged, the gradient of the corresponding argument.  Other values that f uses get no
+        gradient.
 
     Raises
     ------
     ValueError
-        When f is called and gives other shapes or dtypes.
+        At a call, when f returns other shapes or dtypes than its Array arguments have.
 
     Examples
     --------
@@ -144,10 +151,11 @@ def call_with_rule(
     on_capture: OnCapture = OnCapture.REFUSE,
     missing: str | None = None,
 ) -> Any:
-    """Call ``f``, which returns ``(y, grad_fn)``, and record the call as one record.
+    """Call ``f``, which returns ``(y, grad_fn)``, record the call as one record, and return y.
 
-    signature_of : the user's function, for the names of arguments in messages.  missing : the name of
-    a function that has no grad_fn.
+    signature_of : the user's function, whose parameter names stand in messages.  missing : for a
+    function without a derivative, its name in the error that a gradient through the call raises; else
+    None.
     """
     arguments = Arguments(args, keywords)
     keeps_records = may_record_gradients(recorders())
@@ -170,7 +178,10 @@ def call_with_rule(
 
 
 class UserRule:
-    """A user's ``grad_fn``, whose results are checked against arguments and Variables."""
+    """The rule of one call: runs the user's ``grad_fn`` and checks the gradients that it returns.
+
+    The number, shapes and dtypes of the gradients are compared with the Array arguments and Variables.
+    """
 
     def __init__(
         self,
@@ -189,7 +200,7 @@ class UserRule:
         self.layouts = [Layout(x) for x in (*trace.arrays, *self.variables)]
 
     def __call__(self, cotangents: Sequence[Array]) -> list[Array | None]:
-        """Return one gradient, or None, for each Array among the arguments and each Variable."""
+        """Return one gradient or None for each Array argument, then for each Variable that f read."""
         found, of_variables = self._answer(cotangents)
         parts = of_arrays(self.name, found, self.forms)
         parts += counted_gradients(self.name, of_variables, [], len(self.variables), "variables")
@@ -204,7 +215,10 @@ class UserRule:
         ]
 
     def _answer(self, cotangents: Sequence[Array]) -> tuple[Any, Any]:
-        """Return the gradients of the arguments and of the Variables that ``grad_fn`` gives."""
+        """Call ``grad_fn``; return its gradients of the arguments and of the Variables, unchecked.
+
+        A read of a Variable raises RuntimeError if the Variable was assigned to since f read it.
+        """
         changed = [v for v, data in self.variable_values if v._data is not data]
         refuse = RefuseChanged(self.name, changed)
         with only_recorders(*recorders(), refuse) if changed else HERE:
@@ -226,7 +240,7 @@ def pair_of(name: str, answer: Any) -> tuple[Any, Any]:
 
 
 def check_same_layouts(name: str, args: tuple[Any, ...], y: Nesting) -> None:
-    """Raise ValueError unless results and Array arguments have the same shapes and dtypes."""
+    """Raise ValueError unless the results have the shapes and dtypes of the Array arguments."""
     arrays = [x for x in nest.leaves(args) if isinstance(x, Array)]
     inputs, results = (
         [str(Layout(x)) for x in found] for found in (arrays, check_results(name, y))
@@ -239,7 +253,11 @@ def check_same_layouts(name: str, args: tuple[Any, ...], y: Nesting) -> None:
 
 
 def accepts_variables(name: str, pull: Callable[..., Any], variables: Sequence[Any]) -> bool:
-    """Return True if grad_fn takes ``variables``; raise TypeError if it has to, and does not."""
+    """Return True if grad_fn (``pull``) is to be called with the keyword ``variables``.
+
+    Raise TypeError if the function read Variables and grad_fn does not accept the keyword.  ``**kwargs``
+    count as accepting only if Variables were read.
+    """
     parameters: Mapping[str, inspect.Parameter] = {}
     with suppress(TypeError, ValueError):  # a builtin has no signature
         parameters = inspect.signature(pull).parameters
@@ -266,7 +284,11 @@ def split_gradients(name: str, found: Any) -> tuple[Any, Any]:
 
 
 def of_arrays(name: str, found: Nesting, forms: Sequence[Form]) -> list[Any]:
-    """Return the gradients of the Array arguments, from those for any one of the forms of arguments."""
+    """Return the gradients of the Array arguments as a flat list, dropping those of numbers.
+
+    found : the gradients that grad_fn returned.  They may belong to the Arrays alone, to Arrays and
+    numbers, or to all leaves of the arguments: the first of ``forms`` with the right count is used.
+    """
     errors = []
     for form in forms:
         try:
@@ -277,8 +299,8 @@ def of_arrays(name: str, found: Nesting, forms: Sequence[Form]) -> list[Any]:
         for part, kind in zip(parts, form.kinds, strict=True):
             if kind == "other" and part is not None:
                 raise ValueError(
-                    f"{name}: grad_fn gave the gradient {describe(part)} to an argument that is neither "
-                    f"Array nor number [at {user_line()}]; give None"
+                    f"{name}: return None from grad_fn for each argument that is neither Array nor "
+                    f"number, got the gradient {describe(part)} [at {user_line()}]"
                 )
         return [part for part, kind in zip(parts, form.kinds, strict=True) if kind == "array"]
     raise errors[0]
@@ -287,11 +309,12 @@ def of_arrays(name: str, found: Nesting, forms: Sequence[Form]) -> list[Any]:
 def counted_gradients(
     name: str, found: Nesting, nesting: Nesting, count: int, what: str
 ) -> list[Any]:
-    """Return the gradients as a flat list; raise ValueError if there are not ``count`` of them.
+    """Return the gradients in ``found`` as a flat list; raise ValueError unless there are ``count``.
 
-    nesting : the arguments to which they belong; their dicts give the order of entries.
+    nesting : the arguments to which the gradients belong.  A dict of gradients is read in the order of
+    the keys of the dict at the same place in ``nesting``.  what : the plural noun for the message.
     """
-    if found is None and count != 1:
+    if found is None and count != 1:  # grad_fn without a return statement
         return counted_gradients(name, [], nesting, count, what)
     listed = isinstance(found, list | tuple) and len(found) == len(nesting)
     like = nesting if listed or len(nesting) != 1 else nesting[0]
@@ -304,7 +327,11 @@ def counted_gradients(
 
 
 def fitting_gradient(name: str, part: Any, layout: Layout, whose: str) -> Array | None:
-    """Return a gradient as an Array; raise an error that names ``whose`` if it does not fit."""
+    """Return a gradient as an Array, or None for None.
+
+    Raise TypeError if the gradient is no array, ValueError if its shape, dtype or device is not that of
+    ``layout``.  whose : the argument or Variable in the message.
+    """
     if part is None:
         return None
     if not isinstance(part, Array) and type(part) not in STORAGES:
@@ -314,8 +341,8 @@ def fitting_gradient(name: str, part: Any, layout: Layout, whose: str) -> Array 
         )
     if not layout.fits_layout(part):
         raise ValueError(
-            f"{name}: the gradient of {whose} must be {layout} as that is, got {describe(part)} "
-            f"[at {user_line()}]"
+            f"{name}: the gradient of {whose} must be {layout} like the value itself, got "
+            f"{describe(part)} [at {user_line()}]"
         )
     return part if isinstance(part, Array) else as_private_array(part)
 
@@ -323,9 +350,11 @@ def fitting_gradient(name: str, part: Any, layout: Layout, whose: str) -> Array 
 def summed_over_examples(
     part: Array | None, layout: Layout, axes: tuple[int, ...], name: str
 ) -> Array | None:
-    """Sum a gradient over the examples of a vmap that has ended, if they all shared one argument.
+    """Sum a gradient over the hidden axes that its argument does not have.
 
-    axes : the hidden axes of the cotangents, the only ones over which a gradient may be summed.
+    Such an axis holds the examples of a vmap.  An argument that all examples share gets the sum of their
+    gradients.  axes : the hidden axes of the cotangents; a surplus axis that is not among them raises
+    ValueError, because grad_fn then uses a value that differs between examples and is no argument.
     """
     if part is None:
         return None
@@ -341,10 +370,10 @@ def summed_over_examples(
 def for_each_example(
     f: Callable[..., tuple[Any, Any]],
 ) -> Callable[..., tuple[Any, Any]]:
-    """Wrap ``f``, which returns ``(y, grad_fn)``, so that under vmap y has a value for each example.
+    """Wrap ``f``, which returns ``(y, grad_fn)``, so that under vmap y has one value per example.
 
-    A y that does not depend on the example is repeated.  Otherwise vmap would sum its cotangent over the
-    examples, and grad_fn would pass that sum to each example.
+    A y that does not depend on the examples is repeated for each of them.  Otherwise vmap would sum the
+    cotangent of y over the examples, and grad_fn would pass the sum to each example.
     """
 
     def example_function(*args: Any, **keywords: Any) -> tuple[Any, Any]:

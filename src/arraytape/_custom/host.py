@@ -1,4 +1,4 @@
-"""Functions of NumPy arrays, outside arraytape: without a gradient, or with a VJP of NumPy arrays."""
+"""numpy_function and host_function: calls of NumPy code, without a gradient or with a VJP in NumPy."""
 
 from __future__ import annotations
 
@@ -19,29 +19,30 @@ from .private_handles import display_name
 
 
 def numpy_function(f: Callable[..., Any], inputs: Nesting) -> Any:
-    """Call a function of NumPy arrays with Arrays; it cuts the gradient.
+    """Call a function of NumPy arrays on Arrays; no gradient passes through the call.
 
     Parameters
     ----------
     f : Callable
-        Takes NumPy arrays and gives a NumPy array, a number or a nesting of these.
+        Accepts NumPy arrays and returns a NumPy array, a number or a nesting of these.
     inputs : list | tuple | Array
-        The positional arguments, in any nesting, or one Array; Arrays among them are handed on
-        as copies.
+        The positional arguments, which may be nestings, or one Array as the only argument.  f
+        receives a NumPy copy of each Array.
 
     Returns
     -------
     Array or nesting
-        What f gave, as Arrays on the device of the first Array among the inputs.
+        The results of f, as Arrays on the device of the first Array among the inputs.
 
     Raises
     ------
     TypeError
-        When f gives anything else.
+        When f returns anything but arrays and numbers.
 
     Notes
     -----
-    Derivative: none; a gradient that is None because of it names this line in a warning.
+    Derivative: none.  If a gradient is None because of this call, a warning names the line of the
+    call.
 
     Examples
     --------
@@ -60,33 +61,38 @@ def numpy_function(f: Callable[..., Any], inputs: Nesting) -> Any:
 
 
 def host_function(f: Callable[..., Any], vjp: Callable[..., Any]) -> HostFunction:
-    """Make a function of NumPy arrays one of Arrays, with a gradient.
+    """Turn a function of NumPy arrays and its VJP into a differentiable function of Arrays.
 
     Parameters
     ----------
     f : Callable
-        Takes NumPy copies of the Arrays, gives a NumPy array, a number or a nesting of these.
+        Accepts NumPy copies of the Arrays and returns a NumPy array, a number or a nesting of
+        these.
     vjp : Callable
-        ``vjp(g, y, *inputs)``, on NumPy arrays: the cotangent ``g`` in the nesting of f's result
-        ``y``, and f's positional arguments.  It gives one gradient (None: no gradient) for each
-        array among them, in its shape and dtype.  Keyword arguments go to f alone.
+        Is called as ``vjp(g, y, *inputs)`` with NumPy arrays: ``y`` is the result of f, ``g`` its
+        cotangent in the same nesting, and ``inputs`` are the positional arguments of f.  It
+        returns one gradient (None: no gradient) for each array among the inputs, of the same
+        shape and dtype.  Keyword arguments are passed to f alone.
 
     Returns
     -------
     Callable
-        Takes the arguments of f, with Arrays for arrays, and gives Arrays.
+        Accepts the arguments of f with Arrays in place of NumPy arrays, and returns Arrays.
 
     Raises
     ------
     TypeError
-        When f or vjp cannot be called; at the call, when f gives anything but arrays and numbers.
+        When f or vjp cannot be called.  At a call, when f returns anything but arrays and
+        numbers.
     ValueError
-        In the backward pass: when vjp gives a wrong number of gradients, a wrong shape or dtype.
+        In the backward pass: when vjp returns a wrong number of gradients, or a gradient of a
+        wrong shape or dtype.
 
     Notes
     -----
-    A second derivative needs the vjp's own: ``host_function(f, host_function(vjp, its_vjp))``.
-    Without it, asking for one is a LookupError.
+    A second derivative needs the VJP of ``vjp`` too:
+    ``host_function(f, host_function(vjp, vjp_of_vjp))``.  Otherwise a request for a second
+    derivative raises LookupError.
 
     Examples
     --------
@@ -104,7 +110,11 @@ def host_function(f: Callable[..., Any], vjp: Callable[..., Any]) -> HostFunctio
 
 
 class HostFunction:
-    """The result of ``host_function``: callable with Arrays."""
+    """A function of NumPy arrays that is called with Arrays, with its VJP; made by ``host_function``.
+
+    vjp : the VJP, a function of NumPy arrays or another HostFunction; None for a function without a
+    derivative, such as a vjp itself.
+    """
 
     def __init__(self, f: Callable[..., Any], vjp: Callable[..., Any] | None, name: str) -> None:
         self.f, self.name, self.vjp = f, name, vjp
@@ -126,7 +136,12 @@ class HostFunction:
         )
 
     def pull(self, g: Nesting, y: Nesting, args: tuple[Any, ...]) -> Any:
-        """Return one gradient for each Array among the arguments, as the vjp nests them."""
+        """Return the gradients of the Array arguments, in the nesting that the vjp returned.
+
+        The call of a plain ``vjp`` is itself a HostFunction without a derivative, so that a second
+        derivative raises LookupError in place of being None.  The result of a HostFunction cannot
+        contain None, so ``host_gradients`` leaves out gradients of None, which are put back afterwards.
+        """
         if isinstance(self.vjp, HostFunction):
             return self.vjp(g, y, *args)
         vjp = self.vjp
@@ -148,7 +163,7 @@ class HostFunction:
 
 
 def on_host(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return arguments with NumPy copies in the place of Arrays."""
+    """Return the arguments with each Array replaced by a NumPy copy of its value."""
     leaves = [
         np.array(storage_of(leaf._data).host(current(leaf)[1]), copy=True)
         if isinstance(leaf, Array) else leaf
@@ -159,7 +174,10 @@ def on_host(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def returned(name: str, answer: Nesting, arrays: Sequence[Array]) -> Any:
-    """Return a host function's results as Arrays on the device of its first Array argument."""
+    """Return the results of a NumPy function as Arrays on the device of its first Array argument.
+
+    name : the name of the function in messages.  answer : its result.  arrays : its Array arguments.
+    """
     leaves = []
     for value in nest.leaves(answer):
         data = np.asarray(value)

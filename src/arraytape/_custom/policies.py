@@ -1,8 +1,8 @@
-"""Policies of recompute_grad: which results the first run keeps and the second takes.
+"""Policies of recompute_grad: the choice of op results that are kept and not computed again.
 
-In both runs a mode sees the calls of ops, and counts them for each op.  The first run keeps results by
-op and number of the call.  The second run takes them for the same calls, whose operands must have the
-same shapes and dtypes.
+In both runs of the function, a mode intercepts the calls of ops and counts the calls of each op.  In the
+first run ``Keeping`` stores results under (op, number of the call).  In the second run ``Giving``
+returns the stored results for the same calls, whose operands must have the same shapes and dtypes.
 """
 
 from __future__ import annotations
@@ -23,27 +23,26 @@ PolicyLike = Callable[..., Any] | Iterable[Callable[..., Any]]
 
 
 class ArrayLayout(NamedTuple):
-    """The shape and dtype of an array, as a policy gets them."""
+    """The shape and dtype of an array, which a policy function gets in place of the array."""
 
     shape: tuple[int, ...]
     dtype: Any
 
     @property
     def size(self) -> int:
-        """Return the number of elements."""
         return math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:
-        """Return the number of bytes of the elements."""
         return self.size * int(self.dtype.itemsize)
 
 
 class Policy:
-    """The ops that a policy is about, and the choice of the results to keep.
+    """The ``policy`` argument of recompute_grad, checked: a set of ops or a function.
 
-    choose : called with the op's function and layouts of results and operands; None to keep all.
-    ops : None for all ops with a public name.
+    choose : the user's function, called with the op's public function and with an ArrayLayout for the
+    result and for each operand; None to keep the results of all calls of ``ops``.
+    ops : the ops whose results are kept; None, with ``choose``, for all ops in the registry.
     """
 
     def __init__(self, policy: PolicyLike) -> None:
@@ -60,24 +59,29 @@ class Policy:
         self.ops = frozenset(map(checked_op, [policy] if callable(policy) else policy))
 
     def is_about(self, op: Op) -> bool:
-        """Return True if calls of an op are counted and may be kept."""
+        """Return True if the calls of an op are counted and their results may be kept."""
         return REGISTRY.data.get(op.name) is op if self.ops is None else op in self.ops
 
     def keeps(self, call: OpCall, answer: Any) -> bool:
-        """Return True if the results of a call are to be kept."""
+        """Return True if the results ``answer`` of a call of an op of the policy are to be kept."""
         if self.choose is None:
             return True
         with without_program_modes():
-            return bool(self.choose(call.op.public, told(answer), *map(told, call.operands())))
+            operands = map(with_layouts, call.operands())
+            return bool(self.choose(call.op.public, with_layouts(answer), *operands))
 
 
 def op_of(function: Callable[..., Any]) -> Op | None:
-    """Return the op with this public function; None if there is none."""
+    """Return the op whose public function this is, or None."""
     return next((op for op in REGISTRY.values() if op.public is function), None)
 
 
 def checked_op(function: Callable[..., Any]) -> Op:
-    """Return the op of a function; raise ValueError for no op, or one that is composed of others."""
+    """Return the op whose public function this is.
+
+    Raise ValueError if there is none, or if the op is composed of other ops: a mode only sees the calls
+    of those, not the call of the composed op.
+    """
     op = op_of(function)
     if op is not None and op.functions:
         return op
@@ -92,16 +96,20 @@ def checked_op(function: Callable[..., Any]) -> Op:
     )
 
 
-def told(value: Any) -> Any:
-    """Return an argument or result of a call with layouts in the place of arrays."""
+def with_layouts(value: Any) -> Any:
+    """Return an argument or result of an op with each array replaced by its ArrayLayout."""
     if hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, type):
         return ArrayLayout(tuple(value.shape), value.dtype)
-    return tuple(map(told, value)) if isinstance(value, list | tuple) else value
+    return tuple(map(with_layouts, value)) if isinstance(value, list | tuple) else value
 
 
 def compared(value: Any) -> Any:
-    """Return the part of an argument that must be the same in both runs."""
-    value = told(value)
+    """Return the part of an argument that is compared between the runs.
+
+    It is the layout of an array, the value of a bool, int, str or None, and else the type: floats, for
+    example, may be random.
+    """
+    value = with_layouts(value)
     if type(value) is tuple:
         return tuple(map(compared, value))
     known = value is None or isinstance(value, ArrayLayout | bool | int | str)
@@ -109,9 +117,12 @@ def compared(value: Any) -> Any:
 
 
 class Results:
-    """The results of a call, as data that a later call returns again.
+    """The raw results of one call of an op, kept so that the second run can return them.
 
-    The Arrays are marked as shared, so that a write copies first.
+    data : the raw results.  states : the state bits of their Arrays.  several : the type of tuple that
+    the op returned, or None if it returned one Array.
+
+    The constructor marks the Arrays as KEPT, so that a write to one of them copies the data first.
     """
 
     __slots__ = ("data", "several", "states")
@@ -124,19 +135,19 @@ class Results:
         self.several = None if type(answer) is Array else type(answer)
 
     def raw(self, *_: Any, **__: Any) -> Any:
-        """Return the kept results, as the op's raw function gave them."""
+        """Return the kept results in the form in which the op's raw function returned them."""
         if self.several is None:
             return self.data[0]
         return self.several(*self.data) if hasattr(self.several, "_fields") else tuple(self.data)
 
     def mark(self, arrays: Sequence[Array]) -> None:
-        """Give Arrays of this data the state that the Arrays of the first call had."""
+        """Set the state bits that the Arrays of the first call had, on the Arrays of the second call."""
         for y, state in zip(arrays, self.states, strict=True):
             y._state |= state
 
 
 def arrays_of_answer(answer: Any) -> Sequence[Array]:
-    """Return the Arrays that an op returned; none if an operator returned NotImplemented."""
+    """Return the Arrays in the result of an op, which may be NotImplemented and then has none."""
     if type(answer) is Array:
         return (answer,)
     if isinstance(answer, tuple) and all(type(part) is Array for part in answer):
@@ -145,14 +156,14 @@ def arrays_of_answer(answer: Any) -> Sequence[Array]:
 
 
 class Kept(NamedTuple):
-    """A kept call: its arguments in the form in which they are compared, and its results."""
+    """The results of a call of an op in the first run, and its arguments from ``arguments_of``."""
 
     arguments: tuple[Any, ...]
     results: Results
 
 
 class PolicyMode(ProgramMode):
-    """A mode that answers and counts the calls of ops that a policy is about."""
+    """A mode that intercepts the calls of the ops of a policy and counts them for each op."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
@@ -162,7 +173,7 @@ class PolicyMode(ProgramMode):
         return self.policy.is_about(op) and self.is_here()
 
     def count_call(self, op: Op) -> int:
-        """Return the number of this call of an op, from 1 on."""
+        """Count a call of an op; return its number, from 1 on."""
         self.calls[op] += 1
         return self.calls[op]
 
@@ -179,7 +190,8 @@ class Keeping(PolicyMode):
         number = self.count_call(call.op)
         answer = call.run()
         arrays = arrays_of_answer(answer)
-        # A vmap inside the function makes other hidden axes in the second run: such results do not stay.
+        # A vmap inside the function makes new hidden axes in each run, so that data with axes of the
+        # first run could not be used in the second.  Such results are not kept.
         stays = all(
             type(y._data) is not Batched or self.axes.issuperset(y._data.axis_ids) for y in arrays
         )
@@ -188,12 +200,12 @@ class Keeping(PolicyMode):
         return answer
 
     def arrays(self) -> list[Array]:
-        """Return the kept results."""
+        """Return the kept results as Arrays."""
         return [wrap(data) for kept in self.kept.values() for data in kept.results.data]
 
 
 class Giving(PolicyMode):
-    """The mode of the second run, which returns kept results in place of computing them.
+    """The mode of the second run, in which ops return the kept results without computing them.
 
     name : the name of the function in messages.
     """
@@ -220,7 +232,7 @@ class Giving(PolicyMode):
         return answer
 
     def check_complete(self) -> None:
-        """Raise RuntimeError if ops of the policy ran another number of times than in the first run."""
+        """Raise RuntimeError unless each op of the policy ran as often as in the first run."""
         for op, times in self.first.calls.items():
             if self.calls[op] != times:
                 raise self.other(
@@ -229,13 +241,14 @@ class Giving(PolicyMode):
 
     def other(self, what: str) -> RuntimeError:
         return RuntimeError(
-            f"{self.name}: the function did something else when it ran again for the gradient, so "
-            f"that results kept by its policy do not fit: {what} [at {user_line()}]"
+            f"{self.name}: make the function run the same ops on arguments of the same shapes each "
+            f"time. When it ran again for the gradient, {what}, so the results that its policy kept do "
+            f"not fit [at {user_line()}]"
         )
 
 
 def arguments_of(call: OpCall) -> tuple[Any, ...]:
-    """Return the arguments of a call in the form in which they are compared."""
+    """Return the arguments of a call in a form that is compared between the runs: see ``compared``."""
     return (*map(compared, call.args), *[(k, compared(v)) for k, v in sorted(call.kwargs.items())])
 
 

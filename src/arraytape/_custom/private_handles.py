@@ -1,4 +1,9 @@
-"""The arguments of a user's function, with private handles on Arrays, and checks of its results."""
+"""The arguments that a user's function is called with, and checks of its results.
+
+The function gets new handles on the caller's Arrays (private handles).  A write inside the function then
+changes no Array of the caller, and can be detected by comparing each private handle with its
+``Original``.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +25,7 @@ from .._util.nest import Nesting
 
 
 class Inputs(NamedTuple):
-    """The arguments of one run of a function, and the handles on the Arrays in ``args``."""
+    """The arguments of one run of a function; ``arrays`` are the private handles in ``args``."""
 
     args: tuple[Any, ...]
     keywords: dict[str, Any]
@@ -28,9 +33,9 @@ class Inputs(NamedTuple):
 
 
 class Original(NamedTuple):
-    """An Array in an argument, with its data and value id at the call, which a write would change.
+    """A private handle together with the data and the value id that it had before the call.
 
-    owner : the position or keyword of the argument.
+    A write to the handle changes its data or value id.  owner : the position or keyword of the argument.
     """
 
     array: Array
@@ -39,17 +44,16 @@ class Original(NamedTuple):
     owner: int | str
 
     def is_written(self) -> bool:
-        renamed = (
-            self.value_id and self.array._value_id != self.value_id
-        )  # one without an id may get one inside
-        return bool(renamed) or not is_unwritten(self.array, self.data)
+        # A handle whose id was 0 may get an id inside the function without any write.
+        has_new_id = self.value_id and self.array._value_id != self.value_id
+        return bool(has_new_id) or not is_unwritten(self.array, self.data)
 
 
 class Form(NamedTuple):
-    """A choice of leaves of the positional arguments for which gradients may be given.
+    """A selection of leaves of the positional arguments, for each of which grad_fn returns a gradient.
 
-    nesting : the arguments with nothing but these leaves.  kinds : for each leaf "array", "number",
-    whose gradient is dropped, or "other", whose gradient must be None.
+    nesting : the positional arguments with all other leaves removed.  kinds : a word for each leaf:
+    "array"; "number", whose gradient is ignored; or "other", whose gradient must be None.
     """
 
     nesting: Any
@@ -57,15 +61,15 @@ class Form(NamedTuple):
 
 
 class Arguments:
-    """The arguments of a call: private handles on the Arrays in them, and the rest as it is.
+    """The arguments of a call, in which private handles replace the caller's Arrays.
 
     Raw arrays of a known storage become Arrays in positional arguments, and are copied in keyword
-    arguments.
+    arguments.  All other leaves stay as they are.
 
     inputs
         The arguments for the function.
     owners
-        For each of ``inputs.arrays``, the position of the argument that has it.
+        For each Array of ``inputs.arrays``, the position of the argument that contains it.
     """
 
     def __init__(self, args: tuple[Any, ...], keywords: dict[str, Any] | None = None) -> None:
@@ -77,7 +81,8 @@ class Arguments:
         if AWAITED:
             note_use([leaves[i] for i in self._places], arrays)
         private = {name: private_copy(value) for name, value in (keywords or {}).items()}
-        # Without the caller's Arrays, so that a call that is kept refers to no other handle on them.
+        # None replaces the caller's Arrays: a record may keep this object, which must not keep the
+        # caller's handles, and thus their later values, alive.
         self._leaves = replaced(leaves, self._places, [None] * len(arrays))
         self.inputs = Inputs(nest.pack_nesting(args, self._filled(arrays)), private, arrays)
 
@@ -94,7 +99,7 @@ class Arguments:
         return replaced(self._leaves, self._places, arrays)
 
     def again(self) -> Inputs:
-        """Return the same values under fresh handles, for a run of its own."""
+        """Return the same arguments under new private handles, for another run of the function."""
         args, keywords, arrays = self.inputs
         fresh = [wrap(x._data, x._value_id, x._state) for x in arrays]
         private = {name: private_copy(value) for name, value in keywords.items()}
@@ -105,7 +110,11 @@ class Arguments:
         return [original.owner for original in self._originals if original.is_written()]
 
     def forms(self) -> list[Form]:
-        """Return the forms of gradients: for Arrays alone, for numbers, too, or for all leaves."""
+        """Return the selections of leaves for which grad_fn may return gradients.
+
+        The forms are: the Arrays alone, Arrays and numbers, all leaves.  A form that is no larger than
+        the one before is left out.
+        """
         arrays = set(self._places)
         numbers = {i for i, leaf in enumerate(self._leaves) if is_number(leaf)} - arrays
         forms: list[Form] = []
@@ -126,7 +135,7 @@ class Arguments:
 
 
 def replaced(leaves: Sequence[Any], places: Sequence[int], values: Sequence[Any]) -> list[Any]:
-    """Return the leaves with these values in these places."""
+    """Return a copy of the leaves in which ``values`` stand at the indices ``places``."""
     found = list(leaves)
     for place, value in zip(places, values, strict=True):
         found[place] = value
@@ -135,19 +144,23 @@ def replaced(leaves: Sequence[Any], places: Sequence[int], values: Sequence[Any]
 
 # --- private handles and copies -----------------------------------------------------------------------
 def note_use(given: Sequence[Any], private: Sequence[Array]) -> None:
-    """Set a Cut at Array arguments without ids, and the same at their private handles."""
+    """Note, for a later warning, that a call uses Arrays which no recorder follows yet.
+
+    ``note_cut`` sets a Cut on each such argument.  The private handle gets the same Cut, since the
+    function sees only the handle.
+    """
     pairs = [(x, y) for x, y in zip(given, private, strict=True) if isinstance(x, Array)]
     note_cut("a call", (), [handle._value_id for _, handle in pairs], [x for x, _ in pairs])
     for x, handle in pairs:
         handle._cut = cut_of(x)
-        if (
-            handle._cut is None and handle._value_id and x._state & IS_VIEW
-        ):  # whose own id may be new
+        # The handle of a view has an id of its own, which may be new: refer to the id of the view's
+        # root.
+        if handle._cut is None and handle._value_id and x._state & IS_VIEW:
             handle._cut = Cut(new_value_id(), "view", (x._view.seen,), None, 0)
 
 
 def as_private_array(x: RawArray) -> Array:
-    """Return a positional Array under a private handle, or raw data copied into an Array."""
+    """Return a private handle on an Array, or an Array with a copy of raw data."""
     return (
         private_handle(x)
         if isinstance(x, Array)
@@ -156,7 +169,10 @@ def as_private_array(x: RawArray) -> Array:
 
 
 def private_copy(value: Nesting) -> Nesting:
-    """Return a keyword argument, with handles and copies that no write elsewhere changes."""
+    """Return a keyword argument with private handles on its Arrays and copies of its raw arrays.
+
+    A later write of the caller then does not change the argument.
+    """
     leaves = nest.leaves(value)
     private = [private_leaf(leaf) for leaf in leaves]
     alike = all(a is b for a, b in zip(leaves, private, strict=True))
@@ -172,7 +188,7 @@ def private_leaf(leaf: Any) -> Any:
 
 
 def is_array_leaf(leaf: Any) -> bool:
-    """Return True if an argument is an Array, or raw data of numbers or booleans."""
+    """Return True if a leaf is an Array, or raw data with numbers or booleans as elements."""
     if isinstance(leaf, Array):
         return True
     kind = getattr(getattr(leaf, "dtype", None), "kind", "")
@@ -182,20 +198,23 @@ def is_array_leaf(leaf: Any) -> bool:
 
 
 def is_number(leaf: Any) -> bool:
-    """Return True if an argument is a number, which TensorFlow would make a tensor."""
+    """Return True if a leaf is a Python or NumPy scalar.
+
+    TensorFlow would convert it to a tensor, so that grad_fn may return a gradient for it.
+    """
     return isinstance(leaf, int | float | complex | np.number | np.bool)
 
 
 # --- functions and their results ----------------------------------------------------------------------
 def display_name(f: Callable[..., Any]) -> str:
-    """Return a function's name for messages; raise TypeError for what cannot be called."""
+    """Return a function's name for messages; raise TypeError if ``f`` is not callable."""
     if not callable(f):
         raise TypeError(f"a function is needed, got {describe(f)} [at {user_line()}]")
     return str(getattr(f, "__name__", type(f).__name__))
 
 
 def check_results(name: str, y: Nesting) -> list[Array]:
-    """Return the leaves of a function's result; raise TypeError for a leaf that is no Array."""
+    """Return the leaves of a function's result y; raise TypeError for a leaf that is no Array."""
     leaves = nest.leaves(y)
     for leaf in leaves:
         if not isinstance(leaf, Array):

@@ -1,4 +1,9 @@
-"""recompute_grad: keep only the inputs of a function, and run it again in the backward pass."""
+"""recompute_grad: keep only the inputs of a function call, and run the function again when needed.
+
+The first run has a private recorder that keeps no records.  The call becomes one record (``RECOMPUTED``)
+with the function and its arguments (``RecomputedCall``).  When a backward pass reaches this record, the
+function runs again with a recorder that keeps records, and the pass continues through those.
+"""
 
 from __future__ import annotations
 
@@ -45,53 +50,56 @@ def recompute_grad(
 
 
 def recompute_grad(f: Any = None, policy: PolicyLike | None = None) -> Any:
-    """Checkpoint a function: a tape keeps its inputs, and it runs again in the backward pass.
+    """Checkpoint a function: a tape keeps only its inputs and reruns it in the backward pass.
 
     Parameters
     ----------
     f : Callable
-        Gives an Array or a nesting of Arrays, the same ones for the same arguments: random numbers
-        have to be among the arguments.  Without f, the decorator for this policy:
-        ``@recompute_grad(policy=[xp.matmul])``.
+        Returns an Array or a nesting of Arrays, with the same values whenever the arguments are
+        the same.  Random numbers therefore have to be arguments.  Without f, the call returns a
+        decorator: ``@recompute_grad(policy=[xp.matmul])``.
     policy : collection of ops | Callable | None, default: None
-        Whose results a tape keeps, too, so that the second run takes them and does not compute them:
-        ops, such as ``[xp.matmul, xp.linalg.solve]``, of which every result is kept; or a function
-        ``policy(op, result, *operands) -> bool``, which the first run calls for each op.  It is
-        given the op's function, such as ``xp.matmul``, and in the place of arrays their layouts,
-        with ``shape``, ``dtype``, ``size`` and ``nbytes``; of several results or operands in a
-        sequence a tuple.
+        The choice of op results that a tape keeps as well, so that the second run does not compute
+        them again.  Either a collection of ops, such as ``[xp.matmul, xp.linalg.solve]``, all of
+        whose results are kept, or a function ``policy(op, result, *operands) -> bool``, which the
+        first run calls for each op.  ``op`` is the op's function, such as ``xp.matmul``.
+        ``result`` and ``operands`` describe arrays without their values, by the attributes
+        ``shape``, ``dtype``, ``size`` and ``nbytes``; several results, or operands in a sequence,
+        are a tuple of such descriptions.
 
     Returns
     -------
     Callable
-        Takes the arguments of f and gives its result.
+        Accepts the arguments of f and returns its result.
 
     Raises
     ------
     RuntimeError
-        In the backward pass: when f gives other shapes or values the second time; values are compared
-        on the host, those of large results at 96 elements.  When an op whose results were kept runs
-        another number of times, or on operands of other shapes.  When a Variable or a watched Array
-        from outside, which f uses, was written to since.
+        In the backward pass, when the second run of f differs from the first.  The runs are compared
+        by the shapes of the results, and for NumPy data by the values of at most 96 elements per
+        result.  Ops whose results were kept must run as often, on operands of the same shapes.
+        Also when a Variable or a watched Array from outside, which f uses, was written to since the
+        first run.
     TypeError
-        When f cannot be called; when the policy is neither a collection nor a function.
+        When f cannot be called, or the policy is neither a collection nor a function.
     ValueError
-        When a policy lists what is no op, or what is composed of others, such as ``xp.einsum``.
+        When a policy lists an object that is no op, or an op that is composed of other ops, such
+        as ``xp.einsum``.
 
     Notes
     -----
-    The gradient is that of ``f`` itself, to any order, selections and exits included.  A
-    ForwardAccumulator runs f a second time at once.
+    The gradient is that of ``f`` itself, to any order.  The NaN guard and the warnings about
+    gradients of None work inside f as outside.  A ForwardAccumulator runs f a second time at once.
 
-    Variables and watched Arrays from outside may be used, as long as they are not written to
-    before the backward pass.  Writes to other arrays cannot be noticed: pass these as arguments.
-    Variables that f itself assigns to hold in the second run what they held before the first, and
-    after it what they did before it: so ``nn.Dropout`` sets the same elements to zero again, and running
-    statistics move once.
+    f may use Variables and watched Arrays from outside, as long as nothing is written to them
+    before the backward pass.  A write to another array from outside cannot be detected: pass such
+    an array as an argument.  A Variable to which f itself assigns gets, for the second run, the
+    value from before the first run, and afterwards its present value again.  So ``nn.Dropout``
+    sets the same elements to zero in both runs, and running statistics are updated only once.
 
-    A policy is about the ops that f runs, also in functions that it calls, and about operators.  Views
-    and writes (``x[0]``, ``x += y``) give no results to keep, and what a ``vmap`` inside f computes is
-    computed again.  With ``tensordot`` and ``einsum`` in f, list ``matmul``.
+    A policy covers the ops that f runs, in functions that f calls as well, and operators.  Views and
+    writes (``x[0]``, ``x += y``) have no results to keep.  The ops in a ``vmap`` inside f are always
+    computed again.  If f calls ``tensordot`` or ``einsum``, list ``matmul``, of which they consist.
 
     Examples
     --------
@@ -120,7 +128,7 @@ def recompute_grad(f: Any = None, policy: PolicyLike | None = None) -> Any:
         if not recorders():
             y: Any = f(*arguments.inputs.args, **arguments.inputs.keywords)
             own = [private_handle(x) if isinstance(x, Array) else x for x in nest.leaves(y)]
-            return nest.pack_nesting(y, own)  # handles of the caller's own, as of a recorded call
+            return nest.pack_nesting(y, own)  # new handles, as a recorded call returns
         first = None if wanted is None else Keeping(wanted)
         with seen_by(first):
             trace = run_hidden(
@@ -136,12 +144,17 @@ def recompute_grad(f: Any = None, policy: PolicyLike | None = None) -> Any:
 
 
 def seen_by(mode: Mode | None) -> AbstractContextManager[Any]:
-    """Return a block within which the mode of a policy, if any, sees the calls of ops."""
+    """Return a context in which ``mode``, unless None, intercepts the calls of ops."""
     return nullcontext() if mode is None else pushed(mode)
 
 
 class RecomputedCall(Call):
-    """A call that keeps its function and arguments, to run again, and the results that a policy kept."""
+    """A call that keeps the function and its arguments, so that the function can run again.
+
+    keeping : the mode of the first run with the results that the policy kept; None without a policy.
+    state : the Variables to which the function assigned, with the data that they held before.
+    samples : some elements of each result of the first run, for the comparison with the second run.
+    """
 
     def __init__(
         self,
@@ -163,11 +176,12 @@ class RecomputedCall(Call):
     def recompute(
         self, value_ids: Sequence[int], check: bool = True
     ) -> tuple[FunctionRecorder, list[int]]:
-        """Run the function again, inside the recorders here, on inputs with the ids ``value_ids``.
+        """Run the function again, with a new recorder on top of the current recorders.
 
-        Return the recorder of this run, and the ids of its results there (0: constants).  Raise
-        RuntimeError if this run differs from the first; with ``check``, LookupError if an op without a
-        rule lies between inputs and results.
+        value_ids : the ids of the inputs, which the new recorder follows.  Return the new recorder, and
+        for each result the id that the recorder follows, or 0 for a constant.  Raise RuntimeError if
+        this run differs from the first.  With ``check``, raise LookupError if an op without a rule lies
+        between inputs and results.
         """
         inputs = self.arguments.again()
         giving = None if self.keeping is None else Giving(self.name, self.keeping)
@@ -175,7 +189,8 @@ class RecomputedCall(Call):
             self.name, value_ids, first_values=self.variable_values,
             program_modes=() if giving is None else (giving,),
         )  # fmt: skip
-        replay = active(REPLAY)  # vmaps around the first run may have ended
+        # A vmap around the first run may have ended; REPLAY allows data with its hidden axes again.
+        replay = active(REPLAY)
         seen = only_recorders(*recorders(), recorder)
         with seen_by(giving), seen, replay, held_again(self.state):
             y = self.run_inside(self.function, *inputs.args, **inputs.keywords)
@@ -195,7 +210,10 @@ class RecomputedCall(Call):
     def _check_values(
         self, recorder: FunctionRecorder, value_ids: Sequence[int], results: Sequence[int]
     ) -> None:
-        """Raise RuntimeError if Variables that matter, or captured Arrays, hold other values now."""
+        """Raise RuntimeError if Variables or captured Arrays have changed since the first run.
+
+        A changed Variable on which no result depends is no error.
+        """
         for variable in recorder.changed_variables:
             if variable._current_id() in value_ids or matters(variable, recorder.records, results):
                 raise RuntimeError(
@@ -209,7 +227,7 @@ class RecomputedCall(Call):
             )
 
     def _check_layouts(self, leaves: Sequence[Array]) -> None:
-        """Raise RuntimeError if the results have another number, or other shapes, dtypes or devices."""
+        """Raise RuntimeError unless the results have the layouts of the results of the first run."""
         same = len(leaves) == len(self.results) and all(
             layout.fits_layout(leaf) for layout, leaf in zip(self.results, leaves, strict=True)
         )
@@ -221,7 +239,7 @@ class RecomputedCall(Call):
             )
 
     def _check_results(self, leaves: Sequence[Array]) -> None:
-        """Raise RuntimeError if the results hold other values than those of the first run."""
+        """Raise RuntimeError if compared elements of the results differ from those of the first run."""
         for known, leaf in zip(self.samples, leaves, strict=True):
             found = some_elements(leaf)
             if known is None or found is None:
@@ -230,20 +248,20 @@ class RecomputedCall(Call):
                 known, found, rtol=SAME, atol=SAME * largest_size(known), equal_nan=True
             ):
                 raise RuntimeError(
-                    f"{self.name}: pass random numbers as arguments: the function gave other values "
-                    "when it ran again for the gradient, which would not be that of what it gave first "
-                    f"[at {user_line()}]"
+                    f"{self.name}: pass random numbers as arguments. The function gave other values "
+                    "when it ran again for the gradient, so the gradient would not belong to the first "
+                    f"result [at {user_line()}]"
                 )
 
 
-MOST = 96  # elements of a result, spread evenly, that are compared between the runs
-SAME = (
-    1e-4  # relative: orders of sums may differ between runs by less, random numbers differ by more
-)
+MOST = 96  # the most elements of a result, at equal distances, that are compared between the runs
+# The relative tolerance of the comparison.  Another order of summation makes smaller differences, other
+# random numbers make larger ones.
+SAME = 1e-4
 
 
 def some_elements(x: Array) -> Any:
-    """Return a copy of at most ``MOST`` elements of an Array on the host; None on another device."""
+    """Return a copy of at most ``MOST`` elements of an Array of NumPy data; None for other data."""
     data = x._data
     if type(data) is not np.ndarray or data.dtype.kind not in "fcbiu":
         return None
@@ -252,16 +270,18 @@ def some_elements(x: Array) -> Any:
 
 
 def largest_size(x: np.ndarray[Any, Any]) -> float:
-    """Return the largest finite absolute value; 0 without finite elements."""
+    """Return the largest absolute value of the finite elements, or 0 if no element is finite."""
     sizes = np.abs(x[np.isfinite(x)])
     return float(sizes.max()) if sizes.size else 0.0
 
 
 @contextmanager
 def held_again(state: Sequence[tuple[Variable, Any]]) -> Iterator[None]:
-    """Return a block in which Variables hold the data that they held before a function assigned to them.
+    """Give Variables the data in ``state`` for the duration of a context.
 
-    So a second run draws the same random numbers as the first, and updates no running mean twice.
+    state : the Variables to which the first run assigned, with the data that they held before.  With
+    this data the second run draws the same random numbers as the first.  The present data returns at the
+    end, so that a running mean is not updated twice.
     """
     now = [(variable, variable._data) for variable, _ in state]
     try:
@@ -274,7 +294,12 @@ def held_again(state: Sequence[tuple[Variable, Any]]) -> Iterator[None]:
 
 
 def matters(variable: Variable, records: Sequence[Record], results: Sequence[int]) -> bool:
-    """Return True if results of a function may depend on a Variable, as its records show."""
+    """Return True if results of a function may depend on a Variable, according to its records.
+
+    The records show a dependence if a result was computed from the Variable.  A dependence is also
+    possible if a value computed from the Variable was converted to NumPy, or if no record uses the
+    Variable.
+    """
     made = ids_made_of(records, [variable._current_id()])
     left = any(PLANS[r[0]] is LEFT and not made.isdisjoint(results_of(r)) for r in records)
     return left or len(made) == 1 or not made.isdisjoint(results)
@@ -282,7 +307,10 @@ def matters(variable: Variable, records: Sequence[Record], results: Sequence[int
 
 # --- backward and forward -----------------------------------------------------------------------------
 def pull_recomputed(pass_: BackwardPass, record: Record) -> None:
-    """Run the function again, and pass cotangents back through its records in place of this one."""
+    """Run the function again, and pass the cotangents of its results back through its own records.
+
+    A guarded pass consists of two passes, of cotangents and of masks, which both go through the records.
+    """
     _, outs, value_ids, call = CallRecord(*record)
     passes = pass_.passes()
     held = [[one.take_cotangent(out) for out in outs] for one in passes]
@@ -309,7 +337,7 @@ def push_recomputed(pass_: ForwardPass, record: Record) -> list[Array | None]:
 
 
 class Either:
-    """The union of several containers, without a copy of them."""
+    """The union of several containers of value ids, for ``in``; later additions to them count."""
 
     def __init__(self, *parts: Container[int]) -> None:
         self.parts = parts

@@ -1,11 +1,12 @@
-"""Calls of the user's own functions as records: what is kept, and how cotangents pass back.
+"""The records of calls of user-defined functions, and how passes go through such records.
 
-A call becomes one record, which ``CallRecord`` reads.  The user's ``grad_fn`` passes cotangents back
-through a record of ``CUSTOM``.
+A whole call becomes one record, whose fields ``CallRecord`` names.  A backward pass through a record of
+the plan ``CUSTOM`` calls the user's ``grad_fn``.
 
 ``grad_fn`` may use values that the function computed.  Without records of these values a second
-derivative would be wrong in silence.  So a call keeps the function's own records (``history``) if a
-gradient may be recorded, and hands them to the recorders just before ``grad_fn`` runs.
+derivative would silently be wrong.  So a call also keeps the records of the ops inside the function
+(``history``) if a recorder may record the gradient.  These records are handed to the recorders just
+before ``grad_fn`` runs.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ if TYPE_CHECKING:
 
 # --- records --------------------------------------------------------------------------------------
 class CallRecord(NamedTuple):
-    """The fields of the record of a call: ``CallRecord(*record)``."""
+    """The fields of the record of a call.  ``CallRecord(*record)`` gives them names."""
 
     plan: int
     outs: tuple[int, ...]  # value ids of the results
-    value_ids: tuple[int, ...]  # of the inputs, 0 for what no recorder follows
+    value_ids: tuple[int, ...]  # value ids of the inputs, 0 for an input that no recorder follows
     call: Any  # a Call or one of its subclasses
 
 
@@ -48,7 +49,7 @@ def call_record(
 
 
 class SameValue(NamedTuple):
-    """The fields of a record of ``SAME``: ``new`` is another id for the value ``known``."""
+    """The fields of a record of ``SAME``: the ids ``new`` and ``known`` denote the same value."""
 
     plan: int
     new: int
@@ -59,9 +60,9 @@ def same_value(new: int, known: int) -> Record:
     return SAME.number, new, known
 
 
-# --- the kept part of the record of a call ------------------------------------------------------------
+# --- the object that the record of a call keeps -------------------------------------------------------
 class Layout:
-    """The shape, dtype, storage and device of a value, without the value."""
+    """The shape, dtype, storage and device of an Array, kept in place of the Array."""
 
     __slots__ = ("device", "dtype", "shape", "storage")
 
@@ -81,23 +82,23 @@ class Layout:
 
 
 class Call:
-    """One call of a user's function: the kept part of its record.
+    """One call of a user's function: the object that its record keeps.
 
     Parameters
     ----------
     name
         The name of the function in messages.
     trace
-        The run of the function, of which the call keeps the layouts of the results alone.
+        The run of the function.  The call keeps only the layouts of its results.
     pull
-        Takes one cotangent Array for each result, gives one contribution (or None) for each input.
-        None without a rule.
+        The rule: accepts a list with one cotangent Array for each result, returns one contribution or
+        None for each input.  None if there is no rule.
     missing
-        The name of the function if it has no rule.
+        The name of the function if it has no rule, else None.
     """
 
     cusped = False
-    kept_arrays: Sequence[Array] = ()  # the arrays that it keeps, as far as they are known
+    kept_arrays: Sequence[Array] = ()  # Arrays that the call keeps; a subclass sets this
 
     def __init__(
         self,
@@ -107,34 +108,36 @@ class Call:
         missing: str | None = None,
     ) -> None:
         self.name, self.pull, self.missing = name, pull, missing
-        # Returns tangents of the results from those of the inputs, if the rule has a forward mode.
+        # A function from the tangents of the inputs to those of the results, if the rule has one.
         self.forward: Callable[..., Any] | None = getattr(pull, FORWARD, None)
         self.results = [Layout(y) for y in trace.leaves]
         self.careful = needs_care((*trace.arrays, *trace.leaves))
         self.history: list[tuple[Record, Plan | Structural | None]] = []
-        self.told = new_value_id()  # an id that the recorders follow which have the history
+        # A recorder that got the history follows this id, so that it does not get the history twice.
+        self.told = new_value_id()
         self.surroundings = [note() for note in CARRIED]
 
     def remember_records(
         self, recorder: FunctionRecorder, inner: Sequence[int], outs: Sequence[int]
     ) -> None:
-        """Keep the function's own records.
+        """Keep the records of the ops inside the function as ``history``.
 
         inner : the ids of the results inside the function; 0 for a result that is one of the inputs.
-        outs : their ids outside.
+        outs : the ids of the same results for the caller.
         """
         self.history = [(r, recorder.noticed.get(i)) for i, r in enumerate(recorder.records)]
-        # Last, since a backward pass starts at the end: it goes from the outer id to the inner one.
+        # These records stand last, since a backward pass starts at the end: it has to go from the id of
+        # a result for the caller to the id inside the function first.
         self.history += [
             (same_value(new, known), None) for new, known in zip(inner, outs, strict=True) if new
         ]
 
     def tell_history(self) -> None:
-        """Give the function's records to recorders, which then follow the values that its rule uses."""
+        """Hand ``history`` to the current recorders, which then follow the values that the rule uses."""
         for recorder in recorders():
             if self.told in recorder.followed:
                 continue
-            with active(REPLAY):  # the vmaps of the function have ended
+            with active(REPLAY):  # a vmap in which the function ran may have ended
                 self._tell(recorder)
 
     def _tell(self, recorder: Recorder) -> None:
@@ -150,12 +153,15 @@ class Call:
             for record, _ in self.history
             for value_id in results_of(record)
         ):
-            recorder.followed.add(
-                self.told
-            )  # last: after an interruption the history is told again
+            # After the records: if an exception interrupts the loop, the next call hands them over
+            # again.
+            recorder.followed.add(self.told)
 
     def gradients(self, cotangents: Sequence[Array | None]) -> list[Array | None]:
-        """Return a contribution, or None, to each input."""
+        """Call the rule; return a contribution or None for each input.
+
+        A cotangent of None is replaced by zeros.  Raise LookupError if there is no rule.
+        """
         if self.pull is None:
             raise missing_rule_error(self.name)
         self.tell_history()
@@ -165,7 +171,7 @@ class Call:
         return found
 
     def run_inside(self, function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
-        """Call a function inside the contexts, such as those of interop, in which the call was made."""
+        """Call a function in the contexts, such as interop's, that were active when the call ran."""
         with ExitStack() as stack:
             for enter in self.surroundings:
                 stack.enter_context(enter())
@@ -173,7 +179,7 @@ class Call:
 
 
 def needs_care(arrays: Sequence[Array]) -> bool:
-    """Return True if arrays are complex, or lie in several storages or on several devices."""
+    """Return True if a pass must be careful: arrays are complex, or on several storages or devices."""
     return (
         any(is_complex(x) for x in arrays)
         or len({(type(x._data), str(x.device)) for x in arrays}) > 1
@@ -186,7 +192,8 @@ def publish(
 ) -> Any:
     """Record a hidden run as one record in the recorders that follow its inputs; return its results.
 
-    make_call : called only if there are such recorders.  with_exits : True to tell them also of exits.
+    make_call : returns the object that the record keeps; called only if a recorder follows an input.
+    with_exits : True to report exits and entries inside the function to these recorders as well.
     """
     keeps_records = trace.recorder.keeps_records
     inner = trace.name_results() if keeps_records else []
@@ -211,7 +218,8 @@ def publish(
             )
         if with_exits:
             tell_exits(trace.recorder, value_ids, followers)
-        # An input that is watched only later is a constant of this call, as of any op.
+        # An id that nobody follows becomes 0.  Else an input that is watched later would become an input
+        # of this earlier call.
         known = [
             value_id if any(value_id in r.followed for r in followers) else 0
             for value_id in value_ids
@@ -224,9 +232,9 @@ def publish(
 
 
 def followers_of(value_ids: Sequence[int]) -> list[Recorder]:
-    """Return the recorders here that follow one of these values.
+    """Return the recorders of this thread that follow at least one of the values.
 
-    Without a recorder here, those of other threads are notified that the values are used.
+    If this thread has no recorder, the recorders of other threads are notified of the use of the values.
     """
     stack = recorders()
     if OPEN and not stack:
@@ -235,9 +243,9 @@ def followers_of(value_ids: Sequence[int]) -> list[Recorder]:
 
 
 def may_record_gradients(stack: Sequence[Recorder]) -> bool:
-    """Return True if one of these recorders may record a gradient through a call.
+    """Return True if one of these recorders may be active while a gradient through a call is computed.
 
-    A single one-shot tape does not: it stops before it computes its one gradient.
+    A one-shot tape alone on the stack is not: it stops recording before it computes its gradient.
     """
     return bool(stack) and not (len(stack) == 1 and stack[0].one_shot)
 
@@ -254,7 +262,10 @@ def hand_over(plan: Structural, record: Record, followers: Sequence[Recorder]) -
 def tell_exits(
     inside: FunctionRecorder, value_ids: Sequence[int], followers: Sequence[Recorder]
 ) -> None:
-    """Tell recorders of exits of values inside a function, as exits of each input."""
+    """Report the exits inside a function to the caller's recorders, as exits of each followed input.
+
+    These recorders do not know the values inside the function that were converted.
+    """
     if not inside.exits:
         return
     inputs = {value_id for value_id in value_ids if inside.followed.made_of_inputs(value_id)}
@@ -277,7 +288,7 @@ def pull_same(pass_: BackwardPass, record: Record) -> None:
 
 
 def push_custom(pass_: ForwardPass, record: Record) -> list[Array | None]:
-    """Return tangents from the rule's own forward mode if it has one, else by transposing the rule."""
+    """Return the tangents of the results, from the rule's own JVP or by transposing the rule."""
     _, outs, value_ids, call = CallRecord(*record)
     if call.forward is not None:
         call.tell_history()
@@ -293,6 +304,6 @@ def push_same(pass_: ForwardPass, record: Record) -> list[Array | None]:
     return [pass_.tangent(SameValue(*record).known)]
 
 
-FORWARD = "__arraytape_forward__"  # the attribute of a rule that is its forward mode
+FORWARD = "__arraytape_forward__"  # an attribute of rules: the function that computes their JVP
 CUSTOM = Structural("custom_gradient", pull_custom, push_custom, inputs=2, cusped=True)
 SAME = Structural("same value", pull_same, push_same)

@@ -1,8 +1,8 @@
-"""Capturing a user's function: outer recorders suspended, one private recorder active.
+"""The capture of a user's function: a run with one private recorder in place of all others.
 
-The tapes around a function with a gradient of its own do not see what it computes.  They must still
-learn on which watched values the result depends, and which values ``grad_fn`` may use.  The private
-recorder finds both.
+Tapes do not record the ops inside a function that has a gradient of its own.  They still need to know on
+which watched values the result depends, and which values ``grad_fn`` may use.  The private recorder
+finds out both.  The recorders that it replaces are called hidden.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ if TYPE_CHECKING:
 
 
 class OnCapture(enum.Enum):
-    """The reaction to a watched Array that a function uses and that is not among its arguments."""
+    """The reaction to a capture: a function uses a watched Array that is not among its arguments."""
 
     REFUSE = "raise a ValueError"
-    COLLECT = "count it among the inputs"
-    CUT = "take it as a constant, as declared"
+    COLLECT = "make it an input of the call"
+    CUT = "treat it as a constant"
 
 
 class FollowedIds(set[int]):
     """The value ids that a private recorder follows.
 
-    The elements of the set are the ids of values computed from the function's inputs.  ``in`` also
-    finds the ids that hidden recorders follow, so that the private recorder gets the ops on captured
-    values.
+    The elements of the set are the ids of the inputs and of values computed from them.  ``in`` is also
+    True for the ids that hidden recorders follow, so that the private recorder gets records of the ops
+    on captured values as well.
     """
 
     def __init__(self, value_ids: Sequence[int], hidden: Sequence[Recorder]) -> None:
@@ -67,7 +67,7 @@ class FollowedIds(set[int]):
     made_of_inputs = set.__contains__
 
     def followed_outside(self, value_id: int) -> bool:
-        for recorder in self.hidden:  # noqa: SIM110  (asked for each input of each op)
+        for recorder in self.hidden:  # noqa: SIM110  (a loop is quicker, and this runs for each op)
             if value_id in recorder.followed:
                 return True
         return False
@@ -91,36 +91,38 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
     name
         The name of the function in messages.
     value_ids
-        The ids of the inputs to follow; 0 for none.
+        The ids of the inputs to follow.  Zeros are ignored.
     hidden
-        The recorders that are suspended meanwhile.
+        The recorders that are suspended during the run.
     on_capture
         The reaction to watched Arrays that are not among the arguments.
     keeps_records
         True to keep ``records``; the other attributes are set in any case.
     first_values
-        In a second run, the Variables that the first run read, with the data that they held.
+        In a second run: pairs of a Variable that the first run read and the data that it held.
     program_modes
-        The modes that see this run, besides those of the suspended recorders.
+        Modes that see the calls of ops in this run, besides the modes of the hidden recorders.
 
     Attributes
     ----------
     captures
-        The ids of captured values, with ``OnCapture.COLLECT``.
+        The ids of captured values, in order, if ``on_capture`` is ``OnCapture.COLLECT``.
     used
-        The ids of the inputs of records, and of results.
+        The ids of the inputs of all records, and of the results of the function.
     exits
-        The records of exits of values that were computed from the inputs.
+        The LEFT records of values that were computed from the inputs.
     variables
         The trainable Variables that the function reads.
     variable_values
-        All Variables that it reads, with the data that they held.
+        Pairs of each Variable that the function reads and the data that it held at the first read.
     assigned_variables
-        The Variables to which the function assigns, with the data that they held before.
+        Pairs of each Variable to which the function assigns and the data that it held before.
     changed_variables
-        The Variables that hold other values than in the first run.
+        The Variables whose values differ from those of the first run.
     noticed
-        The plans of notable records, by place in ``records``.
+        A dict from the index in ``records`` to the plan, for records that were passed to ``notice``.
+    cusped, careful, has_missing_rules
+        True if a record has a cusp; needs a careful pass; belongs to an op without a rule.
     """
 
     followed: FollowedIds
@@ -154,12 +156,13 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
         self.cusped = self.careful = self.has_missing_rules = False
 
     def accessed(self, variable: Variable, /) -> None:
-        """Collect a Variable that the function reads; follow a trainable or changed one."""
+        """Note that the function reads a Variable, and follow it if it is trainable or has changed."""
         if any(variable is other for other, _ in self.variable_values):
             return
         data = variable._data
         self.variable_values.append((variable, data))
-        # Data that this run assigned is new: ``same_values`` compares it on the host alone.
+        # Data that this run itself assigned is a new object.  ``same_values`` can compare it with the
+        # data of the first run only if it is NumPy data; other data does not count as changed.
         own = any(variable is other for other, _ in self.assigned_variables)
         comparable = not own or type(data) is np.ndarray
         changed = comparable and any(
@@ -173,7 +176,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
             self.followed.add(variable._current_id())
 
     def assigned(self, variable: Variable, value: RawArray | npt.ArrayLike, /) -> None:
-        """Store the data that a Variable held before the first assignment in the function."""
+        """Store the data that a Variable held before the first assignment to it inside the function."""
         if not any(variable is other for other, _ in self.assigned_variables):
             self.assigned_variables.append((variable, variable._data))
         for recorder in self.followed.hidden:
@@ -181,7 +184,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
                 recorder.assigned(variable, value)
 
     def record(self, record: Record) -> None:
-        """Refuse or collect captured inputs, note exits and cusps, and keep the record if asked for."""
+        """React to captures in a record, note exits and cusps, keep the record if ``keeps_records``."""
         plan, value_ids = PLANS[record[0]], inputs_of(record)
         if plan is LEFT and not self.followed.made_of_inputs(value_ids[0]):
             self._pass_on(record)
@@ -206,7 +209,10 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
             self.records.append(record)
 
     def captured(self, value_id: int, where: str) -> None:
-        """Refuse, collect or ignore a value from outside that a hidden recorder follows."""
+        """React to the use of a value from outside that a hidden recorder follows: see ``OnCapture``.
+
+        where : the op that uses the value, or "its result", for the message.
+        """
         if self.on_capture is OnCapture.REFUSE:
             raise ValueError(
                 f"{self.name}: the function uses a watched Array that is not among its positional "
@@ -218,7 +224,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
             self.followed.add(value_id)
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """Note that the last record is notable, and its plan."""
+        """Note that the record just received needs special care in a pass, or has no rule."""
         if plan is LEFT:
             return
         if missing_rule(plan, record) is not None:
@@ -229,16 +235,16 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
             self.noticed[len(self.records) - 1] = plan
 
     def _pass_on(self, record: Record) -> None:
-        """Give a record to the hidden recorders that follow its inputs."""
+        """Hand a record over to the hidden recorders that follow one of its inputs."""
         for recorder in self.followed.hidden:
             if any(value_id in recorder.followed for value_id in inputs_of(record)):
                 tell(recorder, record)
                 recorder.notice(PLANS[record[0]], record)
 
     def result_ids(self, leaves: Sequence[Array]) -> list[int]:
-        """Return the value ids of results, 0 for a result that does not depend on the inputs.
+        """Return the value id of each result, or 0 for a result that does not depend on the inputs.
 
-        To be called while this recorder is active, since a read of a view's value is recorded.
+        This recorder must be active, since ``current`` may record the read of a view.
         """
         value_ids = [current(leaf)[0] for leaf in leaves]
         for value_id in value_ids:
@@ -249,10 +255,10 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
 
 
 def same_values(data: Any, other: Any) -> bool:
-    """Return True if a Variable holds the values that it held.
+    """Return True if two data of a Variable hold the same values.
 
-    Only NumPy's values are compared: elsewhere a comparison would wait for the device, and data are the
-    same only if they are one object.
+    Only the elements of NumPy data are compared.  On another device a comparison would have to wait for
+    the device, so other data are the same only if they are one object.
     """
     both = type(data) is type(other) is np.ndarray
     return data is other or (
@@ -262,12 +268,14 @@ def same_values(data: Any, other: Any) -> bool:
 
 # --- running a function -------------------------------------------------------------------------------
 class Trace:
-    """A hidden run of a user's function: arguments, recorder and results.
+    """A finished run of a user's function by ``run_hidden``: its arguments, recorder and results.
 
+    recorder
+        The private recorder of the run.
     arrays, value_ids
-        The Arrays in its positional arguments, and the ids of the values that they held before.
+        The Arrays in the positional arguments, and the ids of the values that they held before the run.
     y, rule
-        The results: a nesting of Arrays, and the ``grad_fn`` or None.
+        The two results of the function: a nesting of Arrays, and the ``grad_fn`` or None.
     leaves
         The Arrays in ``y``.
     """
@@ -284,15 +292,16 @@ class Trace:
         self.y, self.rule, self.leaves = y, rule, nest.leaves(y)
 
     def input_ids(self) -> list[int]:
-        """Return the value ids of arguments, captures and trainable Variables.
+        """Return the value ids of the arguments, then of the captures, then of the trainable Variables.
 
-        This reads the Variables among the recorders of the caller, so that its tapes watch them.
+        To be called with the caller's recorders active: the Variables are read, so that the caller's
+        tapes watch them.
         """
         variables = [current(variable)[0] for variable in self.recorder.variables]
         return [*self.value_ids, *self.recorder.captures, *variables]
 
     def name_results(self) -> list[int]:
-        """Return the value ids of the results inside the function; give a result without one an id."""
+        """Return the ids of the results inside the function; give an id to a result that has none."""
         with only_recorders(self.recorder):
             return [ensured_id(leaf) for leaf in self.leaves]
 
@@ -305,7 +314,10 @@ def run_hidden(
     keeps_records: bool,
     program_modes: Sequence[Mode] = (),
 ) -> Trace:
-    """Run a function that returns ``(y, rule)`` with a private recorder in place of all others."""
+    """Run a function that returns ``(y, rule)``, with a private recorder in place of all others.
+
+    Raise TypeError if a leaf of y is no Array.
+    """
     hidden = recorders()
     value_ids = [x._value_id for x in inputs.arrays]
     followed = [
@@ -329,7 +341,7 @@ def ensured_id(leaf: Array) -> int:
 
 
 class RefuseChanged(Bystander):
-    """A recorder that refuses reads of changed Variables while ``grad_fn`` runs."""
+    """A recorder for ``grad_fn`` that raises RuntimeError when one of ``variables`` is read."""
 
     def __init__(self, name: str, variables: Sequence[Variable]) -> None:
         self.name, self.variables = name, variables
@@ -338,5 +350,6 @@ class RefuseChanged(Bystander):
         if any(x is variable for variable in self.variables):
             raise RuntimeError(
                 f"{self.name}: grad_fn reads the Variable {x.name!r}, which was assigned to since the "
-                f"function read it [at {user_line()}]; let the function take its `.value()` for it"
+                f"function read it [at {user_line()}]; store its `.value()` in the function, and use "
+                "that in grad_fn"
             )

@@ -1,6 +1,7 @@
-"""Find the lines where a function compares one of its arguments with values that recorders follow.
+"""A search for the lines where a function compares its argument with values that recorders follow.
 
-Where the two are equal, a result that depends on the comparison jumps, and no derivative shows that.
+Ops such as ``less`` and ``sign`` jump.  If the result of a function depends on such a comparison, the
+result may jump where the two values are equal, and no derivative shows the jump.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from .._util.errors import user_line
 
 
 class Comparisons(BaseRecorder, SeesCalls, ProgramMode):
-    """A recorder that follows values computed from one Array, and sees where they are compared.
+    """A recorder and mode that finds comparisons of values computed from the Array ``x``.
 
-    lines : by op, the line of the first comparison with a value that another recorder follows.
+    Only comparisons with a value that an outer recorder follows count.  lines : a dict from the name of
+    a comparing op to the source location of its first such call.
     """
 
     def __init__(self, x: Array) -> None:
@@ -45,7 +47,7 @@ class Comparisons(BaseRecorder, SeesCalls, ProgramMode):
 
 
 def called_and_compared(f: Callable[..., Any], x: Array, *rest: Any) -> tuple[Any, dict[str, str]]:
-    """Return f(x, *rest), and by op the lines of comparisons of x with values that recorders follow."""
+    """Return f(x, *rest) and the lines where x is compared with followed values: see ``Comparisons``."""
     seen = Comparisons(x)
     with pushed(seen), entered(seen):
         return f(x, *rest), seen.lines

@@ -1,18 +1,23 @@
-"""From an op's declaration to its public function: plain Python source, compiled once.
+"""The generator of compiled ops: from the declaration of an op to Python source, compiled once.
 
-The life of one call, in the order in which the source has it:
+The steps of the generated function, in the order of the source:
 
-0. If any thread has modes (``_record.mode_stack``), those of this thread see the call, or answer it.
-1. Each operand is read: for an Array the value id ``t_x`` and the data ``d_x``; ``operands.coerce``
-   makes both of anything else.
-2. Operands of different types of data are converted to one, ``kind``.
-3. The raw function for that type computes the result.
-4. The result becomes an Array: ``answer``.
+0.  If a thread has modes (``_record.mode_stack``), the modes of this thread see the call, and may return
+the
+   answer.
+1.  Each operand is read into local variables: for an operand x the value id ``t_x`` and the data
+``d_x``.
+   ``operands.coerce`` does this for operands that are no Arrays.
+2.  Operands of different types of data are converted to one type, ``kind``.
+3.  The raw function for that type computes ``result``.
+4.  The result is wrapped in an Array, ``answer``.
 5. If an operand has a value id, the recorders of this thread that follow the operand get a record: a
-   tuple of the plan's number, the value ids and the values that the rules ask for.
+   tuple of the plan's number, the value ids and the values that the rules name.
 
-The function adds one Python frame to the raw call, also when a tape records it.
-After its first call ``print(arraytape.exp.__source__)`` shows the source.
+So an op adds only one Python frame to the raw call, also when a tape records it.  After the first call
+of an op ``print(arraytape.exp.__source__)`` shows its source.
+
+The functions below with a parameter ``s`` write lines to that Source.
 """
 
 from __future__ import annotations
@@ -63,7 +68,7 @@ from .source import Source
 
 
 def public_module(op: Op) -> str:
-    """Return the module in which an op is public: ``arraytape.linalg`` for linalg.svd."""
+    """Return the name of the module in which an op is public: ``arraytape.linalg`` for linalg.svd."""
     return ".".join(["arraytape", *op.name.split(".")[:-1]])
 
 
@@ -72,26 +77,28 @@ def compile_function(
     convert: bool = True, name: str | None = None, given: dict[type, Any] | None = None,
     into: Callable[..., Any] | None = None,
 ) -> Callable[..., Any]:  # fmt: skip
-    """Return the public function of an op, or the method of an operator, with a real signature.
+    """Return the public function of an op, or the method of an operator.
 
-    operator : True for a method that returns NotImplemented for operands that it does not take.  raw :
-    the name of the storage's function if it is not the op's.  given : the raw functions by type of
-    data, in place of a storage's.  convert : True to make Python scalars 0-d data once, where NumPy
-    would convert them in the forward and the backward pass.  into : runs calls with NumPy's ``out=`` and
-    ``where=``, which the signature does not have.
+    operator : True for a method that returns NotImplemented for operands that it does not accept.  raw :
+    the name of the storage's function, if it is not the name of the op.  given : a dict from the type of
+    data to the raw function, in place of the storage's functions.  convert : True to convert Python
+    scalars to 0-d data once.  Otherwise NumPy converts them in the forward pass and again in the
+    backward pass.  into : a function that handles calls with NumPy's parameters ``out`` and ``where``,
+    which the function then accepts besides those of the signature; None for an op without these
+    parameters.
     """
     name = name or op.name.rpartition(".")[2]
     scope: dict[str, Any] = {"__builtins__": OP_BUILTINS}
 
     def build() -> None:
-        # An op is compiled when it is first called: at the import, all of them would take 100 ms.
+        # This runs at the first call of the op, since compiling all ops at the import would take 100 ms.
         ufunc, condition = NUMPY.ufunc(raw or op.name) if given is None else (None, "")
         functions = RawFunctions(raw or op.name) if given is None else given
         scope.update(globals_of(op), RAW=functions, UFUNC=ufunc)
         scope.update(defaults_of(signature))
         if given is None:
             scope.update(NO_REGISTRY, call_again=call_again)
-        else:  # a user's function: its warnings have lines of their own, and it may not run twice
+        else:  # a user's function has its own lines for warnings, and must not run twice
             scope["call_again"] = fail
         scope["into"] = into
         form = Form(op, signature, operator, convert, condition, into is not None)
@@ -144,7 +151,7 @@ def globals_of(op: Op) -> dict[str, Any]:
     return scope | {f"WIDE{subset}": plan.number for subset, plan in enumerate(op.wides)}
 
 
-FEW = 3  # the most inputs for which the record of each subset is written out
+FEW = 3  # up to so many inputs, the source has one branch for each subset of followed inputs
 
 
 class Form(NamedTuple):
@@ -152,10 +159,10 @@ class Form(NamedTuple):
 
     op: Op
     signature: inspect.Signature
-    operator: bool = False  # True if it returns NotImplemented for operands that it does not take
-    convert: bool = True  # True if Python scalars become 0-d data
-    condition: str = ""  # the key in CONDITIONS of when NumPy's ufunc is called without a look-up
-    like_ufunc: bool = False  # True if it takes NumPy's out= and where=
+    operator: bool = False  # True if it returns NotImplemented for operands that it does not accept
+    convert: bool = True  # True if Python scalars are converted to 0-d data
+    condition: str = ""  # key in CONDITIONS: when to call NumPy's ufunc without looking in RAW
+    like_ufunc: bool = False  # True if it accepts NumPy's parameters out and where
 
     @property
     def several(self) -> bool:
@@ -172,19 +179,21 @@ class Form(NamedTuple):
 
     @property
     def handles(self) -> list[str]:
-        """Return the expressions of the results as Arrays."""
+        """Return the source text of an expression for each result as an Array."""
         return [f"ys[{i}]" for i in range(len(self.op.outputs))] if self.several else ["answer"]
 
     @property
     def results(self) -> list[str]:
-        """Return the expressions of the results as data."""
+        """Return the source text of an expression for each result as raw data."""
         return [f"{y}._data" for y in self.handles] if self.several else ["result"]
 
 
-HIDDEN_OF_UFUNCS = [  # positional, since that is quicker: see ``keywords``
+# Positional parameters, since Python handles them quicker than keyword-only ones: see ``keywords``.
+HIDDEN_OF_UFUNCS = [
     inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)
     for name in ("out", "where")
 ]
+# The key is ``Form.condition``, the value the test in the source.
 CONDITIONS = {"ufunc": "kind is ndarray", "float64": "kind is ndarray and d_x.dtype is FLOAT64"}
 
 
@@ -217,7 +226,7 @@ def source_of(form: Form) -> str:
 
 
 def write_mode_test(s: Source, form: Form) -> None:
-    """Write the call of ``ask_modes``, for while any thread has modes."""
+    """Write the call of ``ask_modes``, which the function makes while a thread has modes."""
     positional = [p.name for p in form.parameters if p.kind is not p.KEYWORD_ONLY]
     named = [f"{p.name!r}: {p.name}" for p in form.parameters if p.kind is p.KEYWORD_ONLY]
     given = f"({', '.join(positional)}{',' * (len(positional) == 1)})"
@@ -227,14 +236,18 @@ def write_mode_test(s: Source, form: Form) -> None:
 
 
 def check_dtype_parameter(s: Source, form: Form) -> None:
-    """Write the check that ``dtype``, a parameter of our own ops, is one that an Array can have."""
+    """Write a check that the ``dtype`` parameter of one of arraytape's ops is a dtype of Arrays."""
     dtype = form.signature.parameters.get("dtype")
     if dtype is not None and dtype.default is None and not form.op.checked:
         s.line("if dtype is not None: check_dtype(NAME, dtype)")
 
 
 class Reference(NamedTuple):
-    """A default in source text, written as the name of a global in place of the object's repr."""
+    """A default of a parameter whose repr is the name of a global variable that holds the real default.
+
+    Signatures are written into the source by their str, so that the repr of each default must be valid
+    source.
+    """
 
     name: str
 
@@ -243,7 +256,7 @@ class Reference(NamedTuple):
 
 
 def by_reference(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
-    """Return the parameters with the names of globals as defaults: see ``defaults_of``."""
+    """Return the parameters with a Reference in place of each default: see ``defaults_of``."""
     return [
         p if p.default is p.empty or p.default is ABSENT or p.default is None
         else p.replace(default=Reference(f"DEFAULT_{p.name}"))
@@ -252,22 +265,23 @@ def by_reference(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]
 
 
 def defaults_of(signature: inspect.Signature) -> dict[str, Any]:
-    """Return the defaults by the names that ``by_reference`` gives them."""
+    """Return the globals that hold the defaults, by the names in the References of ``by_reference``."""
     return {f"DEFAULT_{p.name}": p.default for p in signature.parameters.values()}
 
 
 # --- operands -----------------------------------------------------------------------------------------
 def read_sequence(s: Source, form: Form) -> None:
+    """Write the lines that read a variadic op's sequence of operands: their ids and data."""
     (x,) = form.op.inputs
     s.line(f"{x}, t_{x}, d_{x} = coerce_all(NAME, '{x}', {x})")
     s.line(f"kind, *d_{x} = promote(NAME, ('{x}',), {x}, d_{x})")
 
 
 def read_operands(s: Source, form: Form) -> None:
-    """Write the lines that read value id and data of each input; what is no Array gets the id 0."""
+    """Write the lines that read the value id and the data of each input."""
     op = form.op
     first, *_ = form.order
-    left_out = [p.name for p in form.parameters if p.default is None]
+    left_out = [p.name for p in form.parameters if p.default is None]  # may be None
     for x in form.order:
         with s.block(f"if type({x}) is Array:"):
             s.line(f"t_{x} = {x}._value_id")
@@ -302,19 +316,20 @@ def read_operands(s: Source, form: Form) -> None:
 
 
 def as_operand(x: str, other: str) -> str:
-    """Return the expression of a Python scalar as an operand next to ``other``.
+    """Return the source text of an expression that converts the Python scalar ``x`` for an operation.
 
-    Next to real floating-point data it is 0-d data of the same dtype.  NumPy would convert the scalar in
-    the forward and in the backward pass; this converts it once, or for float64 takes it from a cache.
+    If the data of ``other`` is float64 or float32, the scalar becomes 0-d data of the same dtype, for
+    float64 from a cache.  Otherwise NumPy would convert the scalar in the forward and again in the
+    backward pass.
     """
-    beside = f"type(d_{other}) is ndarray and d_{other}.dtype is"
+    has_dtype = f"type(d_{other}) is ndarray and d_{other}.dtype is"
     in_float64 = f"((SCALARS.get({x}) or [scalar({x})])[0] if {x} else asarray({x}, FLOAT64))"
     in_float32 = f"asarray({x}, FLOAT32)"
-    return f"{in_float64} if {beside} FLOAT64 else {in_float32} if {beside} FLOAT32 else {x}"
+    return f"{in_float64} if {has_dtype} FLOAT64 else {in_float32} if {has_dtype} FLOAT32 else {x}"
 
 
 def find_kind(s: Source, form: Form) -> None:
-    """Write the lines that find the type of data to compute on, and convert other operands to it."""
+    """Write the lines that set ``kind``, the type of data to compute on, and convert operands to it."""
     first, *others = form.order
     s.line(f"kind = type(d_{first})")
     if others:
@@ -326,7 +341,7 @@ def find_kind(s: Source, form: Form) -> None:
 
 # --- the raw function and its results -----------------------------------------------------------------
 def call_raw(s: Source, form: Form) -> None:
-    """Write the raw call.  A raw function that raises may only have warned: see ``raw_calls``."""
+    """Write the call of the raw function, whose exception may replace a warning: see ``raw_calls``."""
     op, condition = form.op, form.condition
     value = {p.name: f"d_{p.name}" if p.name in op.inputs else p.name for p in form.parameters}
     keyword_only = [p.name for p in form.parameters if p.kind is p.KEYWORD_ONLY]
@@ -345,7 +360,10 @@ def call_raw(s: Source, form: Form) -> None:
 
 
 def wrap_results(s: Source, form: Form) -> None:
-    """Write the lines that make Arrays of results; NumPy's scalars become 0-d data, marked as such."""
+    """Write the lines that wrap the results in Arrays.
+
+    A NumPy scalar becomes 0-d data, and its Array gets the state SCALAR.
+    """
     if form.several:
         s.line("answer, ys = wrap_all(result)")
         return
@@ -361,7 +379,11 @@ def wrap_results(s: Source, form: Form) -> None:
 
 # --- recording ----------------------------------------------------------------------------------------
 def record(s: Source, form: Form) -> None:
-    """Write the lines that hand records to recorders here, or notify those of other threads."""
+    """Write the lines that hand a record to the recorders of this thread.
+
+    If the recorders belong to other threads, these are notified that the values are used.  If no
+    recorder gets a record, the lines note the op as a Cut, which explains gradients of None.
+    """
     op = form.op
     ids = [f"t_{x}" for x in op.inputs]
     followed = f"any({ids[0]})" if op.variadic else " or ".join(ids)
@@ -390,13 +412,13 @@ def record(s: Source, form: Form) -> None:
 
 
 def has_one_form(op: Op) -> bool:
-    """Return True if the record of each subset of inputs is known when the op is compiled."""
+    """Return True if the record for each subset of inputs is fixed when the op is compiled."""
     one_result = len(op.outputs) == 1 and not op.moves and not op.partly_unknown
     return bool(not op.variadic and one_result and (op.rules or op.joint))
 
 
 def needs_fit(form: Form) -> str:
-    """Return the expression that is true if contributions must be summed or cast to fit their inputs."""
+    """Return the source text of a test: True if contributions must be summed or cast to fit an input."""
     op = form.op
     if op.variadic:
         return "True"
@@ -419,7 +441,7 @@ def needs_fit(form: Form) -> str:
 
 
 def save(s: Source, form: Form) -> dict[str, str]:
-    """Write the lines that compute what the op saves; return the names of local variables by name."""
+    """Write the lines that compute the op's ``saves``; return the local variable of each saved name."""
     op = form.op
     known = {x: f"d_{x}" for x in op.inputs} | dict(zip(op.outputs, form.results, strict=True))
     known["storage"] = "STORAGES[kind]"
@@ -433,14 +455,14 @@ def save(s: Source, form: Form) -> dict[str, str]:
 
 
 def places(form: Form, saved: dict[str, str]) -> dict[str, str]:
-    """Return the local variables of values that a rule may ask for: see ``Op.value_positions``."""
+    """Return the local variable of each value that a rule may name: see ``Op.value_positions``."""
     op = form.op
     data = {x: f"d_{x}" for x in op.inputs} | dict(zip(op.outputs, form.results, strict=True))
     return data | {p: p for p in op.parameters} | saved
 
 
 def layouts(form: Form) -> dict[str, str]:
-    """Return the expressions of shapes and dtypes, by the names of ``Op.value_positions``."""
+    """Return expressions for shapes and dtypes, by names such as ``shape x``: see Op.value_positions."""
     op, found = form.op, {}
     of_constant = {"shape": "()", "dtype": "None"}
     for what in LAYOUT:
@@ -453,7 +475,7 @@ def layouts(form: Form) -> dict[str, str]:
 
 
 def record_each_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
-    """Write out the record of each subset of followed inputs: for few inputs and one result."""
+    """Write a branch for each subset of followed inputs, for ops of few inputs and one result."""
     for head, wide in (("if not wide:", False), ("else:", True)):
         with s.block(head), s.block("for recorder in recorders:"):
             s.line("followed = recorder.followed")
@@ -467,10 +489,11 @@ def record_each_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
 def choose_subset(
     s: Source, form: Form, values: dict[str, str], wide: bool, at: int = 0, subset: int = 0
 ) -> None:
-    """Write the branches for the inputs that a recorder follows, from number ``at`` on.
+    """Write the nested branches for the inputs from number ``at`` on: does the recorder follow them?
 
-    subset : those followed among the inputs before, a bit for each: 1 is the first input, 2 the second,
-    3 both.
+    subset : the followed inputs among those before ``at``, as bits: 1 for the first input, 2 for the
+    second, 3 for both.  values : the local variables and expressions of the values that a record may
+    keep.  wide : True for the record of a plan that needs fit.
     """
     inputs = form.op.inputs
     if at < len(inputs):
@@ -485,7 +508,7 @@ def choose_subset(
 
 
 def record_subset(s: Source, op: Op, subset: int, values: dict[str, str], wide: bool) -> None:
-    """Write the lines that give the result an id, mark kept data as shared, and hand over a record."""
+    """Write the lines that give the result an id, mark kept data, and hand over the subset's record."""
     plan = (op.wides if wide else op.plans)[subset]
     s.line("if not out: out = answer._value_id = new_value_id()")
     for x in op.inputs:
@@ -504,7 +527,7 @@ def record_subset(s: Source, op: Op, subset: int, values: dict[str, str], wide: 
 
 
 def record_any_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
-    """Write the lines for any op and subset: the plan picks its record from the tuple of all values."""
+    """Write lines for every subset at once: the plan of a subset picks its record from all values."""
     op = form.op
     bits = [f"(t_{x} in followed) << {i}" for i, x in enumerate(op.inputs)]
     one_bit = f"any([t in followed for t in t_{op.inputs[0]}])"
@@ -536,7 +559,7 @@ def record_any_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
 
 
 def all_values(form: Form, saved: dict[str, str]) -> str:
-    """Return the expression of the tuple of all values, in the order of ``Op.value_positions``."""
+    """Return the source text of the tuple of all values, in the order of ``Op.value_positions``."""
     op = form.op
     ids = [f"t_{x}" for x in op.inputs]
     values = ["plan.number", "out", *ids, *places(form, saved).values(), *op.inputs, *form.handles]

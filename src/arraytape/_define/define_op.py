@@ -1,4 +1,4 @@
-"""The user's own ops and rules, and stop_gradient."""
+"""define_op, register_gradient and no_gradient for the user's own ops and rules, and stop_gradient."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ _stopped = nondifferentiable(
     "stop_gradient", takes="", gives="", origin="inner",
     continuous=True, propagates_nan=True, in_order=True, scalars=False,
 )  # fmt: skip
-REGISTERED: dict[str, str] = {}  # op -> where its user-given rule was declared
+# The name of an op -> the source location of its register_gradient or no_gradient.
+REGISTERED: dict[str, str] = {}
 
 
 def stop_gradient(x: Nesting) -> Nesting:
-    """Return the value of an Array as a constant: no gradient flows back.
+    """Return the value of an Array as a constant, through which no gradient flows back.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ def stop_gradient(x: Nesting) -> Nesting:
     Returns
     -------
     Array or nesting
-        Copies in the same nesting.
+        Copies of the Arrays, in the same nesting.
 
     Raises
     ------
@@ -64,6 +65,8 @@ def stop_gradient(x: Nesting) -> Nesting:
         if not isinstance(leaf, Array):
             raise TypeError(f"stop_gradient takes Arrays, got {describe(leaf)} [at {user_line()}]")
     stopped = [_stopped(leaf) for leaf in found]
+    # The data is remembered, so that diagnostics do not take the constant for a value that left a tape
+    # and came back.
     for leaf in stopped if OPEN else ():
         if type(leaf._data) is np.ndarray:
             STOPPED[id(leaf._data)] = leaf._data
@@ -72,29 +75,30 @@ def stop_gradient(x: Nesting) -> Nesting:
 
 @entrance
 def register_gradient(name: str) -> Callable[[Rule], Rule]:
-    """Give an op without a derivative its rule: a decorator.
+    """Decorate the rule of an op that ``define_op`` made without one.
 
     Parameters
     ----------
     name : str
-        The op, as ``define_op`` named it.
+        The name of the op in ``define_op``.
 
     Returns
     -------
     Callable
-        The decorator of a rule, which gives the rule back.  The rule takes the cotangent ``g``
-        first and asks by name for what else it needs: inputs, the result ``y``, parameters,
-        ``shape``, ``dtype``, ``xp``.  It returns the contribution to the op's input, or a tuple
-        with one for each input.
+        The decorator of a rule, which returns the rule unchanged.  The first parameter of the
+        rule is the cotangent ``g`` of the result.  It receives other values by the names of its
+        parameters: the op's inputs and parameters, the result ``y``, the ``shape`` and ``dtype``
+        of the input, and the raw namespace ``xp``.  The rule returns the contribution to the
+        cotangent of the op's input, or a tuple with a contribution for each input.
 
     Raises
     ------
     LookupError
         When there is no op of this name.
     KeyError
-        When the op has a rule; the message names its place.
+        When the op has a rule already; the message names the line of its declaration.
     TypeError
-        When the rule asks for what the op has not.
+        When the rule has a parameter of a name that the op does not have.
 
     Examples
     --------
@@ -132,14 +136,14 @@ def no_gradient(name: str) -> None:
     Parameters
     ----------
     name : str
-        The op, as ``define_op`` named it.
+        The name of the op in ``define_op``.
 
     Raises
     ------
     LookupError
         When there is no op of this name.
     KeyError
-        When the op has a rule; the message names its place.
+        When the op has a rule already; the message names the line of its declaration.
 
     Examples
     --------
@@ -169,46 +173,48 @@ def define_op(
     samples: Sequence[Sample] = (),
     domain: tuple[float, float] = (-2.0, 2.0),
 ) -> Callable[..., Any]:
-    """Make an op of a function on raw storage (NumPy's or CuPy's arrays), in one of five words.
+    """Make a differentiable op of a function of raw arrays (NumPy's or CuPy's) and its rules.
 
     Parameters
     ----------
     name : str
-        An identifier, under which the op enters the registry.
+        The name of the op in the registry, an identifier.
     forward : Callable
-        Takes raw arrays where its parameters are annotated with ``Array`` or, without such
-        annotations, in its positional parameters without a default; a parameter ``xp`` gets
-        the raw namespace.  It may not write to its inputs (NumPy's come read-only), and gives
-        raw arrays or numbers: several in a tuple, named by ``outputs``.  The op's signature is
-        the rest of forward's, with literals as defaults, and its docstring is forward's.
+        The function that computes the results.  Its array inputs are the parameters annotated
+        with ``Array`` or, without such annotations, the positional parameters without a default.
+        They receive raw arrays, to which forward must not write (NumPy arrays are read-only).  A
+        parameter ``xp`` receives the raw namespace.  forward returns a raw array or a number, or
+        a tuple of these if ``outputs`` has several names.  The op has the signature of forward
+        without ``xp``, whose defaults must be literals, and the docstring of forward.
     word : str, default: 'primitive'
-        "elementwise" with a line for each of one or two inputs, which may broadcast; "linear"
-        with the transpose; "primitive" with a VJP for each input (None: no gradient) or one
-        ``joint`` VJP, or without any until ``register_gradient``; "composite", whose forward
-        takes Arrays and calls other ops; "nondifferentiable".
+        The kind of derivative.  "elementwise": one rule for each input, which returns the tangent
+        of the result for a tangent ``t``; inputs broadcast.  "linear": one rule, the transpose.
+        "primitive": one VJP for each input (None: no gradient), one ``joint`` VJP, or none until
+        ``register_gradient``.  "composite": no rules; forward receives Arrays and calls other
+        ops.  "nondifferentiable": no rules.
     *rules : Callable | None
-        The rules that the word asks for.  What a rule may ask for: see ``register_gradient``.
+        The rules for this word.  ``register_gradient`` describes the parameters of a rule.
     joint : Callable | None, default: None
         One VJP that returns a tuple with a contribution for each input.
     outputs : Sequence[str], default: ('y',)
-        What rules call the results.
+        The names of the results as parameters of rules.
     samples : Sequence, default: ()
-        For tests, as ``arraytape.testing`` takes them.
+        Arguments for the generated tests of ``arraytape.testing``.
     domain : tuple[float, float], default: (-2.0, 2.0)
-        Where ``arraytape.testing`` samples inputs.
+        The interval in which ``arraytape.testing`` draws elements of inputs.
 
     Returns
     -------
     Callable
-        The op's function of Arrays.
+        The public function of the op, which accepts and returns Arrays.
 
     Raises
     ------
     KeyError
-        When the name is taken; the message names the place of the first.
+        When there is an op of this name; the message names the line of its declaration.
     TypeError
-        When the statement does not fit the word.  When a rule asks by one name for two things, such as
-        a parameter ``shape`` and the shape of an input.
+        When forward, the number of rules or outputs do not fit the word.  When a name in a rule has
+        two meanings, such as ``shape`` in an op that has a parameter ``shape``.
     ValueError
         When there is no such word.
 
@@ -253,7 +259,10 @@ def define_op(
 
 
 def unregistered(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of Arrays without a derivative, from one of raw data: an op in no registry."""
+    """Return the public function of an op without a derivative that is not entered in the registry.
+
+    forward : the function of raw data, as for ``define_op``.
+    """
     signature, inputs, _ = inputs_of_forward(name, forward, "nondifferentiable")
     op = Op(
         name,
@@ -265,7 +274,7 @@ def unregistered(name: str, forward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def misstated(name: str, what: str) -> TypeError:
-    """Return the error for a statement of ``define_op``."""
+    """Return the TypeError for a mistake in the arguments of ``define_op``, described by ``what``."""
     return TypeError(f"define_op({name!r}): {what} [at {user_line()}]")
 
 
@@ -290,7 +299,7 @@ def check_statement(name: str, forward: Callable[..., Any], word: str) -> None:
 def inputs_of_forward(
     name: str, forward: Callable[..., Any], word: str
 ) -> tuple[inspect.Signature, list[str], bool]:
-    """Return the op's signature, its array inputs, and True if those are one sequence of arrays."""
+    """Return the op's signature, its array inputs, and True if there is one, a sequence of arrays."""
     try:
         signature = inspect.signature(forward)
     except (TypeError, ValueError) as error:
@@ -321,7 +330,7 @@ LITERALS = {bool, int, float, complex, str, bytes, type(None), type(...)}
 
 
 def is_literal(value: Any) -> bool:
-    """Return True if a value is one of Python's own numbers, strings, None, or a container of these."""
+    """Return True if a value can be written as a Python literal: a number, string, None or container."""
     if type(value) is dict:
         return all(is_literal(part) for pair in value.items() for part in pair)
     if type(value) in (tuple, list, set, frozenset):
@@ -338,7 +347,7 @@ def check_number_of_inputs(name: str, word: str, inputs: Sequence[str]) -> None:
 def check_rules(
     name: str, word: str, inputs: Sequence[str], rules: Sequence[Any], joint: Rule | None
 ) -> None:
-    """Check that there are as many rules as the word takes, and none together with a joint rule."""
+    """Check that the number of rules fits the word, and that there are none besides a joint rule."""
     for rule in (*rules, joint):
         if rule is not None and not callable(rule) and not isinstance(rule, Unknown):
             raise misstated(name, f"a rule must be a function or None, got {describe(rule)}")
@@ -362,19 +371,19 @@ def check_outputs(name: str, outputs: Sequence[str]) -> None:
 
 
 def check_names(op: Op, signature: inspect.Signature) -> None:
-    """Check that no parameter has the name of a variable of the compiled function."""
+    """Check that no parameter has the name of a local or global variable in the generated source."""
     for parameter in signature.parameters:
         if parameter in names_in_source() or parameter[:2] in VALUES_OF:
             raise misstated(op.name, f"a parameter may not be called {parameter!r}")
 
 
-VALUES_OF = ("d_", "t_", "s_")  # data, value id and saved values in compiled functions
-UNTAKEN = ("_a_", "_b_", "_c_")
+VALUES_OF = ("d_", "t_", "s_")  # generated source: data, value id and saved value of a name
+UNTAKEN = ("_a_", "_b_", "_c_")  # names of inputs that occur nowhere else in generated source
 
 
 @functools.cache
 def names_in_source() -> frozenset[str]:
-    """Return the names of variables of compiled functions, from the source of an op of each form."""
+    """Return the variables in generated source: those of three sample ops that cover all forms."""
     forms = [
         Op("", "elementwise", UNTAKEN[:2], rules=[lambda t, _b_: t, lambda t, _a_: t]),
         Op("", "primitive", UNTAKEN, outputs=("y", "z")),
@@ -391,7 +400,10 @@ def names_in_source() -> frozenset[str]:
 
 
 class Forward(dict[type, Callable[..., Any]]):
-    """The user's function by type of data, with read-only inputs and checked results."""
+    """The raw functions of a user's op by type of data, made of the user's function ``forward``.
+
+    Each gives NumPy inputs to ``forward`` read-only, and checks the results.
+    """
 
     def __init__(self, op: Op, forward: Callable[..., Any]) -> None:
         super().__init__()
@@ -400,7 +412,7 @@ class Forward(dict[type, Callable[..., Any]]):
 
     def __missing__(self, kind: type) -> Callable[..., Any]:
         storage = STORAGES[kind]
-        # Batched data and traced data: the function runs on the raw data in them.
+        # Batched and traced data contain raw data of another storage, on which the function runs.
         if storage.mixed and (self.op.per_element or not storage.many):
             self[kind] = batched = storage.elementwise(self)
             return batched
@@ -431,7 +443,7 @@ class Forward(dict[type, Callable[..., Any]]):
         return run
 
     def takes_one(self, error: TypeError) -> TypeError:
-        """Return the error for a forward that calls NumPy's functions on the data of many examples."""
+        """Return the error for a forward that calls NumPy functions on the batched data of a vmap."""
         why, _, line = str(error).partition(". Use where")
         return TypeError(
             f"{why}. The forward of {self.op.name} is given the data of all examples at once, which "
@@ -440,7 +452,7 @@ class Forward(dict[type, Callable[..., Any]]):
         )
 
     def result(self, found: Any, arrays: list[Any], storage: Storage) -> Any:
-        """Return a result, checked, in memory of its own."""
+        """Return a result as raw data of a known dtype, copied if it shares memory with an input."""
         if type(found) not in STORAGES:
             if not isinstance(found, bool | int | float | complex | np.generic):
                 raise TypeError(
@@ -462,7 +474,7 @@ class Forward(dict[type, Callable[..., Any]]):
 
 
 def read_only(data: RawArray) -> Any:
-    """Return NumPy data as a view that cannot be written to, a list with such views."""
+    """Return a read-only view of NumPy data (of each part of a list), and other data unchanged."""
     if isinstance(data, list):
         return [read_only(part) for part in data]
     if type(data) is not np.ndarray:
@@ -473,7 +485,7 @@ def read_only(data: RawArray) -> Any:
 
 
 def _free(name: str) -> Op:
-    """Return the op of a name; raise an error if there is none, or if it has a rule."""
+    """Return the op of a name; raise LookupError if there is none, KeyError if the op has a rule."""
     op = REGISTRY.get(name) if isinstance(name, str) else None
     if op is None:
         import difflib

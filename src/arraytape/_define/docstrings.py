@@ -1,13 +1,14 @@
-"""The docstrings of public functions, composed in numpydoc's sections from their declarations.
+"""The docstrings of public ops, composed from their declarations in the sections of numpydoc.
 
-Recurring texts stand once, in the tables below: parameters, dtypes, errors.  The derivative is the
-source text of the op's rule.  An op's own docstring has a summary and paragraphs, then sections.
-Entries of its ``Parameters`` and its ``Returns`` replace composed ones; ``Raises`` and ``Notes`` are
-added to these.  A note that starts with "Derivative: " replaces the text of the rule.
+The tables below hold recurring texts: on parameters, dtypes and errors.  The text on the derivative is
+the source text or the docstring of the op's rule.  The declaration of an op may have a docstring of its
+own: a summary, paragraphs, and sections.  Its ``Returns`` and the entries in its ``Parameters`` replace
+composed texts.  Its ``Raises`` and ``Notes`` are added to composed texts; a note that starts with
+"Derivative: " replaces the text of the rule.
 
-``help()`` reads ``__doc__``, which a function cannot compute on demand, so docstrings are composed at
-the import, in 20 microseconds each.  A generated module of docstrings would save most of that (3 of 35
-milliseconds), and would have to be kept up to date.
+``help()`` reads ``__doc__``, which a function cannot compute on demand.  So docstrings are composed at
+the import, in 20 microseconds each.  A generated module of docstrings would save 3 of the 35
+milliseconds of the import, but would have to be kept up to date.
 """
 
 from __future__ import annotations
@@ -26,18 +27,18 @@ from .examples import examples_of
 
 STANDARD = "https://data-apis.org/array-api/latest/API_specification/generated/array_api."
 NUMPYS = "https://numpy.org/doc/stable/reference/generated/numpy."
-INDENTED = sys.version_info < (3, 13)  # later versions compile docstrings without indentation
-FILLED_IN_LATER = "unread"  # a place in a record that is empty until the backward pass
+INDENTED = sys.version_info < (3, 13)  # from 3.13 on the compiler removes the indentation
+FILLED_IN_LATER = "unread"  # a saved value that the backward pass sets, so no text mentions it
 
 # --- dtypes and shapes of operands and results --------------------------------------------------
 COMPLEX = "When {} is complex."
 FRACTIONAL = "When {} has a floating-point dtype."
-SEVERAL_DEVICES = "When Arrays lie on different devices."
-# The dtypes of array arguments, and when an op raises TypeError.
+SEVERAL_DEVICES = "When Arrays are on different devices."
+# The value of ``Op.takes`` -> the text on the array arguments after "Of", and the text on a TypeError.
 TAKES = {
     "any": ("any dtype", ""),
     "boolean": ("boolean dtype; a number counts as True unless it is 0", ""),
-    "floating": ("real or complex floating-point dtype; integers are computed as such", ""),
+    "floating": ("real or complex floating-point dtype; integers are converted to one", ""),
     "Hermitian": (
         "shape (..., N, N) and floating-point dtype: Hermitian (or real symmetric) matrices,\n"
         "of which only the lower triangle is read",
@@ -50,77 +51,80 @@ TAKES = {
     "numeric": ("numeric dtype", "When the inputs are boolean."),
     "ordered": ("real dtype", ""),
     "real": ("real dtype", COMPLEX),
-    "real floating": ("real floating-point dtype; integers are computed as such", COMPLEX),
+    "real floating": ("real floating-point dtype; integers are converted to one", COMPLEX),
     "square": (
         "shape (..., N, N) and real or complex floating-point dtype: square matrices",
         "",
     ),
 }
+# The values of ``Op.gives`` -> the texts on the shape and on the dtype of the result.
 SHAPES = {
     "broadcast": "Of the shape to which x1 and x2 broadcast",
     "given": "Of the given shape",
-    "reduced": "Of the shape of x without the reduced axes, or with length 1 there (keepdims)",
+    "reduced": "Of the shape of x without the reduced axes; with keepdims these have length 1",
     "x": "Of the shape of x",
 }
 DTYPES = {
     "accumulated": (
-        "``dtype``, else that of x;\nbut int64 for smaller integers, uint64 for unsigned ones"
+        "``dtype`` if given, else the dtype of x; but int64 for smaller\n"
+        "signed and uint64 for smaller unsigned integers"
     ),
     "bool": "bool",
-    "default": "``dtype``, else float64",
-    "floating": "that of x, floating point for integers (int64: float64)",
+    "default": "``dtype`` if given, else float64",
+    "floating": "the dtype of x; for integers a floating-point dtype (float64 for int64)",
     "index": "int64",
-    "like": "``dtype``, else that of x",
-    "part": "that of x; of complex data the real one of its precision",
-    "promoted": "the one to which those of x1 and x2 promote",
+    "like": "``dtype`` if given, else the dtype of x",
+    "part": "the dtype of x; for complex x the real dtype of the same precision",
+    "promoted": "the dtype to which those of x1 and x2 promote",
     "promoted floating": (
-        "the one to which those of x1 and x2 promote,\nfloating point for integers (int64: float64)"
+        "the dtype to which those of x1 and x2 promote;\n"
+        "for integers a floating-point dtype (float64 for int64)"
     ),
-    "real": "that of x; of complex data the real one\nof its precision, of integers float64",
-    "x": "that of x",
+    "real": "the dtype of x; for complex x the real dtype\nof the same precision, for integers float64",
+    "x": "the dtype of x",
 }
 
 
 # --- parameters -----------------------------------------------------------------------------------
-# By name, where an op's own docstring does not describe it.
+# The name of a parameter -> the text on it, unless the op's own docstring has an entry.
 PARAMETERS = {
     "arrays": "Arrays of any dtype.",
-    "axes": "The axes; None: the last len(s), or all of them without s.",
-    "axis": "The axis; a negative one counts from the end.",
+    "axes": "The axes; None: the last len(s) axes, or all axes if s is None.",
+    "axis": "The axis; a negative number counts from the end.",
     "copy": (
-        "Whether the result has memory of its own: True always, None where it cannot be a view,\n"
-        "False never, with a ValueError where it would have to."
+        "True: the result has memory of its own.  False: the result is a view; ValueError is\n"
+        "raised where none is possible.  None: it is a view where possible."
     ),
     "correction": (
-        "What is subtracted from the number of elements in the divisor: 0 for a whole population,\n"
-        "1 for a sample of it."
+        "The number that is subtracted from the number of elements in the divisor: 0 for a whole\n"
+        "population, 1 for a sample of it."
     ),
-    "descending": "Whether the greatest comes first.",
+    "descending": "True to put the greatest element first.",
     "device": (
-        "Where the result lies, such as 'cpu' or 'cuda:0'; None: the default device\n"
+        "The device of the result, such as 'cpu' or 'cuda:0'; None: the default device\n"
         "(see ``set_default_device``)."
     ),
-    "dtype": "Dtype of the result; None: see Returns.",
-    "k": "The diagonal: 0 for the main one, above it for k > 0, below it for k < 0.",
-    "keepdims": "Whether the reduced axes stay, with length 1.",
-    "n": "The length along the axis to which x is cropped or padded with zeros; None: as it is.",
+    "dtype": "The dtype of the result; None: see Returns.",
+    "k": "The diagonal: 0 for the main diagonal, k > 0 above it, k < 0 below it.",
+    "keepdims": "True to keep the reduced axes, with length 1.",
+    "n": "The length to which x is cropped or padded with zeros along the axis; None: no change.",
     "norm": (
-        "Which transform is divided by its length n: the inverse one ('backward'), the forward\n"
-        "one ('forward'), or both by its square root ('ortho')."
+        "The normalisation: 'backward' divides the inverse transform by its length n, 'forward'\n"
+        "divides the forward transform by n, and 'ortho' divides both by the square root of n."
     ),
-    "offset": "The diagonal: 0 for the main one, above it if positive, below it if negative.",
+    "offset": "The diagonal: 0 for the main diagonal, positive above it, negative below it.",
     "rtol": (
-        "Singular values up to rtol times the greatest count as 0; None: max(M, N) times the\n"
+        "Singular values up to rtol times the greatest one count as 0; None: max(M, N) times the\n"
         "epsilon of the dtype."
     ),
-    "s": "Lengths along the axes to which x is cropped or padded with zeros; None: as they are.",
+    "s": "The lengths to which x is cropped or padded with zeros along the axes; None: no change.",
     "shape": "Shape of the result.",
-    "stable": "Whether equal elements keep their order; they do so in any case.",
+    "stable": "Without effect: equal elements keep their order in any case.",
     "x": "Array of any dtype.",
 }
-LIKE_DEVICE = "Where the result lies, such as 'cpu' or 'cuda:0'; None: where x lies."
-REDUCED_AXIS = "The axis or axes to reduce, negative ones from the end; None: all of them."
-TYPES = {  # of parameters that are annotated with Any
+LIKE_DEVICE = "The device of the result, such as 'cpu' or 'cuda:0'; None: where x lies."
+REDUCED_AXIS = "The axis or axes to reduce; negative numbers count from the end.  None: all axes."
+TYPES = {  # the documented types of parameters that are annotated with Any
     "axis": "int | tuple[int, ...] | None",
     "constant_values": "Array | float | tuple",
     "device": "str | None",
@@ -129,7 +133,7 @@ TYPES = {  # of parameters that are annotated with Any
     "optimize": "bool | str | list",
     "pad_width": "int | tuple",
 }
-ALIASES = {
+ALIASES = {  # an annotation in the source -> the documented type
     "Axis": "int | tuple[int, ...] | None",
     "DType": "dtype | None",
     "Device": "str | None",
@@ -149,12 +153,13 @@ ERRORS = (
 )  # fmt: skip
 
 
-SAME: dict[Any, dict[str, str]] = {}  # sections of ops of one line, by inputs, dtypes and shape
+# Sections that ops without a docstring of their own share, by (inputs, takes, gives).
+SAME: dict[Any, dict[str, str]] = {}
 
 
 def docstring(op: Op, signature: Signature, own: str | None) -> str | None:
-    """Return the docstring of an op's public function; ``own`` is that of its declaration."""
-    if sys.flags.optimize > 1:  # python -OO: the user wants none
+    """Return the docstring of an op's public function.  own : the docstring of its declaration."""
+    if sys.flags.optimize > 1:  # python -OO removes docstrings
         return None
     name = op.name
     if op.origin == "inner":
@@ -185,15 +190,18 @@ def docstring(op: Op, signature: Signature, own: str | None) -> str | None:
 
 
 def with_example(function: Callable[..., Any], example: str, notes: str = "") -> None:
-    """Write an example, and notes before it, at the end of a function's docstring, if it has one."""
+    """Append notes and an Examples section to the docstring of a function, if it has a docstring."""
     own = function.__doc__
     if own is not None:
-        text = own if "\n----" in own else dedented(own)  # whose headings stand at the margin
+        text = own if "\n----" in own else dedented(own)  # with headings it is dedented already
         function.__doc__ = f"{text.rstrip()}{notes}\n{HEADINGS['Examples']}{IMPORTED}{example}"
 
 
 def describe(op: Op, signature: Signature, sections: dict[str, str]) -> None:
-    """Set the sections on parameters, result and errors, with the entries of an op's own docstring."""
+    """Set the entries "Parameters", "Returns" and "Raises" of ``sections``.
+
+    sections : the sections of the op's own docstring, whose texts take precedence.
+    """
     takes, (shape, gives) = op.takes, op.gives
     if signature.parameters:
         entries = entries_of(sections.get("Parameters", ""))
@@ -208,7 +216,7 @@ def describe(op: Op, signature: Signature, sections: dict[str, str]) -> None:
 
 
 def sections_of(text: str) -> dict[str, str]:
-    """Return the sections of a docstring by heading; text before the first heading is the "Summary"."""
+    """Split a docstring into a dict by heading; the text before the first heading is the "Summary"."""
     text = dedented(text)
     sections = {}
     if "\n---" in text:
@@ -221,13 +229,13 @@ def sections_of(text: str) -> dict[str, str]:
 
 
 def dedented(text: str) -> str:
-    """Return the docstring of a function at the top level of a module without indentation."""
+    """Remove the indentation from the docstring of a function at the top level of a module."""
     text = text.strip()
     return text.replace("\n    ", "\n") if INDENTED else text
 
 
 def entries_of(section: str) -> dict[str, str]:
-    """Return the entries of a section by name: an indented text below a name at the margin."""
+    """Split a section into a dict by name: each name stands unindented above its indented text."""
     entries: dict[str, str] = {}
     name = ""
     for line in section.split("\n") if section else ():
@@ -239,7 +247,7 @@ def entries_of(section: str) -> dict[str, str]:
 
 
 def text_of(p: Parameter, op: Op, takes: str, signature: Signature) -> str:
-    """Return the composed text on a parameter."""
+    """Return the text on a parameter that the tables give: see ``PARAMETERS`` and ``TAKES``."""
     name = p.name
     if takes and name in op.inputs:
         return f"    Of {indented(TAKES[takes][0])}."
@@ -253,16 +261,15 @@ def text_of(p: Parameter, op: Op, takes: str, signature: Signature) -> str:
 
 
 def indented(text: str) -> str:
-    """Return text with all lines but the first one indented."""
     return text.replace("\n", "\n    ")
 
 
 def heading(p: Parameter, op: Op) -> str:
-    """Return ``name : type, default: value``, from the signature."""
+    """Return the line ``name : type, default: value`` for a parameter."""
     name, note = p.name, p.annotation
-    if not isinstance(note, str) and note is not p.empty:  # without annotations from __future__
+    if not isinstance(note, str) and note is not p.empty:  # not a string: annotations are evaluated
         note = formatannotation(note)
-    if note is p.empty:  # an op of one line
+    if note is p.empty:  # an op of ``elementwise`` or ``nondifferentiable``
         note = "Array" if len(op.inputs) == 1 else "Array or number"
     elif note == "Any":
         note = TYPES.get(name, "object")
@@ -278,7 +285,10 @@ def heading(p: Parameter, op: Op) -> str:
 
 
 def errors_of(op: Op, signature: Signature, takes: str, shape: str, own: str) -> str:
-    """Return the errors that follow from the declaration, then those of the op's own docstring."""
+    """Return the text of "Raises": the errors that follow from the declaration, then those in ``own``.
+
+    takes : the key of ``TAKES``.  shape : the key of ``SHAPES``.  own : the op's own "Raises" section.
+    """
     parameters, found = signature.parameters, entries_of(own)
     errors: dict[str, list[str]] = {error: [] for error in ERRORS}
     if op.inputs:
@@ -286,9 +296,11 @@ def errors_of(op: Op, signature: Signature, takes: str, shape: str, own: str) ->
     if takes and TAKES[takes][1]:
         errors["TypeError"].append(TAKES[takes][1].format(" or ".join(op.inputs)))
     if op.data_dependent_shape == "x":
-        errors["TypeError"].append("Under ``vmap``, since the shapes depend on values.")
+        errors["TypeError"].append(
+            "When called under ``vmap``, since the shape of the result depends on values."
+        )
     if "dtype" in parameters:
-        errors["TypeError"].append("When ``dtype`` is no dtype.")
+        errors["TypeError"].append("When ``dtype`` is not a dtype.")
     if shape == "broadcast":
         errors["ValueError"].append("When the shapes of x1 and x2 do not broadcast.")
     if takes == "ordered" and shape == "reduced":
@@ -298,13 +310,13 @@ def errors_of(op: Op, signature: Signature, takes: str, shape: str, own: str) ->
     if shape == "given":
         errors["ValueError"].append("When a length is negative.")
     if "norm" in parameters:
-        errors["ValueError"].append("When a length is 0, or norm is another word.")
+        errors["ValueError"].append("When a length is 0, or norm is an unknown word.")
     if "s" in parameters:
-        errors["ValueError"].append("When s and axes differ in number.")
+        errors["ValueError"].append("When s and axes differ in length.")
     if "axis" in parameters or "axes" in parameters:
         errors["IndexError"].append("When there is no such axis.")
         if shape == "reduced" and parameters["axis"].annotation != "int | None":
-            errors["ValueError"].append("When an axis is named twice.")
+            errors["ValueError"].append("When an axis is listed twice.")
     for error, text in found.items():
         errors.setdefault(error, []).append(text.lstrip())
     lines = [f"{error}\n    " + "\n    ".join(texts) for error, texts in errors.items() if texts]
@@ -312,23 +324,23 @@ def errors_of(op: Op, signature: Signature, takes: str, shape: str, own: str) ->
 
 
 def not_arrays(op: Op, signature: Signature) -> list[str]:
-    """Return sentences on TypeErrors for the array arguments of an op."""
+    """Return the sentences on TypeErrors that array arguments of a wrong type raise."""
     if op.variadic:
         return [f"When {op.inputs[0]} is not a list or tuple of Arrays.", SEVERAL_DEVICES]
     if op.kind != "composite":
-        text = f"When {' or '.join(op.inputs)} is no Array (or NumPy or CuPy array, or number)."
+        text = f"When {' or '.join(op.inputs)} is neither an Array, a NumPy or CuPy array, nor a number."
         return [text, SEVERAL_DEVICES] if len(op.inputs) > 1 else [text]
     checked = [
         f"one of the {p.name}" if p.kind is p.VAR_POSITIONAL else p.name
         for p in signature.parameters.values()
         if p.annotation == "Array" and p.kind is not p.KEYWORD_ONLY
     ]
-    text = f"When {' or '.join(checked)} is no Array (or NumPy or CuPy array)."
+    text = f"When {' or '.join(checked)} is neither an Array nor a NumPy or CuPy array."
     return [text] if checked else []
 
 
 def derivative_text(op: Op) -> str:
-    """Write the op's rules as they stand in the source."""
+    """Return the note on an op's derivative, with the source text or docstring of each rule."""
     if op.kind == "nondifferentiable":
         return "Derivative: none; the gradient is None."
     if op.kind == "composite":
@@ -336,14 +348,15 @@ def derivative_text(op: Op) -> str:
             return "Derivative: none; the result depends on no other Array."
         if op.gives == ("x", "like"):
             return "Derivative: none; the result does not depend on the values of x."
-        return "Derivative: through the recorded ops of which this function is made."
+        return "Derivative: that of the ops of which this function consists."
     if not (op.rules or op.joint):
-        return "Derivative: no rule is declared; a gradient through it is a LookupError."
+        return "Derivative: no rule is declared; a gradient through the op raises LookupError."
     if op.kind == "linear":
         back = op.joint or (op.rules and op.rules[0])
         return (
-            "Derivative: linear, so a tangent goes through the op itself.\n"
-            f"A gradient g of the result goes back\nas {written(back)}."
+            f"Derivative: linear in {op.inputs[0]}, so that the op itself maps a tangent to that of\n"
+            f"the result.  For a gradient g of the result, the gradient of {op.inputs[0]} is\n"
+            f"{written(back)}."
         )
     if op.joint:
         return f"Derivative:\n{written(op.joint)}."
@@ -353,26 +366,26 @@ def derivative_text(op: Op) -> str:
         return f"Derivative: none is known with respect to {names_in_sentence(list(op.inputs))}."
     if op.kind == "elementwise":
         texts = [
-            f"{'``t``' if rule is identity_rule else written(rule)}, for the tangent t of {x}"
+            f"{'``t``' if rule is identity_rule else written(rule)}, for a tangent t of {x}"
             for x, rule in rules.items()
         ]
-        text = "Derivative: " + ";\n".join(texts)
+        text = "Derivative: the tangent of the result is\n" + ";\n".join(texts)
     else:
-        texts = [f"to {x} as {written(rule)}" for x, rule in rules.items()]
-        text = "Derivative: a gradient g of the result goes back\n" + ";\n".join(texts)
+        texts = [f"the gradient of {x} is\n{written(rule)}" for x, rule in rules.items()]
+        text = "Derivative: for a gradient g of the result,\n" + ";\n".join(texts)
     if any("y" in op.asks[rule] and rule.__doc__ is None for rule in rules.values()):
         text += ", with y the result"
     unknown = [x for x, rule in given if x not in rules]
     if unknown:
-        text += f".\nNone is known with respect to {names_in_sentence(unknown)}"
+        text += f".\nNo derivative is known with respect to {names_in_sentence(unknown)}"
     none = [x for x in op.inputs if x not in rules and x not in unknown]
-    return f"{text}.\nThere is none for {names_in_sentence(none)}." if none else f"{text}."
+    return f"{text}.\nThere is no gradient of {names_in_sentence(none)}." if none else f"{text}."
 
 
 def written(rule: Any) -> str:
-    """Return a rule as text: a function's docstring after "Return", the source of a lambda."""
+    """Return the text of a rule: its docstring after "Return", or the source of a lambda."""
     if rule is identity_rule:
-        return "itself"
+        return "``g``"
     if rule.__doc__:
         return dedented(rule.__doc__).removeprefix("Return ").removesuffix(".")
     return f"``{source_line(rule)}``"
@@ -383,6 +396,7 @@ def source_line(rule: Rule) -> str:
     code = getattr(rule, "__code__", None)
     if code is None or code.co_name != "<lambda>":
         return rule.__name__
+    # The body of a lambda: from the first to the last position of its instructions.
     spots = [spot for spot in code.co_positions() if None not in spot and spot[2] != spot[3]]
     first = min(((line, column) for line, _, column, _ in spots), default=(0, 0))
     last = max(((line, column) for _, line, _, column in spots), default=(0, 0))
@@ -398,7 +412,7 @@ LONGEST = 86  # characters after "A tape keeps "
 
 
 def kept_words(op: Op) -> str:
-    """Return a paragraph on the kept values of a record with all inputs followed."""
+    """Return a paragraph on the values that a record keeps if all inputs are followed."""
     if not op.recorded:
         return ""
     kept, computed = [], []
@@ -423,7 +437,7 @@ def names_in_sentence(names: list[str]) -> str:
 
 
 # --- operators ------------------------------------------------------------------------------------
-SYMBOLS = {
+SYMBOLS = {  # the name of a special method without underscores -> the operator
     "abs": "abs(x)", "add": "+", "and": "&", "eq": "==", "floordiv": "//", "ge": ">=", "gt": ">",
     "invert": "~x", "le": "<=", "lshift": "<<", "lt": "<", "matmul": "@", "mod": "%", "mul": "*",
     "ne": "!=", "neg": "-x", "or": "|", "pos": "+x", "pow": "**", "rshift": ">>", "sub": "-",
@@ -440,7 +454,7 @@ x : Array
 Returns
 -------
 Array
-    That of ``{op}``, whose dtypes, errors and derivative it has."""
+    The result of ``{op}``, with the same dtypes, errors and derivative."""
 BINARY = """\
 ``x1 {symbol} x2``: the operator of ``{op}``.
 
@@ -451,14 +465,14 @@ Parameters
 Returns
 -------
 Array
-    That of ``{op}``, whose dtypes, errors and derivative it has.
+    The result of ``{op}``, with the same dtypes, errors and derivative.
 
 Raises
 ------
 TypeError
-    When neither operand knows what to do with the other.
+    When neither operand supports the operator with the other operand.
 ValueError
-    When the shapes do not fit together."""
+    When the shapes of the operands are incompatible."""
 OPERANDS = {
     "x1": "x1 : Array or number\n    The operand on the left.",
     "x2": "x2 : Array or number\n    The operand on the right.",
@@ -469,14 +483,14 @@ IN_PLACE = """\
 Parameters
 ----------
 x : Array
-    What is written to; its views see the result.
+    The Array that is written to; its views show the result, too.
 other : Array or number
     The operand on the right.
 
 Returns
 -------
 Array
-    The same Array; where NumPy has an immutable scalar, a new one.
+    The Array x itself; but a new Array where x is a scalar, which NumPy cannot change.
 
 Raises
 ------

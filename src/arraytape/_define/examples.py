@@ -1,9 +1,9 @@
-"""The examples of ops, for the sections "Examples" of their docstrings.
+"""The examples in the docstrings of ops, read from text files.
 
-They stand in text files next to the chapters that state the ops, ``ops/examples/*.txt``: each name
-stands above a line of ``=``, and its example below.  Each example starts with an import of arraytape
-that is not in the file.  ``python tools/name_examples.py --write FILE`` writes the output of the
-examples, and a test compares it.
+The files are ``ops/examples/*.txt``.  In them the name of an op is underlined by a line of ``=``, and
+its example follows.  The line ``import arraytape as xp`` is not in the files; the docstrings add it.
+``python tools/name_examples.py --write FILE`` runs the examples of a file and writes their output, and a
+test checks that output.
 """
 
 from __future__ import annotations
@@ -19,9 +19,12 @@ HERE = os.path.dirname(os.path.dirname(__file__))
 
 @functools.cache
 def examples_of(room: str) -> dict[str, str]:
-    """Return the examples of a room's functions by name; none if its files cannot be read."""
+    """Return a dict from op name to example, read from the folder ``examples`` of a room.
+
+    The dict is empty if the folder cannot be read, as in a zip file.
+    """
     folder, texts = os.path.join(HERE, room, "examples"), [""]
-    with contextlib.suppress(OSError):  # in a zip file
+    with contextlib.suppress(OSError):
         for file in os.listdir(folder):
             with open(os.path.join(folder, file), encoding="utf-8") as opened:
                 texts.append(opened.read())

@@ -1,10 +1,12 @@
-"""Keywords of other libraries for keywords of the standard: ``dim`` for ``axis``.
+"""Helpful errors for keywords that other libraries use, such as ``dim`` for the standard's ``axis``.
 
-Python raises its own TypeError for an unknown keyword before any code of ours runs.  So a function that
-has one of OURS also takes the other names, as hidden parameters that are not in ``__signature__``, and
-raises TypeError with the standard's name.  Hidden parameters are positional, since Python looks up each
-missing keyword-only argument in a dict (``sum`` of three elements takes 1.5% longer, in place of 3%).
-The first of them, ``extra``, catches an axis that is given by position.
+For an unknown keyword Python raises its own TypeError before the function runs.  So a function that has
+a parameter of the table OURS also accepts the names of other libraries, as hidden parameters: they are
+not in ``__signature__``.  If one is passed, ``refuse`` raises TypeError with the standard's name.
+
+Hidden parameters are positional, since Python looks up each missing keyword-only argument in a dict.
+(``sum`` of three elements takes 1.5% longer with positional ones, 3% with keyword-only ones.)  The first
+hidden parameter, ``extra``, catches an axis that is passed by position.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import NoReturn
 from .._util.errors import user_line
 from .source import Source
 
-OURS = {
+OURS = {  # the standard's name -> the names of other libraries
     "axis": ("dim", "dims"),
     "axes": ("dim", "dims"),
     "keepdims": ("keepdim",),
@@ -26,7 +28,7 @@ EXTRA = "extra"
 
 
 class Absent:
-    """The default of hidden parameters where None could be meant."""
+    """The type of ABSENT, the default of hidden parameters where the user may pass None on purpose."""
 
     def __repr__(self) -> str:
         return "ABSENT"
@@ -36,11 +38,16 @@ ABSENT = Absent()
 
 
 class OtherNames:
-    """The hidden parameters of a function with these parameters; none without one of OURS."""
+    """The hidden parameters to add to a function that has ``parameters``.
+
+    ours : a dict from each hidden name to the standard's name; empty if no parameter is in OURS.
+    default : the default of the hidden parameters, None or ABSENT.
+    parameters : all parameters of the generated function, with the hidden ones.
+    """
 
     def __init__(self, parameters: Sequence[Parameter]) -> None:
         taken = {p.name for p in parameters}
-        reduces = "keepdims" in taken  # "dims" is for flip, roll and their like alone
+        reduces = "keepdims" in taken  # other libraries have "dims" only in flip, roll and the like
         self.ours = {
             other: ours
             for ours, others in OURS.items() if ours in taken
@@ -48,8 +55,8 @@ class OtherNames:
         }  # fmt: skip
         if EXTRA in taken or any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
             self.ours = {}
-        # None is quicker to check than ABSENT.  It will do where our parameters are None or False by
-        # default, since ``dim=None`` then changes nothing.
+        # None is quicker to check than ABSENT, but cannot be distinguished from a passed ``dim=None``.
+        # That is harmless if the standard's parameters are None or False by default.
         defaults = [p.default for p in parameters if p.name in OURS]
         quick = all(default is None or default is False for default in defaults)
         self.default = None if quick else ABSENT
@@ -63,14 +70,18 @@ class OtherNames:
         ]
         positional = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
         last = positional[-1]
-        if (
-            last.name in OURS and last.default is last.empty
-        ):  # else Python raises when it is missing
+        # A required axis gets a default, since a parameter with a default may not precede one without,
+        # and since Python would report it as missing where the user passed ``dim``.  ``check`` reports
+        # it.
+        if last.name in OURS and last.default is last.empty:
             positional[-1] = last.replace(default=ABSENT)
         return [*positional, *hidden, *(p for p in parameters if p.kind is p.KEYWORD_ONLY)]
 
     def check(self, s: Source, name: str) -> None:
-        """Write the check that no hidden parameter was given, and none of OURS is missing."""
+        """Write a call of ``refuse`` if a hidden parameter was passed, or a required one was not.
+
+        name : the source text of an expression for the name of the function.
+        """
         if not self.ours:
             return
         tests = [f"{p} is not {self.default!r}" for p in (EXTRA, *self.ours)]
@@ -85,7 +96,10 @@ class OtherNames:
 def refuse(
     name: str, ours: dict[str, str], absent: object, /, *, extra: object, **others: object
 ) -> NoReturn:
-    """Raise TypeError for a hidden parameter that was given, or one of OURS that is missing."""
+    """Raise TypeError for a hidden parameter that was passed, or for a required axis that is missing.
+
+    absent : the default of the hidden parameters.  extra, others : the values of the hidden parameters.
+    """
     names = " and ".join(dict.fromkeys(ours.values()))
     if extra is not absent:
         raise TypeError(

@@ -1,4 +1,8 @@
-"""The public function of an op: before and after it is compiled, and with another raw function."""
+"""The public function of an op, which is compiled at its first call.
+
+Until then the function runs the code of ``uncompiled``.  Compilation replaces the code object of the
+same function object, so that references to the function stay valid.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,10 @@ BUILDING = reentrant_lock()  # held while the function of an op is compiled, at 
 
 
 def uncompiled(*args: Any, **kwargs: Any) -> Any:
-    """Compile the function and call it: the code of each public function until its first call."""
+    """Compile the function and call it.
+
+    Each public function has this code until its first call, and finds ``first_call`` in its own globals.
+    """
     return first_call(args, kwargs)  # type: ignore[name-defined]  # noqa: F821
 
 
@@ -24,28 +31,32 @@ UNCOMPILED = uncompiled.__code__
 
 @functools.cache
 def compiled(source: str) -> CodeType:
-    """Compile a source; ops of one form share a source, and compiling takes most of a first call."""
+    """Compile a source text.
+
+    Many ops have the same source text, and compiling takes most of the time of a first call.
+    """
     return compile(source, "<arraytape>", "exec")
 
 
 def give_code(public: FunctionType, source: str, file: str, name: str) -> None:
     """Give ``public`` the code and defaults of the function that a source defines as ``function``.
 
-    The source runs in the globals of ``public``.  file, name : those of the code in tracebacks.
+    The source runs in the globals of ``public``.  file, name : the file and function name that
+    tracebacks show.
     """
     scope = public.__globals__
     exec(compiled(source), scope)
     made = scope["function"]
     public.__defaults__, public.__kwdefaults__ = made.__defaults__, made.__kwdefaults__
-    public.__code__ = made.__code__.replace(  # last: from here on calls run it
+    public.__code__ = made.__code__.replace(  # last, since calls run the new code from here on
         co_filename=file, co_name=name, co_qualname=name
     )
 
 
 class OpFunction:
-    """The public function of an op, or an operator's method.
+    """The public function of an op, or the method of an operator, with its names of parameters.
 
-    build : gives the function the code that is compiled when it is first called.
+    build : generates and compiles the code of ``function``; runs at the first call.
     """
 
     __slots__ = ("build", "function", "names", "op")
@@ -56,13 +67,16 @@ class OpFunction:
         self.op, self.function, self.names, self.build = op, function, tuple(names), build
 
     def build_once(self) -> None:
-        """Compile the function, unless another thread did meanwhile."""
+        """Compile the function, unless another thread has already done so."""
         with BUILDING:
             if self.function.__code__ is UNCOMPILED:
                 self.build()
 
     def with_raw(self, raw: Callable[..., Any]) -> FunctionType:
-        """Return the function with another raw function, which asks no mode."""
+        """Return a copy of the function that calls ``raw`` in place of the op's raw function.
+
+        The copy does not pass its calls to modes.
+        """
         self.build_once()
         function = self.function
         scope = function.__globals__ | {

@@ -1,8 +1,9 @@
-"""Functions that compiled ops call off the hot path: for operands that are no Arrays, for sequences, and
-for several results.
+"""Functions that compiled ops call outside the hot path.
 
-An operand has three parts: its handle (the Array, or CONSTANT or GENERIC), its value id (0 if no
-recorder may follow it) and its data.
+They serve operands that are no Arrays, sequences of operands, and ops with several results.
+
+A compiled op holds an operand in three variables: its handle (the Array, or the placeholder CONSTANT or
+GENERIC), its value id (0 if no recorder follows the value) and its data.
 """
 
 from __future__ import annotations
@@ -23,23 +24,22 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-CONSTANT = wrap(
-    None, 0, KEPT
-)  # the handle of a Python scalar: no data to mark as shared, or to copy
-GENERIC = wrap(
-    None, 0, KEPT
-)  # of NumPy's scalars and of lists: data to be converted to any storage
+# The handle of Python scalars.  It has no data, and KEPT, so that nothing marks or copies its data.
+CONSTANT = wrap(None, 0, KEPT)
+# The handle of NumPy's scalars and of lists, whose data is converted to the storage of the other
+# operands.
+GENERIC = wrap(None, 0, KEPT)
 SCALARS = (bool, int, float, complex)
 
-USUAL = frozenset((*SCALARS, *np.sctypeDict.values()))  # types of operands that are no arrays
+USUAL = frozenset((*SCALARS, *np.sctypeDict.values()))  # the types of Python and NumPy scalars
 LISTS = frozenset((list, tuple, range))
 
 CACHED: dict[float, list[Any]] = {}  # Python scalar -> [0-d float64 data], read-only
-MOST = 1024  # cached scalars
+MOST = 1024  # the most cached scalars
 
 
 def cached_scalar(value: float) -> Any:
-    """Return a Python scalar as 0-d float64 data, and cache it."""
+    """Return a Python scalar as 0-d float64 data; cache the data unless the cache is full."""
     data = np.asarray(value, np.float64)
     if value and len(CACHED) < MOST:  # not 0.0, since -0.0 is the same key
         data.flags.writeable = False
@@ -48,13 +48,17 @@ def cached_scalar(value: float) -> Any:
 
 
 def coerce(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
-    """Return handle, value id and data of an argument that is no Array: a scalar or a raw array."""
+    """Return the handle, the value id and the data of an operand of a type other than Array itself.
+
+    The operand may be a scalar, a raw array, or an instance of a subclass of Array; anything else raises
+    TypeError.  name, argument : the op and its parameter, for the message.
+    """
     if type(value) in SCALARS:
         return CONSTANT, 0, value
     if type(value) in STORAGES:
         value = taken_data(name, argument, value)
         making = MAKING.get()
-        if making is not None:  # a trace knows data by the object that records keep
+        if making is not None:  # during a trace, ``adopted`` returns the data that records keep
             value = making.adopted(value)
         return wrap(value, 0, PINNED), 0, value
     if isinstance(value, np.generic):
@@ -70,7 +74,7 @@ def coerce(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
 
 
 def no_array(name: str, argument: str, kind: type) -> TypeError:
-    """Return the error for an argument of a type that ops do not take."""
+    """Return the TypeError for an argument of a type that ops do not accept."""
     got = f"{name}: {argument} must be an Array, got {kind.__module__}.{kind.__qualname__}"
     if is_of_dask(kind):
         return TypeError(
@@ -81,7 +85,7 @@ def no_array(name: str, argument: str, kind: type) -> TypeError:
 
 
 def is_of_dask(kind: type) -> bool:
-    """Return True for Dask's collections, which a conversion would compute and load as a whole."""
+    """Return True for the types of Dask: a conversion would compute and load the whole collection."""
     return kind.__module__.partition(".")[0] == "dask"
 
 
@@ -90,7 +94,7 @@ def coerce_or_none(name: str, argument: str, value: Any) -> tuple[Array, int, An
 
 
 def taken_data(name: str, argument: str, data: RawArray) -> Any:
-    """Return raw data as an op takes it; raise TypeError for a dtype that no Array can have."""
+    """Return raw data in a dtype that Arrays can have; raise TypeError if there is none."""
     if data.dtype in KNOWN:
         return data
     try:
@@ -100,20 +104,20 @@ def taken_data(name: str, argument: str, data: RawArray) -> Any:
 
 
 def check_dtype(name: str, dtype: npt.DTypeLike) -> None:
-    """Raise TypeError for what is no dtype that an Array can have."""
+    """Raise TypeError unless ``dtype`` denotes a dtype that Arrays can have."""
     try:
         known = np.dtype(dtype) in KNOWN
     except Exception as error:
         raise failure(f"{name}(dtype: {describe(dtype)})", error) from error
     if not known:
         raise TypeError(
-            f"{name}: no Array can have dtype {np.dtype(dtype)} [at {user_line()}]; give one of numbers "
-            "or booleans, in the machine's byte order"
+            f"{name}: no Array can have dtype {np.dtype(dtype)} [at {user_line()}]; give a dtype of "
+            "numbers or booleans, in the machine's byte order"
         )
 
 
 def an_array(name: str, argument: str, value: Any) -> Array:
-    """Return an Array, or a copy of a raw array as an Array; raise TypeError for anything else."""
+    """Return an Array unchanged, and a raw array copied into an Array; else raise TypeError."""
     if isinstance(value, Array):
         return value
     if not isinstance(value, np.ndarray | np.generic) and storage_for(type(value)) is None:
@@ -131,7 +135,7 @@ DEEPEST = 64  # the most axes of a NumPy array, and so the most levels of a list
 
 
 def first_array(nested: Iterable[Any], depth: int = 0) -> Array | None:
-    """Return the first Array in a nested sequence; None if there is none."""
+    """Return the first Array in a nested sequence, or None."""
     for part in nested:
         found = part if isinstance(part, Array) else None
         if isinstance(part, list | tuple) and depth < DEEPEST:
@@ -142,12 +146,13 @@ def first_array(nested: Iterable[Any], depth: int = 0) -> Array | None:
 
 
 def from_list(name: str, value: Any) -> Array | np.ndarray[Any, Any] | None:
-    """Return a nested list with Arrays as one recorded Array, one of numbers as host data.
+    """Convert a nested list or tuple that is an operand of an operator.
 
-    Return None for anything else, but raise TypeError for Dask's collections.
+    If it contains Arrays, return an Array, whose making is recorded.  If it contains only numbers,
+    return NumPy data.  Return None for any other value, but raise TypeError for Dask's collections.
     """
     if not isinstance(value, list | tuple | range) or has_own_operators(type(value)):
-        if is_of_dask(type(value)):  # whose operators would take the Array as a constant
+        if is_of_dask(type(value)):  # Dask's operator would convert the Array to a constant
             raise no_array(name, "an operand", type(value))
         return None
     if first_array(value) is not None:
@@ -161,7 +166,7 @@ def from_list(name: str, value: Any) -> Array | np.ndarray[Any, Any] | None:
 
 
 def list_beside(name: str, x: Array, value: Any) -> Any:
-    """Return a nested list as an Array on the device of x; anything else as it is."""
+    """Return a nested list as an Array on the device of x, and any other value unchanged."""
     made = from_list(name, value)
     if made is None:
         return value
@@ -169,7 +174,7 @@ def list_beside(name: str, x: Array, value: Any) -> Any:
 
 
 def coerce_list(name: str, argument: str, value: Any) -> tuple[Array, int, Any] | None:
-    """Return handle, value id and data of a nested list; None for what an operator does not take."""
+    """Return handle, value id and data of a nested list, or None if the value is no such list."""
     made = from_list(name, value)
     if made is None:
         return None
@@ -177,7 +182,7 @@ def coerce_list(name: str, argument: str, value: Any) -> tuple[Array, int, Any] 
 
 
 def accepted(value: Any) -> bool:
-    """Return True if an operator takes the value as it is, without ``coerce_list``."""
+    """Return True if ``coerce`` accepts the other operand of an operator: see ``has_own_operators``."""
     kind = type(value)
     if kind in STORAGES or kind in USUAL:
         return True
@@ -186,10 +191,11 @@ def accepted(value: Any) -> bool:
 
 
 def has_own_operators(kind: type) -> bool:
-    """Return True if operators leave values of this type to the type's own operators, as NumPy does.
+    """Return True if an operator has to return NotImplemented for values of this type, as NumPy's do.
 
-    Such a type has an ``__array_ufunc__`` of its own, or None in its place, or without that a higher
-    ``__array_priority__`` than NumPy's arrays.
+    Python then calls the reflected operator of the type.  Such a type has an ``__array_ufunc__`` of its
+    own or sets it to None.  A type without the attribute has an ``__array_priority__`` above 0, which is
+    that of NumPy's arrays.
     """
     if kind in LISTS or kind in STORAGES or issubclass(kind, Array):
         return False
@@ -202,7 +208,10 @@ def has_own_operators(kind: type) -> bool:
 def coerce_all(
     name: str, argument: str, values: Any
 ) -> tuple[list[Array], tuple[int, ...], list[Any]]:
-    """Return handles, value ids and data of a sequence of arrays."""
+    """Return the handles, the value ids and the data of a list or tuple of arrays.
+
+    Raise TypeError for another type and ValueError for an empty sequence.
+    """
     if isinstance(values, Array) or not isinstance(values, list | tuple):
         raise TypeError(
             f"{name}: {argument} must be a list or tuple of Arrays, got "
@@ -222,7 +231,7 @@ def coerce_all(
 
 
 def coerce_part(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
-    """Return what ``coerce`` returns, but a number as an array of shape (), as NumPy takes it."""
+    """Return what ``coerce`` returns, but for a Python number return data of shape (), as NumPy does."""
     handle, value_id, data = coerce(name, argument, value)
     if type(data) in NUMBERS:
         return GENERIC, 0, number_data(name, argument, data)
@@ -232,16 +241,18 @@ def coerce_part(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
 def promote(
     name: str, names: Sequence[str], handles: Sequence[Array], data: Sequence[Any]
 ) -> tuple[Any, ...]:
-    """Return the type of data on which an op runs, and all data, with NumPy's scalars in that type.
+    """Convert the data of operands to one type; return the type, followed by the data of each operand.
 
-    Raise TypeError with the device of each argument if arrays lie in two storages.
+    NumPy's scalars and lists (GENERIC) are moved to the storage of the other operands, and raw data
+    becomes batched data if another operand is batched.  Raise TypeError that names the device of each
+    argument if the arrays are in two storages.
     """
     arrays = [i for i, d in enumerate(data) if type(d) in STORAGES]
     if not arrays and all(type(d) in NUMBERS for d in data):
         data, arrays = [number_data(name, names[0], data[0]), *data[1:]], [0]
     if not arrays:
         raise TypeError(f"{name}: no argument is an Array [at {user_line()}]; convert with asarray")
-    # NumPy's scalars do not decide the storage, unless all arguments are such.
+    # NumPy's scalars do not determine the storage, unless there are no other arrays.
     deciding = [i for i in arrays if handles[i] is not GENERIC] or arrays
     check_devices(name, names, {i: data[i] for i in deciding})
     home = max((data[i] for i in deciding), key=lambda d: STORAGES[type(d)].mixed)
@@ -264,11 +275,14 @@ def number_data(name: str, argument: str, value: complex) -> Any:
 
 
 def check_devices(name: str, names: Sequence[str], data: dict[int, Any]) -> None:
-    """Raise TypeError if arguments, given by position, lie in different storages."""
+    """Raise TypeError if arguments are in different storages.
+
+    names : the names of all parameters.  data : a dict from the position of an argument to its data.
+    """
     homes = {i: STORAGES[type(d)].beneath(d) for i, d in data.items()}
     if len(set(homes.values())) <= 1:
         return
-    one_sequence = len(names) == 1  # such as the arrays of concat
+    one_sequence = len(names) == 1  # the parameter ``arrays`` of concat, for example
     where = "; ".join(
         f"{f'{names[0]}[{i}]' if one_sequence else names[i]} is "
         f"{describe(data[i])} ({home.name}, {STORAGES[type(data[i])].device(data[i])})"
@@ -296,7 +310,10 @@ def assign_ids(arrays: list[Array]) -> tuple[int, ...]:
 
 
 def wrap_all(results: tuple[Any, ...]) -> tuple[Any, list[Array]]:
-    """Return raw results as Arrays, in their own type of tuple and in a list."""
+    """Wrap the raw results of an op in Arrays.
+
+    Return the Arrays twice: in the same type of tuple (or named tuple) as the results, and in a list.
+    """
     arrays = [
         wrap(r, 0, 0 if type(r) is np.ndarray or r.shape else SCALAR)
         if type(r) in STORAGES
@@ -308,6 +325,6 @@ def wrap_all(results: tuple[Any, ...]) -> tuple[Any, list[Array]]:
 
 
 def saving(function: Callable[..., Any], storage: Storage, *values: Any) -> Any:
-    """Call a function that computes a value to save, on the device of its arguments."""
+    """Call a function of an op's ``saves`` on its arguments, with their device as the current device."""
     with storage.at(*values):
         return function(*values)

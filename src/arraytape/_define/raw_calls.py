@@ -1,17 +1,20 @@
-"""Raw calls that raised: they end in a warning at the user's line, or in the documented exception.
+"""The handling of a raw call that raised: a warning at the user's line, or the documented exception.
 
-NumPy warns (of a division by zero, for example) from C.  CPython takes file, line, module and the
-registry of warnings already shown from the Python frame that runs: a compiled op.  All lines of a user
-would share the op's one line and its one ``__warningregistry__``, so that the second of them is silent.
+NumPy issues its warnings (of a division by zero, for example) from C.  CPython attributes such a warning
+to the running Python frame: it takes file, line, module and the registry of warnings already shown from
+there.  The running frame is that of a compiled op.  So all calls of the op in a user's program would
+share one line and one ``__warningregistry__``, and only the first of them would be shown.
 
 So the globals of a compiled op have a ``__warningregistry__`` that is no dict.  CPython then raises
-TypeError in place of the warning, and the op calls ``call_again``.  That runs the raw function once more
-in a frame with the file, the line and the globals of the user.  Filters, ``errstate`` and warnings as
-errors act there as in NumPy.  This costs nothing until NumPy warns, and then a second computation.
+TypeError in place of the warning, and the op calls ``call_again``.  This function runs the raw function
+once more in a frame with the file, the line and the globals of the user.  Filters, ``errstate`` and
+warnings as errors act there as in NumPy.  The method costs nothing until NumPy warns, and then a second
+computation.
 
-Raw functions may run twice since they only read their operands.  An in-place operator may not: when
-NumPy warns, the result is written already, and ``warn_of_result`` infers the warning from the result.
-A warning from C of an object that the garbage collector finalises during the call is lost.
+Raw functions may run twice since they only read their operands.  An in-place operator may not run twice:
+when NumPy warns, it has already written the result.  ``warn_of_result`` infers the warning from the
+result.  If the garbage collector finalises an object during a raw call, a warning from C in that
+finaliser is lost.
 """
 
 from __future__ import annotations
@@ -35,7 +38,11 @@ HostArray: TypeAlias = "np.ndarray[Any, Any]"
 
 
 class RawFunctions(DispatchTable):
-    """The raw functions of one op by type of data; where NumPy warns in one of ours, it raises."""
+    """The raw functions of one op, by type of data.
+
+    A raw function that is written in Python gets NO_REGISTRY in its globals: a warning inside it then
+    raises TypeError, as in the compiled op.
+    """
 
     def __missing__(self, kind: type) -> Raw:
         found = super().__missing__(kind)
@@ -47,7 +54,7 @@ class RawFunctions(DispatchTable):
 
 
 def with_globals(function: Any, changed: dict[str, Any], **replaced: Any) -> Any:
-    """Return a copy of a Python function with changed globals and attributes of its code replaced."""
+    """Copy a Python function with ``changed`` in its globals and ``replaced`` attributes of its code."""
     code = function.__code__.replace(**replaced)
     copy = FunctionType(code, function.__globals__ | changed, function.__name__)
     copy.__defaults__, copy.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
@@ -58,24 +65,26 @@ def call_again(
     op: str, error: Exception, raw: RawTable, kind: type, names: Sequence[str], /,
     *args: Any, **keywords: Any,
 ) -> Any:  # fmt: skip
-    """Return the result of a raw call that raised ``error``, if the error stood for a warning.
+    """Run a raw call again after it raised ``error``, so that a warning appears at the user's line.
 
-    Otherwise, or if the user made warnings errors, raise the documented exception.  raw : a ufunc, or
-    the raw functions by type of data.  kind : the type of data.  names : those of the positional
-    arguments.
+    A TypeError may be CPython's replacement of a warning: then the second call warns and its result is
+    returned.  If the call raises again, or ``error`` has another type, raise the documented exception.
+
+    raw : a ufunc, or the raw functions by type of data.  kind : the type of data.  names : the names of
+    the positional arguments.
     """
     if type(error) is TypeError:
         try:
             function = raw if isinstance(raw, np.ufunc) else raw[kind]
             return at_users_line(function, error)(*args, **keywords)
         except Exception as again:
-            again.__context__ = None  # the TypeError that stood for the warning
+            again.__context__ = None  # hide the TypeError that replaced the warning
             error = again
     fail(op, error, raw, kind, names, *args, **keywords)
 
 
 def overflowing(op: str, error: Exception, name: str, value: float) -> Any:
-    """Return a number in single precision, where it becomes infinite, after NumPy's warning."""
+    """Return a Python number, too large for float32, as infinite float32 data with NumPy's warning."""
     raw: RawTable = {float: np.asarray}
     return call_again(op, error, raw, float, (name,), value, dtype=np.dtype("float32"))
 
@@ -84,7 +93,10 @@ def fail(
     op: str, error: Exception, raw: RawTable, kind: type, names: Sequence[str], /,
     *args: Any, **keywords: Any,
 ) -> NoReturn:  # fmt: skip
-    """Raise the documented exception for the error of a raw function."""
+    """Raise the exception that arraytape documents for an error which a raw function raised.
+
+    names : the names of the positional arguments, for the message.
+    """
     if isinstance(error, AttributeError):  # a Python number has no attributes of an array
         for name, value in zip(names, args, strict=False):
             if type(value) in NUMBERS:
@@ -96,7 +108,10 @@ def fail(
 
 
 def at_users_line(raw: Raw, error: Exception) -> Raw:
-    """Return the raw function, to be called in a frame with the user's file, line and globals."""
+    """Return a function that runs ``raw`` so that warnings in it are attributed to the user's line.
+
+    error : the exception of the first call; its traceback shows which line of a Python function warned.
+    """
     frame = user_frame()
     if frame is None:
         return raw
@@ -106,7 +121,8 @@ def at_users_line(raw: Raw, error: Exception) -> Raw:
     if "__warningregistry__" not in getattr(raw, "__globals__", ()):
         code = call.__code__.replace(co_filename=file, co_firstlineno=line)
         return partial(FunctionType(code, scope), raw)
-    # A Python function of ours.  Its first line is moved so that the line that warned is the user's.
+    # The raw function is Python code that warns itself.  Set its first line number so that the line that
+    # warned has the line number of the user's call.
     code, trace = raw.__code__, error.__traceback__
     while trace is not None and trace.tb_frame.f_code != code:
         trace = trace.tb_next
@@ -118,12 +134,15 @@ def at_users_line(raw: Raw, error: Exception) -> Raw:
 
 
 def is_warning(error: Exception) -> bool:
-    """Return True if an exception stands for a warning, because the registry is no dict."""
+    """Return True if an exception replaces a warning: CPython complains that the registry is no dict."""
     return type(error) is TypeError and "'registry' must be a dict" in str(error)
 
 
 def warn_of_result(op: str, result: HostArray, operand: HostArray) -> None:
-    """Warn at the user's line of the floating-point errors of an in-place operator."""
+    """Issue NumPy's warning for an in-place operator at the user's line, as inferred from its result.
+
+    operand : the data of the right operand.
+    """
     frame = user_frame()
     if frame is None:
         return
@@ -140,7 +159,10 @@ DIVISIONS = ("divide", "floor_divide", "remainder")
 
 
 def errors_shown(op: str, result: HostArray, operand: HostArray) -> list[str]:
-    """Return NumPy's names of the errors that a result shows, or "a floating-point error"."""
+    """Return NumPy's names for the floating-point errors that a result gives away, for warnings.
+
+    Without such a trace in the result, return ["a floating-point error"].
+    """
     nan, far = np.isnan(result), np.isinf(result)
     if op in DIVISIONS and (by_zero := np.equal(operand, 0)).any():
         if result.dtype.kind not in "fc":
@@ -153,5 +175,6 @@ def errors_shown(op: str, result: HostArray, operand: HostArray) -> list[str]:
     return [what for what, where in found if where.any()] or ["a floating-point error"]
 
 
-# A function on one line, so that its first line, which is replaced, is that of the call.
+# A lambda on one line: its first line number, which ``at_users_line`` replaces, is also that of the
+# call.
 call: Any = lambda raw, *args, **keywords: raw(*args, **keywords)  # noqa: E731

@@ -1,4 +1,4 @@
-"""Writing Python source: lines, each indented as deep as the blocks around it."""
+"""A writer of Python source text, which indents lines according to the blocks around them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Source:
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """Add a line such as ``if x:``; lines that are added within the context are its block."""
+        """Add a line such as ``if x:``; lines that are added in the context get one more indentation."""
         self.line(head)
         self.depth += 1
         yield

@@ -1,11 +1,13 @@
-"""The five words in which an op is stated; ``_record.op`` lists the values for which a rule may ask.
+"""The five words: the functions that state an op, compile it, document it and enter it in the registry.
 
-word              JVP                          VJP                          a record keeps
-elementwise       the line                     the same line, conjugated    the names in the line
-linear            the op itself on t           a declared transpose         shape, parameters
-primitive         a rule per input             the same                     what its VJP asks for
-composite         by its parts                 by its parts                 by its parts
-nondifferentiable none                         none: the gradient is None   nothing
+A rule receives values by the names of its parameters; ``_record.op`` lists the names.
+
+word              JVP                          VJP                          a record keeps elementwise
+the rule                     the same rule, conjugated    the values that the rule names linear
+the op itself on t           a declared transpose         shape, parameters primitive         the
+transpose of the VJPs    a rule for each input        the values that the rules name composite
+those of the ops in it       those of the ops in it       as those ops do nondifferentiable none
+none: the gradient is None   nothing
 """
 
 from __future__ import annotations
@@ -32,11 +34,14 @@ from .source import Source
 
 
 def operands(names: Sequence[str]) -> inspect.Signature:
+    """Return a signature of positional-only parameters with these names."""
     only = inspect.Parameter.POSITIONAL_ONLY
     return inspect.Signature([inspect.Parameter(x, only) for x in names])
 
 
 UNARY, BINARY = operands(("x",)), operands(("x1", "x2"))
+# The samples that tests use for elementwise ops of one and of two operands: shapes, and 0.7 for a
+# scalar.
 SHAPES1 = (sample((3, 4)), sample(()), sample((0, 3)))
 SHAPES2 = (
     sample((3, 4), (3, 4)),
@@ -49,7 +54,7 @@ SHAPES2 = (
 
 
 def shapes_of(count: int) -> tuple[Sample, ...]:
-    """Return samples for an elementwise op of three operands or more."""
+    """Return the samples for an elementwise op of ``count`` operands, three or more."""
     rest = count - 2
     return (
         sample(*[(3, 4)] * count),
@@ -75,19 +80,20 @@ def elementwise(
     origin: Origin = "standard",
     **facts: Any,
 ) -> Callable[..., Array]:
-    """Return an op on each element by itself: one line per input, the linear map of its tangent ``t``.
+    """Return the public function of an elementwise op, which has one rule for each input.
 
-    The line serves both modes: the VJP is ``conj(rule(conj(g)))``, which a pass sums over broadcast
-    axes and casts to the input's dtype.
+    A rule returns the tangent of the result, given the tangent ``t`` of its input.  The rule serves both
+    modes: the VJP is ``conj(rule(conj(g)))``, which a pass sums over broadcast axes and casts to the
+    input's dtype.
 
     domain : the interval in which generated tests sample.  saves, selects, cusped, origin : see ``Op``.
-    inputs : the names of the operands, if not x, or x1 and x2.  facts : those of ``Facts``, such as
-    ``continuous=False`` if the result jumps, and ``propagates_nan=False`` if it may be a number though
-    an operand is NaN.
+    convert : see ``compile_function``.  inputs : the names of the operands, by default x, or x1 and x2.
+    facts : fields of ``Facts``, such as ``continuous=False`` if the result jumps, and
+    ``propagates_nan=False`` if the result may be a number although an operand is NaN.
 
-    doc : the docstring, a summary and paragraphs on the derivative at special points.  takes : the
+    doc : the docstring: a summary, and paragraphs on the derivative at special points.  takes : the
     dtypes of the operands, by default floating-point ones (real ones for two operands).  gives : the
-    dtype of the result.  Both are keys of tables in ``docstrings``.
+    dtype of the result.  Both ``takes`` and ``gives`` are keys of tables in ``docstrings``.
     """
     names = tuple(inputs) or (("x",) if len(rules) == 1 else ("x1", "x2"))
     signature = operands(names)
@@ -111,9 +117,10 @@ def nondifferentiable(
     origin: Origin = "standard",
     **facts: Any,
 ) -> Callable[..., Array]:
-    """Return an elementwise op that has no derivative: its gradient is None.
+    """Return the public function of an elementwise op of one or two inputs whose gradient is None.
 
-    By default the result is boolean and exact, for operands of any dtype.
+    By default operands may have any dtype, and the result is boolean.  For the parameters see
+    ``elementwise``.
     """
     names, signature = (("x",), UNARY) if inputs == 1 else (("x1", "x2"), BINARY)
     shape = "" if not gives else "x" if inputs == 1 else "broadcast"
@@ -125,17 +132,18 @@ def nondifferentiable(
 
 
 def linear(*, transpose: Rule, **options: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator that declares an op linear in its only input; the transpose is its VJP."""
+    """Return a decorator that states an op linear in its one array input, with ``transpose`` as VJP."""
     return functools.partial(from_signature, "linear", transpose=transpose, **options)
 
 
 def primitive(
     *vjps: Rule | None, joint: Rule | None = None, **options: Any
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator that declares an op with a VJP per array input, or one ``joint`` VJP.
+    """Return a decorator that states an op with one VJP for each array input, or one ``joint`` VJP.
 
-    A VJP of None gives no gradient to its input.  A joint VJP returns a tuple of contributions, for
-    inputs that share work.  options : of ``Op``, such as ``linear_in``.
+    An input whose VJP is None gets no gradient.  A joint VJP returns a tuple with a contribution for
+    each input, which saves work that the inputs share.  options : parameters of ``Op``, such as
+    ``linear_in``.
     """
     return functools.partial(from_signature, "primitive", vjps=vjps, joint=joint, **options)
 
@@ -145,10 +153,10 @@ def composite(function: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
 def composite(**facts: Any) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def composite(function: Callable[..., Any] | None = None, /, **facts: Any) -> Any:
-    """Declare a function of other ops, from which its derivative follows in both modes.
+    """State an op that consists of other ops; their records give its derivative in both modes.
 
-    facts : those of the raw function of the same name, which rules and other ops may call; none follows
-    from the ops in the body.
+    facts : fields of ``Facts``.  They are about the raw function of the same name, which rules and other
+    ops may call, and are not inferred from the ops in the body.
     """
     if function is None:
         return functools.partial(composite, **facts)
@@ -162,7 +170,10 @@ def composite(function: Callable[..., Any] | None = None, /, **facts: Any) -> An
 
 
 def enter_op(op: Op, public: Callable[..., Any]) -> None:
-    """Enter an op of ours in the registry, and its facts in ``FACTS``."""
+    """Enter one of arraytape's own ops in the registry, and its facts in ``FACTS``.
+
+    public : the op's public function.
+    """
     steps = op.per_element or op.kind == "nondifferentiable"
     op.jumps = steps and not (op.continuous or op.creates)
     register(op).public = public
@@ -172,12 +183,15 @@ def enter_op(op: Op, public: Callable[..., Any]) -> None:
 def with_arrays(
     name: str, function: Callable[P, R], signature: inspect.Signature
 ) -> Callable[P, R]:
-    """Return the function with a check of parameters that are annotated as an Array and nothing else.
+    """Return a composite's public function: check the arguments, then call ``function``.
 
-    Raw arrays become Arrays there, and TypeError is raised for anything else.  The function itself
-    checks other parameters, and keyword-only ones.  The checks are written out, since a wrapper that
-    reads the signature in each call takes longer.  They are compiled at the first call, since the
-    import would have to compile those of all composites.
+    Arguments of parameters with the annotation ``Array`` may be raw arrays, which become Arrays;
+    anything else raises TypeError.  Keyword-only parameters, and those of other annotations, are left to
+    ``function``.
+
+    The checks are generated source code, since a wrapper that reads the signature in each call takes
+    longer.  The code is compiled at the first call, since otherwise the import would have to compile the
+    code of all composites.
     """
     parameters = list(signature.parameters.values())
     if not any(is_checked(p) for p in parameters):
@@ -200,12 +214,12 @@ def with_arrays(
 
 
 def is_checked(parameter: inspect.Parameter) -> bool:
-    """Return True if the public function makes an Array of the argument for a parameter."""
+    """Return True if a composite's public function converts the argument of a parameter to an Array."""
     return parameter.annotation == "Array" and parameter.kind is not parameter.KEYWORD_ONLY
 
 
 def check_of(name: str, parameters: Sequence[inspect.Parameter], others: OtherNames) -> str:
-    """Return the source of a composite's public function, which checks arguments and calls the body."""
+    """Return the source of a composite's public function: it checks arguments, then calls ``body``."""
     bare = by_reference([p.replace(annotation=p.empty) for p in others.parameters])
     s = Source()
     with s.block(f"def function{inspect.Signature(bare)}:"):
@@ -224,7 +238,7 @@ def check_of(name: str, parameters: Sequence[inspect.Parameter], others: OtherNa
 
 
 def as_array(s: Source, name: str, parameter: inspect.Parameter) -> None:
-    """Write the lines that make Arrays of the argument or arguments for a parameter."""
+    """Write the lines that convert the argument or arguments of a parameter to Arrays."""
     x = parameter.name
     if parameter.kind is parameter.VAR_POSITIONAL:
         s.line(f"{x} = [an_array({name!r}, f'{x}[{{i}}]', x) for i, x in enumerate({x})]")
@@ -234,14 +248,14 @@ def as_array(s: Source, name: str, parameter: inspect.Parameter) -> None:
 
 
 def handed_on(parameter: inspect.Parameter) -> str:
-    """Return a parameter as the argument of a call."""
+    """Return the source text that passes a parameter on in a call: ``x``, ``*x`` or ``x=x``."""
     if parameter.kind is parameter.KEYWORD_ONLY:
         return f"{parameter.name}={parameter.name}"
     return f"*{parameter.name}" if parameter.kind is parameter.VAR_POSITIONAL else parameter.name
 
 
 def without_derivative(**options: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator that declares an op with parameters and without a derivative."""
+    """Return a decorator that states an op whose gradient is None, with a signature of any kind."""
     return functools.partial(from_signature, "nondifferentiable", **options)
 
 
@@ -254,7 +268,11 @@ def from_signature(
     joint: Rule | None = None,
     **options: Any,
 ) -> Callable[P, R]:
-    """Return the public function of an op whose inputs are the parameters annotated with ``Array``."""
+    """Return the public function of the op that a decorated function declares.
+
+    The array inputs are the parameters whose annotation contains ``Array``.  The body of the function is
+    never run.  options : the parameters of ``Op``, of which ``signature`` is required.
+    """
     signature = inspect.signature(function)
     if "signature" not in options:
         raise TypeError(
@@ -278,7 +296,7 @@ def from_signature(
 def publish(
     op: Op, signature: inspect.Signature, own: str | None = None, **options: Any
 ) -> Callable[..., Any]:
-    """Compile, document and register an op; ``own`` is the docstring of the declaration."""
+    """Compile, document and register an op.  own : the docstring of its declaration."""
     public = compile_function(op, signature, **options)
     public.__doc__ = docstring(op, signature, own)
     enter_op(op, public)
@@ -286,18 +304,21 @@ def publish(
 
 
 def public_name(function: Callable[..., Any]) -> str:
-    """Return the name of a decorated function's op: ``linalg.svd`` for svd in ops/linalg."""
+    """Return the name of the op that a function states: ``linalg.svd`` for svd in ops/linalg."""
     chapter = function.__module__.rpartition(".")[2]
     return f"{chapter}.{function.__name__}" if chapter in ("linalg", "fft") else function.__name__
 
 
 def array_inputs(function: Callable[..., Any]) -> tuple[list[str], bool]:
-    """Return the parameters annotated with Array, and True if there is one, a sequence of arrays."""
+    """Return the names of the parameters with ``Array`` in their annotation: see ``inputs_among``."""
     return inputs_among(inspect.signature(function))
 
 
 def inputs_among(signature: inspect.Signature) -> tuple[list[str], bool]:
-    """Return what ``array_inputs`` returns for a function with this signature."""
+    """Return the names of the array inputs, the parameters whose annotation contains ``Array``.
+
+    The second result is True for a variadic op: its only array input is a sequence of Arrays.
+    """
     notes = {name: str(p.annotation) for name, p in signature.parameters.items()}
     inputs = [name for name, note in notes.items() if "Array" in note]
     variadic = len(inputs) == 1 and "Sequence[Array]" in notes[inputs[0]]

@@ -1,4 +1,4 @@
-"""The ops, one file per chapter of the standard."""
+"""The ops, in one module for each chapter of the array API standard."""
 
-# For what they attach to the Array.
+# These modules attach methods to the class Array.
 from . import leaving, operators  # noqa: F401

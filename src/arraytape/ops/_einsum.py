@@ -1,4 +1,8 @@
-"""Einstein's summation as recorded products of two operands at a time, which have the derivatives."""
+"""einsum, computed by recorded ops: products of two operands at a time, whose derivatives are known.
+
+A term is an operand with a letter for each axis.  Each step replaces two terms by their product, summed
+over the letters that neither the result nor another term has.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ Path = bool | str | Sequence[Any]  # numpy.einsum's ``optimize``
 
 
 def in_one_dtype(arrays: Sequence[Array]) -> Sequence[Array]:
-    """Cast floating-point arrays to the result's dtype, so that no product is rounded before."""
+    """Cast arrays to the dtype of a floating-point result, so that no product is rounded to less."""
     common = np.result_type(*[x.dtype for x in arrays])
     if common.kind not in "fc":
         return arrays
@@ -31,7 +35,7 @@ def in_one_dtype(arrays: Sequence[Array]) -> Sequence[Array]:
 
 
 def contracted(subscripts: str, arrays: Sequence[Array], optimize: Path) -> Array:
-    """Return einsum of ``arrays``, multiplied two at a time in the order that ``optimize`` asks for."""
+    """Return the einsum of ``arrays``.  optimize : numpy.einsum's parameter, the order of products."""
     inputs, output = spelled_out(subscripts, arrays)
     same = in_one_dtype(arrays)
     terms = [diagonals(x, letters) for x, letters in zip(same, inputs, strict=True)]
@@ -49,20 +53,20 @@ def contracted(subscripts: str, arrays: Sequence[Array], optimize: Path) -> Arra
             f"einsum: {short_repr(output)} is no output of {short_repr(subscripts)} [at {user_line()}]"
         )
 
-    # Axes of length 1 broadcast: they come back, with length 1, in the result alone.
+    # Axes of length 1 are removed, so that the others broadcast.  The last reshape restores such axes.
     terms = [without_ones(term) for term in terms]
     path = order_of(subscripts, arrays, optimize)
     for places in path:
-        taken = [terms[i] for i in places]
+        factors = [terms[i] for i in places]
         terms = [term for i, term in enumerate(terms) if i not in places]
-        while len(taken) > 1:
-            others = {*output}.union(*(letters for _, letters in (*terms, *taken[2:])))
-            taken = [term_product(taken[0], taken[1], others), *taken[2:]]
-        terms.append(taken[0])
+        while len(factors) > 1:
+            others = {*output}.union(*(letters for _, letters in (*terms, *factors[2:])))
+            factors = [term_product(factors[0], factors[1], others), *factors[2:]]
+        terms.append(factors[0])
     if len(terms) > 1:
         raise RuntimeError(
             f"einsum: the path {optimize} leaves {len(terms)} factors of {short_repr(subscripts)} "
-            f"[at {user_line()}]; a step names all of those that it multiplies"
+            f"[at {user_line()}]; each step must list the positions of all factors that it multiplies"
         )
     x, letters = sum_lone_axes(terms[0], {*output})
     left = [c for c in output if c in letters]
@@ -77,9 +81,10 @@ def contracted(subscripts: str, arrays: Sequence[Array], optimize: Path) -> Arra
 def einsum_layout(
     x: Array, subscripts: str, arrays: Sequence[Array], path: list[tuple[int, ...]] | None
 ) -> Array:
-    """Return x, the result, or a copy of it in the memory layout that NumPy's einsum gives it.
+    """Return the result x in the memory layout of numpy.einsum's result: x itself, or a copy.
 
-    The layout is that of NumPy's result for corners of the operands: it depends on their strides alone.
+    The layout is found by a call of numpy.einsum on corners of the operands, of length 2 along each
+    axis, since it depends only on the order of their strides.
     """
     roots = [location(operand)[0] for operand in arrays]
     shared = x._state & IS_VIEW and any(location(x)[0] is root for root in roots)
@@ -96,13 +101,13 @@ def einsum_layout(
 
 
 def orders(strides: Sequence[int], steps: Sequence[int]) -> bool:
-    """Return True if sorting the axes by ``steps`` sorts them by ``strides``, axes with step 0 aside."""
+    """Return True if ``strides`` increase in the order of increasing ``steps``, ignoring steps of 0."""
     ordered = sorted((step, stride) for step, stride in zip(steps, strides, strict=True) if step)
     return all(a[1] <= b[1] for a, b in itertools.pairwise(ordered))
 
 
 def spelled_out(subscripts: str, arrays: Sequence[Array]) -> tuple[list[str], str]:
-    """Return the letters of each operand's axes and of the result's, without an ellipsis."""
+    """Return the letters of each operand and of the result, with letters in place of an ellipsis."""
     if not isinstance(subscripts, str) or not arrays:
         raise TypeError(
             f"einsum: needs subscripts such as 'ij,jk->ik' and operands, got {describe(subscripts)} "
@@ -112,7 +117,7 @@ def spelled_out(subscripts: str, arrays: Sequence[Array]) -> tuple[list[str], st
     inputs = left.split(",")
     if len(inputs) != len(arrays):
         raise ValueError(
-            f"einsum: {short_repr(subscripts)} is about {len(inputs)} operands, there are {len(arrays)} "
+            f"einsum: {short_repr(subscripts)} has {len(inputs)} operands, but {len(arrays)} were given "
             f"[at {user_line()}]"
         )
     free = [c for c in LETTERS if c not in subscripts]
@@ -138,7 +143,7 @@ def spelled_out(subscripts: str, arrays: Sequence[Array]) -> tuple[list[str], st
 
 
 def diagonals(x: Array, letters: str) -> Term:
-    """Return a view of an operand in which each letter comes once."""
+    """Return a view of an operand in which each letter occurs once: diagonals of repeated axes."""
     for c in dict.fromkeys(letters):
         while letters.count(c) > 1:
             i = letters.index(c)
@@ -164,7 +169,7 @@ def without_ones(term: Term) -> Term:
 
 
 def order_of(subscripts: str, arrays: Sequence[Array], optimize: Path) -> list[tuple[int, ...]]:
-    """Return the positions of the terms that are multiplied with each other, step by step."""
+    """Return for each step the positions of the terms that are multiplied with each other."""
     if not optimize or len(arrays) < 3:
         return [tuple(range(len(arrays)))]
     shapes = [np.broadcast_to(0.0, x.shape) for x in arrays]
@@ -174,7 +179,7 @@ def order_of(subscripts: str, arrays: Sequence[Array], optimize: Path) -> list[t
 
 
 def sum_lone_axes(term: Term, kept: set[str]) -> Term:
-    """Sum a term over the axes whose letters are not among ``kept``."""
+    """Sum a term over each axis whose letter is not in ``kept``."""
     x, letters = term
     alone = tuple([i for i, c in enumerate(letters) if c not in kept])
     if not alone:
@@ -183,9 +188,10 @@ def sum_lone_axes(term: Term, kept: set[str]) -> Term:
 
 
 def term_product(first: Term, second: Term, others: set[str]) -> Term:
-    """Multiply two terms and sum over the letters that are not among ``others``.
+    """Multiply two terms and sum over the letters that are not in ``others``.
 
-    others : the letters of all other terms and of the result.
+    others : the letters of all other terms and of the result.  Shared letters in ``others`` become axes
+    of a stack of matrices; shared letters that are summed become the inner axis of ``matmul``.
     """
     a, in_a = sum_lone_axes(first, others | {*second[1]})
     b, in_b = sum_lone_axes(second, others | {*in_a})

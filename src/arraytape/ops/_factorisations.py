@@ -1,6 +1,6 @@
-"""The rules of the matrix functions, with their sources; ``linalg`` states the ops.
+"""The rules of the matrix functions that ``linalg`` states, with references.
 
-``_spectral`` has the rules of singular values, eigenvalues and their vectors.
+The rules of singular values, eigenvalues and their vectors are in ``_spectral``.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from .._util.errors import see, user_line
 from .elementwise_functions import flat_at_tip
 
 NAN = float("nan")
-Cotangents = tuple[Any, ...]  # one for each result, None for a result without one
-Unread = tuple[Any, ...] | None  # the value of the field ``unread``: see NONE_UNREAD
-# A record's field for rules that ask which elements of the op's results a target never reads.  The
-# guarded pass fills in a mask for each result, or None for a result without a cotangent.  Forward mode,
-# which cannot know, fills in an empty tuple.
+Cotangents = tuple[Any, ...]  # one for each result, None for a result without a cotangent
+Unread = tuple[Any, ...] | None  # the type of the saved value ``unread``: see NONE_UNREAD
+# The argument ``saves`` of ops whose rules need to know which elements of the results the target never
+# reads.  Rules receive this information as ``unread``, None in an ordinary pass.  In the guarded pass it
+# is a tuple with a mask for each result, None for a result without a cotangent.  In forward mode, where
+# later reads are unknown, it is the empty tuple.
 NONE_UNREAD: dict[str, Any] = {"unread": lambda: None}
 
 
@@ -38,12 +39,12 @@ def adjoint(x: RawArray, xp: Namespace) -> Any:
 
 
 def symmetric(x: RawArray, xp: Namespace) -> Any:
-    """Return the Hermitian part of x, for the gradient of a matrix of which an op reads one triangle."""
+    """Return the Hermitian part of x, the gradient for an op that reads one triangle of a matrix."""
     return (x + adjoint(x, xp)) / 2.0
 
 
 def on_diagonal(x: RawArray, xp: Namespace) -> Any:
-    """Return a boolean matrix that is True on the diagonal, of the width and on the device of x."""
+    """Return a boolean identity matrix with as many columns as x, on the device of x."""
     return xp.eye(x.shape[-1], dtype=xp.bool, device=x.device)
 
 
@@ -56,32 +57,33 @@ def diagonal_part(x: RawArray, xp: Namespace) -> Any:
 
 
 def epsilon(x: RawArray) -> float:
-    """Return the relative rounding error of x's dtype."""
+    """Return the machine epsilon of the dtype of x."""
     return float(np.finfo(x.dtype).eps)
 
 
 def half_the_digits(x: RawArray) -> float:
-    """Return the bound, relative to its scale, below which a sum of rounding errors counts as 0."""
+    """Return the relative bound below which a result of rounding errors counts as 0: sqrt(epsilon)."""
     return epsilon(x) ** 0.5
 
 
 def largest_abs(x: RawArray, axis: int | tuple[int, ...], xp: Namespace) -> Any:
-    """Return the largest absolute value along axes, which keep length 1; 0 of no elements."""
+    """Return the largest absolute value along axes, which keep length 1, or 0 for no elements."""
     axes = (axis,) if isinstance(axis, int) else axis
     reduce = xp.max if all(x.shape[a] for a in axes) else xp.sum
     return reduce(xp.abs(x), axis=axes, keepdims=True)
 
 
 def first_order(x: RawArray, zero: RawArray, values: RawArray, xp: Namespace) -> Any:
-    """Return x with a derivative of NaN where ``zero``: there x is a quotient by a rounding error.
+    """Return x unchanged, but with a derivative of NaN where ``zero`` is True.
 
-    Its derivative would be a difference of quotients by squares of rounding errors.  NaN comes from the
-    infinite derivative of a root at 0.
+    There x is a quotient whose divisor is a rounding error, so that its derivative would be wrong.
+    Adding the square root of 0 * values gives NaN as the derivative: infinity times 0.
     """
     return xp.where(zero, x + xp.sqrt(xp.where(zero, 0.0 * values, 1.0)), x)
 
 
-# --- while factorisations are recorded -----------------------------------------------------------
+# --- factors that rules use again ----------------------------------------------------------------
+# An op computes these functions as ``saves`` while it is recorded.
 def remember_cholesky(x: RawArray, y: RawArray, upper: bool, handles: Sequence[Array]) -> None:
     if not upper and may_be_known(x):
         remember_factors("cholesky", (x, y), handles)
@@ -102,9 +104,9 @@ def remember_svd(
 
 
 def remember_factors(op: str, data: tuple[Any, ...], handles: Sequence[Array]) -> None:
-    """Keep the factors of a matrix, for rules that would factor it again.
+    """Keep a matrix and its factors, ``data``, for rules that would factor the matrix again.
 
-    Each handle is marked as if a record had its data, so that a write copies the data before it.
+    ``keep_data`` marks each handle, so that a later write copies the data first.
     """
     if all(keep_data(x) is d for x, d in zip(handles, data, strict=True)):
         factors.remember(op, *data)
@@ -123,7 +125,7 @@ def solve_vjp(g: RawArray, x1: RawArray, y: RawArray, x2: RawArray, xp: Namespac
 def solve_again_vjp(
     g: RawArray, x1: RawArray, y: RawArray, x2: RawArray, adjoint: bool, xp: Namespace
 ) -> Any:
-    """Return the cotangents of x1 and x2: those of solve or, with the adjoint of x1, -y @ u^H and u
+    """Return the cotangents of x1 and x2, which are those of solve or, if ``adjoint``, -y @ u^H and u
     with u = solve(x1, g).
     """
     vector = len(x2.shape) == 1
@@ -134,7 +136,7 @@ def solve_again_vjp(
 
     def first() -> Any:
         across = conjugate(xp.matrix_transpose(right), xp)
-        # For one column, a product of each pair of elements takes a fifth of the time of matmul.
+        # For one column, broadcasting the product takes a fifth of the time of matmul.
         product = -left * across if left.shape[-1] == 1 else -left @ across
         return sum_to(product, x1.shape, xp)
 
@@ -151,7 +153,7 @@ def cholesky_vjp(g: RawArray, y: RawArray, upper: bool, xp: Namespace) -> Any:
 
 
 def by_systems(g: RawArray, L: RawArray, y: RawArray, upper: bool, xp: Namespace) -> Any:
-    """Return the result of ``cholesky_vjp`` from products and triangular systems."""
+    """Return the cotangent of x for ``cholesky_vjp``, computed by products and triangular systems."""
     P = xp.tril(adjoint(L, xp) @ g)
     P = P - diagonal_part(P, xp) / 2.0
     half = adjoint(xp.solve_again(y, adjoint(P, xp), adjoint=not upper), xp)
@@ -161,7 +163,7 @@ def by_systems(g: RawArray, L: RawArray, y: RawArray, upper: bool, xp: Namespace
 def qr_vjp(g: Cotangents, Q: RawArray, R: Any, mode: str, unread: Unread, xp: Namespace) -> Any:
     """Return the cotangent of x, (gQ + Q @ copyltu(M)) @ R^-H, with M = R @ gR^H - gQ^H @ Q for
     gradients gQ and gR.  copyltu(M) is the Hermitian matrix with the lower triangle of M.
-    Wide matrices: the columns on the right follow from the square part.
+    For wide matrices the formula is that of the square part; the other columns depend on it.
     Source: Walter & Lehmann 2010, "Algorithmic differentiation of linear algebra functions with
     application in optimum experimental design", in the form of Seeger et al. 2017,
     "Auto-differentiating linear algebra".
@@ -174,7 +176,7 @@ def qr_vjp(g: Cotangents, Q: RawArray, R: Any, mode: str, unread: Unread, xp: Na
                 gQ, Q, n, unread == (), f"linalg.qr of a matrix of shape {(m, n)}", xp
             )
         Q, R = Q[..., :n], R[..., :n, :]
-        gR = None if gR is None else gR[..., :n, :]  # the rows below are 0
+        gR = None if gR is None else gR[..., :n, :]  # the other rows of R are always 0
         if unread and unread[1] is not None:
             unread = (unread[0], unread[1][..., :n, :])
     rest = None
@@ -193,7 +195,7 @@ def qr_vjp(g: Cotangents, Q: RawArray, R: Any, mode: str, unread: Unread, xp: Na
     both = lower - diagonal_part(lower, xp)
     both = both + adjoint(both, xp) + diagonal
     left = gQ + Q @ both
-    if unread == ():  # forward mode: later ops may or may not use the tangent of a free column
+    if unread == ():  # forward mode: later ops may use the tangent of a free column
         free = on_diagonal(R, xp) & (R == 0)
         found = adjoint(xp.solve_again(xp.where(free, NAN, R), adjoint(left, xp)), xp)
     else:
@@ -210,11 +212,15 @@ def qr_vjp(g: Cotangents, Q: RawArray, R: Any, mode: str, unread: Unread, xp: Na
 def over_triangle(
     left: RawArray, R: RawArray, read: RawArray, scale: RawArray, xp: Namespace
 ) -> Any:
-    """Return left @ R^-H, where R has 0 on its diagonal for columns of x that depend on earlier ones.
+    """Return left @ R^-H, where the diagonal of R may have zeros.
 
-    Such a column of Q is a free choice.  A function that does not depend on the choice has a cotangent
-    of rounding errors there, which is left out of the quotient.  Any other function gets NaN, and so
-    does one that reads the 0 itself, as Q @ R does, since it may scale the column by the 0.
+    There is a zero for each column of x that is linearly dependent on earlier columns; the column of Q
+    is then arbitrary.  If the target does not depend on the choice, the cotangent of the column consists
+    of rounding errors, and the column is left out.  Otherwise the result is NaN.  The result is also NaN
+    if the target reads the zero, as Q @ R does, since it may scale the column of Q by the zero.
+
+    read : True for columns whose diagonal element of R the target may read.  scale : the scale of the
+    cotangents, to which rounding errors are compared.
     """
     size = xp.sqrt(xp.sum(xp.abs(R) ** 2, axis=-2, keepdims=True)) * (R.shape[-1] * epsilon(R))
     short = xp.sum(xp.abs(diagonal_part(R, xp)), axis=-2, keepdims=True) <= size
@@ -228,14 +234,15 @@ def over_triangle(
 
 
 def fold_complement(g: RawArray, Q: RawArray, k: int, blind: bool, what: str, xp: Namespace) -> Any:
-    """Return the cotangent of the first k columns of unitary Q, with that of the others folded in.
+    """Return the cotangent of the first k columns of a unitary Q, given the cotangent g of all columns.
 
-    The other columns are a free choice of basis of the rest of the space.  A function of that space
-    alone moves with the first columns: dQ2 = -Q1 @ dQ1^H @ Q2.  It has derivative 0 for a rotation of
-    the basis; the derivative of any other function is not defined.
+    The other columns Q2 are an arbitrary basis of the rest of the space, which changes with the first
+    columns: dQ2 = -Q1 @ dQ1^H @ Q2.  This holds for functions of the space alone, whose derivative for a
+    rotation of the basis is 0.  The derivative of any other function is not defined, and raises
+    ValueError.
 
-    blind : True in forward mode, where no cotangent tells how the columns are used.  There the tangent
-    of several such columns is NaN.
+    blind : True in forward mode, where it is unknown how the columns are used.  The tangent of several
+    such columns is then NaN.  what : the op and shape, for the message.
     """
     Q1, Q2, g1, g2 = Q[..., :k], Q[..., k:], g[..., :k], g[..., k:]
     if Q2.shape[-1] > 1 or is_complex(Q):
@@ -247,15 +254,16 @@ def fold_complement(g: RawArray, Q: RawArray, k: int, blind: bool, what: str, xp
             free = turn > largest_abs(g, (-2, -1), xp) * half_the_digits(Q)
             refuse_free_columns(free, Q.shape[-2], k, what)
             g2 = xp.where(free, NAN, g2)
-    # Columns without a cotangent take no part in derivatives of this rule: in forward mode they are NaN.
+    # Q2 is a constant where it is not used, so that derivatives of this rule do not involve tangents of
+    # Q2, which are NaN in forward mode.
     used = largest_abs(g2, (-2, -1), xp) != 0
     return g1 - xp.where(used, Q2, xp.stop_gradient(Q2)) @ (adjoint(g2, xp) @ Q1)
 
 
 def refuse_free_columns(free: RawArray | Array, m: int, k: int, what: str) -> None:
-    """Raise ValueError if ``free``: the gradient of a function depends on a free choice of columns.
+    """Raise ValueError if an element of ``free`` is True: the target depends on arbitrary columns.
 
-    Data of other storages than NumPy's is not read, because that would wait for the device.
+    Only NumPy data is checked, because a check of other data would wait for the device.
     """
     data = current(free)[1] if isinstance(free, Array) else free
     if isinstance(data, np.ndarray | np.generic) and data.any():
@@ -273,7 +281,7 @@ def inv(g: RawArray, y: RawArray, xp: Namespace) -> Any:
 
 
 def pinv_vjp(g: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return the adjoint of its differential, with y the result.  Source: Golub & Pereyra 1973, "The
+    """Return the adjoint of the differential of pinv, applied to g.  Source: Golub & Pereyra 1973, "The
     differentiation of pseudo-inverses and nonlinear least squares problems whose variables
     separate", eq. (4.12).
     """
@@ -283,8 +291,9 @@ def pinv_vjp(g: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
     second = turned @ y @ back
     third = back @ y @ turned
     rows, columns = x.shape[-2:]
-    # The trace of y @ x is the rank.  Where it is full, one projector is 0 in a whole neighbourhood, but
-    # its rounding errors would be multiplied by the condition number at each order of derivative.
+    # The trace of y @ x is the rank.  If the rank is full, one of the projectors 1 - x @ y and 1 - y @ x
+    # is 0 for all matrices near x.  Its term is set to 0, since otherwise each further derivative would
+    # multiply the rounding errors of the projector by the condition number.
     full = xp.sum(y * xp.matrix_transpose(x), axis=(-2, -1), keepdims=True)
     full = xp.real(full) > min(rows, columns) - 0.5
     second = second - x @ (y @ second)
@@ -302,7 +311,7 @@ def det(g: RawArray, x: RawArray, xp: Namespace) -> Any:
 
 
 def cofactors_vjp(g: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """Return the second derivative of the determinant along g."""
+    """Return the second derivative of the determinant in the direction g."""
     # The determinant is linear in each row and each column.  For a diagonal matrix, the second
     # derivative along A and B is a sum over i != j.  Its terms are A_ii B_jj - A_ij B_ji times the
     # product of all diagonal elements but i and j.  Other matrices become diagonal by x = U S Vh.
@@ -322,18 +331,18 @@ def cofactors_vjp(g: RawArray, x: RawArray, xp: Namespace) -> Any:
 
 
 def slogdet(g: Cotangents, x: RawArray, sign: RawArray, logabsdet: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of x, g * x^-H for a gradient g of logabsdet; of complex data also the part
-    that turns the sign.
+    """Return the cotangent of x, which is g * x^-H for a gradient g of logabsdet.  For complex x the
+    gradient of the sign, which is then not constant, contributes, too.
     """
-    gs, gl = g
+    gs, gl = g  # of sign and of logabsdet
     scale: Any = 0.0 if gl is None else gl
     if gs is not None and is_complex(x):
-        # The sign turns by the imaginary part of the trace of x^-1 dx.
+        # The phase of the sign changes by the imaginary part of the trace of x^-1 dx.
         scale = scale - xp.imag(conjugate(gs, xp) * sign) * 1j
     elif gl is None:
         return (xp.zeros_like(x),)
-    # The derivative of log |0| is infinite: a quotient by 0 gives that to second order, too.  The sign
-    # of 0 does not turn.
+    # For a singular x the derivative of log |0| is infinite.  A division by 0 makes the second
+    # derivative infinite, too.  The gradient of the sign is 0 there.
     singular = logabsdet == -math.inf
     steep: Any = 0.0
     if gl is not None:
@@ -344,15 +353,15 @@ def slogdet(g: Cotangents, x: RawArray, sign: RawArray, logabsdet: RawArray, xp:
 
 
 def inverse_again_vjp(g: RawArray, y: RawArray, singular: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of inv, and 0 where x is singular."""
+    """Return the gradient of x for inv, and 0 where x is singular."""
     return xp.where(singular, 0.0, inv(g, y, xp))
 
 
 def vector_norm(
     g: RawArray, x: RawArray, y: RawArray, axis: Axis, keepdims: bool, ord: float, xp: Namespace
 ) -> Any:
-    """Return ``g * xp.sign(x) * (xp.abs(x) / y) ** (ord - 1)``, with y the result,
-    shared evenly among ties for an infinite ord.
+    """Return ``g * xp.sign(x) * (xp.abs(x) / y) ** (ord - 1)``, with y the result;
+    for an infinite ord, g is divided evenly among the elements with absolute value y.
     """
     axes = tuple(range(len(x.shape))) if axis is None else axis
     axes = tuple(a % len(x.shape) for a in ((axes,) if isinstance(axes, int) else axes))
@@ -372,9 +381,9 @@ def vector_norm(
     if ord == 2:
         return g * flat_at_tip(zero, x / safe, y, xp)
     parts, power = xp.where(size == 0, 1.0, size), ord - 1.0
-    # Where the quotient underflows, its root may not.
+    # For a power below 1, parts / safe may underflow although its power does not.
     share = parts**power / safe**power if abs(power) < 1 else (parts / safe) ** power
     found = xp.sign(x) * share
-    # At an element that is 0 the curvature is 0 for ord > 2, else unbounded.
+    # At an element that is 0 the second derivative is 0 for ord > 2, else unbounded.
     still, tip = (size, y) if ord > 2 else (y, size)
     return g * flat_at_tip(tip == 0, xp.where(still == 0, 0.0, found), tip, xp)

@@ -1,19 +1,23 @@
-"""The rules of singular values, eigenvalues and their vectors, with their sources.
+"""The rules of singular values, eigenvalues and their vectors, with references.
 
-The rules divide by the gap between two values.  Where values coincide, to within rounding errors, the
-quotient means nothing, and their vectors are a free choice of basis.  The cotangents of a function
-still tell whether its derivative is known (see ``doubtful``):
+The rules divide by the gap, the difference of two values.  Where values coincide (to within rounding
+errors), the quotient is meaningless, and the vectors are an arbitrary basis.  The cotangents still show
+whether the derivative of the function of values and vectors is known (see ``doubtful``):
 
 - A function of the vectors alone that no rotation of the basis changes does not need the quotient.
-- A function of values and vectors might be V f(D) V^H, whose gradient needs f' at the value.  It might
-  be a function of the values plus one of the vectors, whose gradient does not.  Both have the same
-  cotangents, so the gradient is NaN.
+- A function of values and vectors may be V f(D) V^H, whose gradient needs the derivative f' at the
+  value.  It may also be the sum of a function of the values and a function of the vectors, whose
+  gradient does not need the quotient.  The cotangents of both are the same, so the gradient is NaN.
 
-Values may also coincide because a matrix of low rank has several values of 0.  A function that scales
-their vectors by them, or does not use the vectors, has cotangents as small as the values.  Its quotients
-are exact to first order.  If such values are 0 to the last bit, the cotangents are, too, and the
-quotients are 0 / 0.  The guarded pass knows which values a function never reads (``unread``): if it does
-not use their vectors either, their quotients count as 0.
+Values may also coincide because a matrix of low rank has several values of 0.  A function may scale the
+vectors of these values by the values, or not use the vectors.  The cotangents of the vectors are then as
+small as the values, and the quotients are exact to first order.  If such values are exactly 0, so are
+the cotangents, and the quotients are 0 / 0.  The guarded pass knows which values the target never reads
+(``unread``).  If their vectors are not used either, the quotients count as 0.
+
+Names of arrays over pairs of values: ``gap`` is w_j - w_i, and ``turn`` is the derivative of the
+function for a rotation of the two vectors.  ``same`` is True where the values coincide, ``doubt`` where
+the quotient is unknown.
 """
 
 from __future__ import annotations
@@ -43,33 +47,34 @@ from ._factorisations import (
 THREE_DIGITS = 1e-3
 
 
-# --- what coincides -----------------------------------------------------------------------------
+# --- coinciding values -----------------------------------------------------------------------------
 def faintness(S: RawArray) -> float:
-    """Return the bound, relative to its scale, of a cotangent that is scaled by a value of 0."""
+    """Return the relative bound below which a cotangent may have been scaled by a value of 0."""
     return 100.0 * S.shape[-1] * epsilon(S)
 
 
 def below(size: RawArray, bound: RawOperand) -> Any:
-    """Return True where ``size`` is 0 or less than ``bound``; False for infinities."""
+    """Return True where ``size`` is 0 or less than ``bound``; the test for 0 serves a bound of 0."""
     return (size < bound) | (size == 0)
 
 
 def rounding(values: RawArray, xp: Namespace) -> Any:
-    """Return the rounding error of the eigenvalues or singular values of matrices, as (..., 1, 1)."""
+    """Return a bound of the rounding errors of eigenvalues or singular values, of shape (..., 1, 1)."""
     return largest_abs(values, -1, xp)[..., None] * (values.shape[-1] * epsilon(values))
 
 
 def doubtful(
     within: RawArray, turn: RawArray, same: RawArray, scale: RawArray, xp: Namespace
 ) -> Any:
-    """Return the pairs of coinciding values for which a function may depend on the choice of vectors.
+    """Return True for pairs of coinciding values if the choice of their vectors may matter.
 
-    within : absolute values of the cotangent of the vectors, expressed in the vectors.
-    turn : the derivative for a rotation of each pair.  same : True for pairs of coinciding values.
-    scale : the scale of the cotangents.
+    within : absolute values of the cotangents of the vectors, as coefficients in the basis of the
+    vectors.  turn : the derivative of the function for a rotation of each pair of vectors.  same : True
+    for pairs of coinciding values.  scale : the scale of the cotangents, to which rounding errors are
+    compared.
 
-    A function of the space that the vectors span has derivative 0 for a rotation, and singles out none
-    of the vectors.
+    A function of the space that the vectors span has the derivative 0 for a rotation.  It also depends
+    on both vectors of a pair or on neither.
     """
     small = scale * half_the_digits(turn)
     touched = ~below(largest_abs(xp.where(same, within, 0.0), -2, xp), small)
@@ -78,9 +83,10 @@ def doubtful(
 
 
 def quotient(x: RawArray, gap: RawArray, same: RawArray, doubt: RawArray, xp: Namespace) -> Any:
-    """Return x / gap, but 0 where values coincide (``same``) and NaN where ``doubt``.
+    """Return x / gap, but 0 where ``same``, and NaN where ``doubt``.
 
-    The derivative with respect to x is NaN there, too: forward mode uses the transpose of this map.
+    Where ``doubt``, the derivative with respect to x is NaN as well, for forward mode, which uses the
+    transpose of this map.
     """
     same = same & ~doubt
     return xp.where(same, 0.0, x / xp.where(doubt, NAN, xp.where(same, 1.0, gap)))
@@ -95,16 +101,18 @@ def of_function(
     columns: RawArray,
     xp: Namespace,
 ) -> Any:
-    """Return turn, with more digits for a function of a matrix, and where its quotient is known.
+    """Return an improved ``turn`` for functions V f(D) V^H of a matrix, and where its quotient is known.
 
-    A function V f(D) V^H has P_ij = M_ij f_j and a cotangent M_ii f'_i / 2 of each value.  So turn / gap
-    is M_ij times a divided difference of f: up to the square of the gap, the mean of P_ij f'_j / f_j and
-    its adjoint.  Where the two agree within the rounding errors of the first, the second has all digits.
-    Where the gap itself is a rounding error, the quotient is known if three digits of it are known and
-    agree.
+    Such a function has P_ij = M_ij f_j for a matrix M, and the cotangent M_ii f'_i / 2 of each value.
+    So turn / gap is M_ij times a divided difference of f.  Up to the square of the gap, that is
+    ``smooth``, the mean of P_ij f'_j / f_j and its adjoint.  If turn / gap and ``smooth`` agree within
+    the rounding errors of turn, smooth * gap replaces turn, since it has no such errors.  Where the gap
+    itself is a rounding error (``same``), the quotient is known if three digits of turn are above the
+    errors and agree.
 
-    P : the cotangents of the vectors, expressed in the vectors.  values : the cotangent of the values.
-    columns : the largest element of each column of the cotangents of the vectors, (..., 1, k).
+    P : the cotangents of the vectors, as coefficients in the basis of the vectors.  values : the
+    cotangent of the values.  columns : the largest element of each column of the cotangents, of shape
+    (..., 1, k).
     """
     along = xp.real(xp.sum(diagonal_part(P, xp), axis=-2))
     slope = along != 0
@@ -118,12 +126,12 @@ def of_function(
     noise = (columns + xp.matrix_transpose(columns)) * (gap.shape[-1] * epsilon(gap))
     digits = largest_abs(values, -1, xp)[..., None] * size * THREE_DIGITS
     known = same & apart & (noise <= digits) & (off <= digits)
-    # Twice the noise: the cotangents are rounded, and so are their products with the vectors.
+    # The noise counts twice, since both the cotangents and their products with the vectors are rounded.
     return xp.where(known | (apart & (off <= 2.0 * noise)), smooth * gap, turn), known
 
 
 def idle_values(values: RawArray, xp: Namespace) -> Any:
-    """Return True for pairs of values neither of which has a cotangent."""
+    """Return True for pairs of values whose cotangents are both 0."""
     idle = values == 0
     return idle[..., None, :] & idle[..., :, None]
 
@@ -134,13 +142,14 @@ def unused(
     cotangents: Sequence[RawArray],
     xp: Namespace,
 ) -> Any:
-    """Return True for the values that a function does not use, as (..., 1, k).
+    """Return True for the values that a function does not use, in the shape (..., 1, k).
 
-    The cotangents of their vectors are 0, and the target never reads either the values or their vectors:
-    only a function that reads both can have a derivative that a value of 0 hides.
+    The cotangents of the vectors of such a value are 0, and the target never reads the value, or never
+    its vectors.  (Only if the target reads both, a value of 0 may hide a derivative, by scaling the
+    vectors.)
 
-    unread, unread_vectors : True for the values, and for the elements of the vectors (in columns; None
-    for vectors without a cotangent), that the target never reads.
+    unread : True for values that the target never reads.  unread_vectors : arrays that are True for
+    elements of vectors (columns) that the target never reads; None for vectors without a cotangent.
     """
     vectors_unread = xp.ones(unread.shape, dtype=xp.bool, device=unread.device)[..., None, :]
     for mask in unread_vectors:
@@ -156,6 +165,7 @@ def unused(
 
 
 def none_of(values: RawArray, xp: Namespace) -> Any:
+    """Return False for each value, in the shape (..., 1, k) of ``unused``."""
     return xp.zeros(values.shape, dtype=xp.bool, device=values.device)[..., None, :]
 
 
@@ -171,7 +181,7 @@ def svd_vjp(
 ) -> Any:
     """Return the cotangent of x, U @ (diag(gS) + H) @ Vh for gradients gU, gS and gVh.  H is made
     of the skew parts of P = U^H @ gU and Q = Vh @ gVh^H, divided by S_j - S_i and S_j + S_i.
-    Another term moves the vectors out of the space that they span.
+    If x is not square, another term describes changes of the space that the vectors span.
     Source: Townsend 2016, "Differentiating the singular value decomposition"; the phases: Wan &
     Zhang 2019, "Automatic differentiation for complex valued SVD".
     """
@@ -215,16 +225,16 @@ def within_spaces(
     blind: bool,
     xp: Namespace,
 ) -> Any:
-    """Return the part of the cotangent that rotates the vectors among themselves.
+    """Return H of ``svd_vjp``: the part of the cotangent for rotations of the vectors among themselves.
 
-    idle : True for columns that the function does not use; None if it does not use the values at all.
-    blind : True in forward mode, where the cotangents do not tell what is used.
+    idle : True for columns that the function does not use; None if S has no cotangent.
+    blind : True in forward mode, where the cotangents do not show which vectors are used.
     """
     # Source: Townsend 2016, "Differentiating the singular value decomposition".  The quotients are (P +
-    # Q) / (s_j - s_i) and (P - Q) / (s_j + s_i): only the part that depends on the choice of vectors is
-    # divided by the gap.  On the diagonal, the second quotient is the term for the phases of Wan &
-    # Zhang 2019, "Automatic differentiation for complex valued SVD".  If a function does not depend on
-    # the phases, P = -Q there, real parts aside.
+    # Q) / (s_j - s_i) and (P - Q) / (s_j + s_i), so that only the part that depends on the choice of
+    # vectors is divided by the gap.  On the diagonal, the second quotient is the term for the phases of
+    # Wan & Zhang 2019, "Automatic differentiation for complex valued SVD".  If a function does not
+    # depend on the phases, the imaginary parts of P and -Q are equal there.
     left, right = P - adjoint(P, xp), Q - adjoint(Q, xp)
     turn, lean = left + right, left - right
     column, row, noise = S[..., :, None], S[..., None, :], rounding(S, xp)
@@ -254,10 +264,14 @@ def within_spaces(
 def out_of_space(
     g: RawArray, part: RawArray, S: RawArray, idle: RawArray | None, xp: Namespace
 ) -> Any:
-    """Return the part of the cotangent that moves the vectors out of the space that they span.
+    """Return the part of the cotangent for changes of the space that the vectors span: part / S.
 
-    Vectors of a value that is 0 but for rounding move without bound, unless the function scales them by
-    the value (as U S Vh does: the quotient is exact) or does not use them.
+    For a value of 0 (up to rounding errors) the derivative of its vector is unbounded, and the result
+    NaN.  Exceptions are a function that scales the vector by the value, as U S Vh does, for which the
+    quotient is exact, and a function that does not use the vector.
+
+    g : the cotangent of the vectors.  part : the component of g outside of the space.  idle : see
+    ``within_spaces``.
     """
     row, used = S[..., None, :], largest_abs(g, -2, xp)
     zero = row <= rounding(S, xp)
@@ -326,7 +340,7 @@ def eig_vjp(
     """Return the cotangent of x, V^-H @ (diag(gw) + H) @ V^H, for gradients gw and gV of values w
     and vectors V.  H is V^H @ gV, less its part along the vectors, divided by conj(w_j - w_i).
     Source: Boeddeker et al. 2017, "On the computation of complex-valued gradients with application
-    to statistically optimum beamforming", eq. (4.77); unit-length vectors.
+    to statistically optimum beamforming", eq. (4.77), for vectors of unit length.
     """
     values, vectors = g
     back = adjoint(eigenvectors, xp)
@@ -345,7 +359,7 @@ def eig_vjp(
                 + sizes * largest_abs(eigenvalues, -1, xp)[..., None]
             )
             noise = noise * largest_abs(back, every, xp) * (gap.shape[-1] * epsilon(gap))
-            # For a function of a matrix, turn is as small as the gap: a difference of larger terms.
+            # For a function of a matrix, turn is as small as the gap, so rounding errors matter near 0.
             digits = xp.abs(turn) + sizes * xp.abs(gap)
             size = largest_abs(eigenvalues, -1, xp)[..., None]
             near = (xp.abs(gap) <= size * half_the_digits(P)) & ~on_diagonal(gap, xp)
@@ -354,7 +368,7 @@ def eig_vjp(
                 idle = unused(unread[0], unread[1:], (vectors,), xp)
                 doubt = doubt & ~(idle & xp.matrix_transpose(idle))
         if values is None:
-            # Here the basis of coinciding values need not be orthonormal: any use of it is in doubt.
+            # The basis of coinciding values need not be orthonormal here, so any use of it is in doubt.
             small = largest_abs(vectors, (-2, -1), xp) * half_the_digits(P)
             used = ~below(largest_abs(xp.where(same, P, 0.0), -2, xp), small)
             doubt = doubt & (used | xp.matrix_transpose(used))
@@ -370,8 +384,9 @@ def eigvals(g: RawArray, x: RawArray, xp: Namespace) -> Any:
 
 
 def beside_values(g: RawArray, values: RawArray) -> Any:
-    """Return g, the cotangent of values, as a function of them that adds nothing.
+    """Return g times 1, written as 1 + 0 * values.
 
-    Rules of second derivatives have to see that the values take part.
+    A recorder of this rule then sees that the gradient depends on the values.  The rules of second
+    derivatives treat values that have a cotangent differently.
     """
     return g * (1.0 + 0.0 * values)

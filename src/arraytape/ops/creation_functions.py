@@ -1,4 +1,4 @@
-"""Creation functions.  Arrays that are passed in stay connected."""
+"""Creation functions.  Gradients flow back to Arrays among their arguments."""
 
 from __future__ import annotations
 
@@ -44,31 +44,31 @@ def asarray(
     obj
         An Array, a raw array, a scalar or nested sequences of these.
     copy
-        True: always copy.  None: an Array that already fits comes back itself, everything else
-        is copied, so that a later write to the source cannot falsify a recorded value.  False:
-        share memory, with a ValueError where that is impossible.
+        True: always copy.  None: return an Array itself if dtype and device fit, and copy any other
+        object, so that a later write to the object does not change a recorded value.  False: share
+        memory; ValueError is raised where that is impossible.
     device
-        Where the result lies, such as 'cpu' or 'cuda:0'; None: an Array, or data of a GPU,
-        stays where it is, and what else is given goes to the default device.
+        The device of the result, such as 'cpu' or 'cuda:0'; None: the present device of an Array or
+        of data on a GPU, else the default device.
 
     Returns
     -------
     Array
-        Its dtype is ``dtype``, else that of the data: int64, float64 or complex128 for Python
-        numbers.
+        Its dtype is ``dtype`` if given, else the dtype of the data: int64, float64 or complex128 for
+        Python numbers.
 
     Raises
     ------
     TypeError
-        When obj has a dtype that is none of the standard's.
+        When obj has a dtype that is not in the standard.
     ValueError
-        When nested sequences are ragged, or copy=False and a copy is needed.
+        When nested sequences are ragged, or copy is False and a copy is needed.
     OverflowError
         When a Python integer is too great for the dtype.
 
     Notes
     -----
-    Derivative: through the recorded casts, moves and copies of Arrays, also inside a sequence.
+    Derivative: casts, moves and copies of Arrays are recorded, also for Arrays in a sequence.
     """
     if copy is not None and type(copy) is not bool:
         copy = truth("asarray", copy)
@@ -108,7 +108,7 @@ def asarray(
 
 
 def truth(name: str, copy: Any) -> bool:
-    """Return the truth value of ``copy``: NumPy takes any object that has one."""
+    """Return the truth value of ``copy``, which may be any object that has one, as in NumPy."""
     try:
         return bool(copy)
     except Exception as error:
@@ -116,7 +116,7 @@ def truth(name: str, copy: Any) -> bool:
 
 
 def recast(x: Array, dtype: DType, device: Device, copy: bool | None) -> Array:
-    """Return asarray of an Array: itself, a recorded copy, or a recorded cast."""
+    """Return ``asarray`` of an Array: the Array itself, a recorded copy, or a recorded cast."""
     x, came = placed(x, device)
     if came and copy is False:
         raise ValueError(
@@ -125,7 +125,7 @@ def recast(x: Array, dtype: DType, device: Device, copy: bool | None) -> Array:
         )
     try:
         target = x.dtype if dtype is None else np.dtype(dtype)
-    except Exception as error:  # no dtype
+    except Exception as error:  # ``dtype`` is not a dtype
         raise explain("asarray", error, x=x, dtype=dtype) from error
     if target != x.dtype:
         if copy is False:
@@ -138,7 +138,7 @@ def recast(x: Array, dtype: DType, device: Device, copy: bool | None) -> Array:
 
 
 def copied(x: Array) -> Array:
-    """Return a recorded copy in memory of its own, in the memory layout of x."""
+    """Return a recorded copy with the memory layout of x."""
     _, data = current(x)
     copy = wrap(storage_of(data).copy(data)) if data.dtype.kind == "b" else positive(x)
     copy._state &= ~SCALAR
@@ -158,7 +158,7 @@ PARAMETERS = {
 
 
 def made(name: str, *arguments: Any, device: Device = None, **keywords: Any) -> Array:
-    """Return a new Array from the storage's creation function of this name."""
+    """Return a new Array from the creation function ``name`` of the device's storage."""
     device = DEFAULT[0] if device is None else device
     storage = storage_at(device)
     try:
@@ -166,7 +166,8 @@ def made(name: str, *arguments: Any, device: Device = None, **keywords: Any) -> 
     except Exception as error:
         given = {**dict(zip(PARAMETERS.get(name, ("n", "d")), arguments, strict=False)), **keywords}
         raise explain(name, error, **given) from error
-    if type(data) not in STORAGES:  # a foreign object among the arguments has made it
+    # An argument of an unknown type may have made NumPy return an object of that type.
+    if type(data) not in STORAGES:
         raise TypeError(
             f"{name}: arguments must be numbers or Arrays, got {describe(arguments)} [at {user_line()}]"
         )
@@ -189,7 +190,7 @@ def ones(shape: int | tuple[int, ...], *, dtype: DType = None, device: Device = 
 
 @composite(takes="any", gives=("given", "default"), creates=True)
 def empty(shape: int | tuple[int, ...], *, dtype: DType = None, device: Device = None) -> Array:
-    """Make an array whose elements are arbitrary: write before you read."""
+    """Make an array without setting its elements, whose values are arbitrary."""
     return made("empty", shape, dtype=dtype, device=device)
 
 
@@ -207,12 +208,15 @@ def ones_like(x: Array, /, *, dtype: DType = None, device: Device = None) -> Arr
 
 @composite(takes="any", gives=("x", "like"), creates=True, signature="()->()")
 def empty_like(x: Array, /, *, dtype: DType = None, device: Device = None) -> Array:
-    """Make an array in the shape of x whose elements are arbitrary: write before you read."""
+    """Make an array in the shape of x without setting its elements, whose values are arbitrary."""
     return like(x, "empty", dtype, device)
 
 
 def like(x: Array, name: str, dtype: DType, device: Device) -> Array:
-    """Make an array with the shape of x, and its dtype and device where none is given."""
+    """Make an array with the shape of x, and with its dtype and device unless others are given.
+
+    name : the creation function, "zeros", "ones" or "empty".
+    """
     dtype = x.dtype if dtype is None else dtype
     new = made(name, x.shape, dtype=dtype, device=x.device if device is None else device)
     return lay_out_like(new, x)
@@ -233,17 +237,17 @@ def arange(
     Parameters
     ----------
     start
-        The first value; the end of the interval when stop is None, which then starts at 0.
+        The first value.  If stop is None, start is the end of an interval that begins at 0.
     stop
-        The end of the interval, which is not part of it.
+        The end of the interval, which is not included.
     step
         The distance between values.
 
     Returns
     -------
     Array
-        With one dimension.  Its dtype is ``dtype``, else int64 if all numbers are integers and
-        float64 if not.
+        With one dimension.  Its dtype is ``dtype`` if given, else int64 if all numbers are integers,
+        and float64 otherwise.
 
     Raises
     ------
@@ -272,31 +276,32 @@ def linspace(
     start
         The first value: a number or an Array.
     stop
-        The end of the interval: a number or an Array, of a shape that broadcasts with that of start.
+        The end of the interval: a number or an Array.  The shapes of start and stop broadcast.
     num
-        How many values.
+        The number of values.
     device
-        Where the result lies, such as 'cpu' or 'cuda:0'; None: where an Array among the ends lies,
-        else the default device.
+        The device of the result, such as 'cpu' or 'cuda:0'; None: the device of start or stop if one
+        of them is an Array, else the default device.
     endpoint
-        Whether stop is the last value.
+        True to include stop as the last value.
 
     Returns
     -------
     Array
-        Of shape (num, ...), where ... is the one to which start and stop broadcast: () for numbers.
-        Its dtype is ``dtype``, else float64, complex128 for complex ends.
+        Of shape (num, ...), where ... is the shape to which start and stop broadcast.
+        Its dtype is ``dtype`` if given, else float64, or complex128 for a complex start or stop.
 
     Raises
     ------
     TypeError
-        When num is no integer.
+        When num is not an integer.
     ValueError
         When num is negative, or the shapes do not broadcast.
 
     Notes
     -----
-    Arrays as ends keep their gradient.  Ends with axes, as NumPy has them, are beyond the standard.
+    Gradients flow back to start and stop if they are Arrays.  A start or stop with axes is not part of
+    the standard, but works as in NumPy.
     """
     if not (isinstance(start, Array) or isinstance(stop, Array)):
         return made("linspace", start, stop, num, dtype=dtype, endpoint=endpoint, device=device)
@@ -312,12 +317,12 @@ def linspace(
         values[-1] = stop
     if dtype is None:
         return values
-    whole = np.dtype(dtype).kind in "iu"  # as in NumPy, rounded down, not towards 0
+    whole = np.dtype(dtype).kind in "iu"  # NumPy rounds down for integers, not towards 0
     return astype(floor(values) if whole else values, dtype, copy=False)
 
 
 def number_of_values(num: Any) -> int:
-    """Return ``num`` of linspace as an int; raise an error if it is no number of values."""
+    """Return linspace's ``num`` as an int; raise an error unless it is a non-negative integer."""
     if not hasattr(num, "__index__"):
         raise TypeError(f"linspace: num must be an integer, got {describe(num)} [at {user_line()}]")
     if (count := int(num.__index__())) < 0:
@@ -334,15 +339,15 @@ def full(
     Parameters
     ----------
     fill_value
-        The value; an Array of shape () keeps its gradient.
+        The value: a number or an Array.  Gradients flow back to an Array.
     device
-        Where the result lies, such as 'cpu' or 'cuda:0'; None: where an Array as value lies,
-        else the default device.
+        The device of the result, such as 'cpu' or 'cuda:0'; None: the device of fill_value if it is
+        an Array, else the default device.
 
     Returns
     -------
     Array
-        Of the given shape.  Its dtype is ``dtype``, else that of the value: int64, float64,
+        Of the given shape.  Its dtype is ``dtype`` if given, else that of the value: int64, float64,
         complex128 or bool for Python scalars.
 
     Raises
@@ -352,7 +357,7 @@ def full(
 
     Notes
     -----
-    Derivative: the sum of the gradient goes back to an Array as value.
+    Derivative: the gradient of fill_value, if it is an Array, is the sum of the gradient of the result.
     """
     if not isinstance(fill_value, Array):
         return made("full", shape, fill_value, dtype=dtype, device=device)
@@ -368,11 +373,12 @@ def full_like(x: Array, /, fill_value: Any, *, dtype: DType = None, device: Devi
     Parameters
     ----------
     fill_value
-        The value; an Array of shape () keeps its gradient.
+        The value: a number or an Array.  Gradients flow back to an Array.
 
     Notes
     -----
-    Derivative: the sum of the gradient goes back to an Array as value, none to x.
+    Derivative: the gradient of fill_value, if it is an Array, is the sum of the gradient of the result.
+    There is no gradient of x.
     """
     dtype, device = x.dtype if dtype is None else dtype, x.device if device is None else device
     return lay_out_like(full(x.shape, fill_value, dtype=dtype, device=device), x)
@@ -380,20 +386,20 @@ def full_like(x: Array, /, fill_value: Any, *, dtype: DType = None, device: Devi
 
 @composite
 def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
-    """Make coordinate grids of 1-d arrays.
+    """Make coordinate grids from 1-d arrays.
 
     Parameters
     ----------
     arrays
         The coordinates along each axis.
     indexing
-        Order of the first two axes: Cartesian ('xy': the second coordinate comes first) or that
-        of the arrays ('ij').
+        The order of the axes of the grids: 'ij' for the order of the arrays, 'xy' for Cartesian
+        order, where the first two axes are swapped.
 
     Returns
     -------
     tuple of Array
-        As many as there are arrays, all of one shape with an axis for each.
+        One grid for each array.  All grids have the same shape, with one axis for each array.
 
     Raises
     ------
@@ -404,7 +410,7 @@ def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Arra
 
 
 def grids(arrays: Sequence[Array], indexing: str, sparse: bool = False) -> list[Array]:
-    """Return the views that ``meshgrid`` copies; sparse ones have length 1 along the other axes."""
+    """Return meshgrid's grids as views; if ``sparse``, each has length 1 along the other axes."""
     if indexing not in ("xy", "ij"):
         raise ValueError(
             f"meshgrid: indexing must be 'xy' or 'ij', got {short_repr(indexing)} [at {user_line()}]"
@@ -420,16 +426,16 @@ def grids(arrays: Sequence[Array], indexing: str, sparse: bool = False) -> list[
 
 @composite(creates=True, moves=True)
 def from_dlpack(x: Any, /, *, device: Device = None, copy: bool | None = None) -> Array:
-    """Make an Array of another library's array, through DLPack.
+    """Make an Array from an array of another library, through DLPack.
 
     Parameters
     ----------
     x
         An array with the methods ``__dlpack__`` and ``__dlpack_device__``.
     device
-        Where the result lies, such as 'cpu' or 'cuda:0'; None: where the data lies.
+        The device of the result, such as 'cpu' or 'cuda:0'; None: the device of the data.
     copy
-        True: always copy; None or False: share memory.
+        True: always copy.  None or False: share memory.
 
     Returns
     -------
@@ -439,13 +445,13 @@ def from_dlpack(x: Any, /, *, device: Device = None, copy: bool | None = None) -
     Raises
     ------
     TypeError
-        When x is no such array.
+        When x does not have these methods.
     BufferError
-        When its memory cannot be shared.
+        When the memory of x cannot be shared.
 
     Notes
     -----
-    Derivative: none; data leaves the tape on its way through DLPack.
+    Derivative: none; a value that passes through DLPack leaves the tape.
     """
     try:
         if isinstance(x, Array):
@@ -458,7 +464,7 @@ def from_dlpack(x: Any, /, *, device: Device = None, copy: bool | None = None) -
 
 
 def dlpack_storage(x: Any) -> Storage:
-    """Return the storage that can share memory with another library's data, by the data's device."""
+    """Return the storage that can share memory with an array of another library, by its device type."""
     home = STORAGES.get(type(x))
     if home is not None:
         return home
@@ -482,14 +488,14 @@ def eye(
     Parameters
     ----------
     n_rows
-        Number of rows.
+        The number of rows.
     n_cols
-        Number of columns; None: as many as rows.
+        The number of columns; None: as many as rows.
 
     Returns
     -------
     Array
-        Of shape (n_rows, n_cols).  Its dtype is ``dtype``, else float64.
+        Of shape (n_rows, n_cols).  Its dtype is ``dtype`` if given, else float64.
     """
     dtype = np.dtype("float64") if dtype is None else dtype
     return made("eye", n_rows, n_cols, k=k, dtype=dtype, device=device)
@@ -515,7 +521,7 @@ def tril(x: Array, /, *, k: int = 0) -> Array:
     x
         Array of any dtype, of shape (..., M, N).
     k
-        The highest diagonal that stays: 0 for the main one, above it for k > 0.
+        The highest diagonal to copy: 0 for the main diagonal, k > 0 above it, k < 0 below it.
 
     Raises
     ------
@@ -534,7 +540,7 @@ def triu(x: Array, /, *, k: int = 0) -> Array:
     x
         Array of any dtype, of shape (..., M, N).
     k
-        The lowest diagonal that stays: 0 for the main one, above it for k > 0.
+        The lowest diagonal to copy: 0 for the main diagonal, k > 0 above it, k < 0 below it.
 
     Raises
     ------
@@ -551,14 +557,14 @@ def to_device(x: Array, device: Hashable, /, *, stream: Any = None) -> Array:
     Parameters
     ----------
     device : str
-        Such as 'cpu' or 'cuda:0'.
+        The device, such as 'cpu' or 'cuda:0'.
     stream : object, default: None
         Not used.
 
     Returns
     -------
     Array
-        On that device; the array itself when it is there already.
+        A copy on the device, or x itself if it is already there.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Data types: casting, promotion, inspection."""
+"""Data type functions: casting, moving to a device, promotion and inspection of dtypes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from .._util.errors import entrance, explain, short_repr, user_line
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    DType: TypeAlias = npt.DTypeLike | None  # None: as the function's docstring says
-    Device: TypeAlias = Hashable | None  # None: likewise
+    # The docstring of each function says what None means.
+    DType: TypeAlias = npt.DTypeLike | None
+    Device: TypeAlias = Hashable | None
 
 
 @linear(
-    transpose=lambda g, dtype: g,  # the engine casts back
+    transpose=lambda g, dtype: g,  # the backward pass casts g to the dtype of x
     samples=(sample((3, 4), dtype=np.dtype("float64")), sample((2,), dtype=np.dtype("complex128"))),
     origin="inner",
     signature="()->()",
@@ -36,8 +37,8 @@ def cast(x: Array, /, dtype: npt.DTypeLike) -> Array:
 
 
 def _back(g, source):
-    """Return itself, moved to where x lies."""
-    # Not by xp: the namespace of a rule belongs to one storage, and the gradient moves to another.
+    """Return g, moved to the device of x."""
+    # Without xp: the namespace belongs to the storage of g, and the gradient moves to another storage.
     return moved(g, source) if isinstance(g, Array) else storages.moved_between(g, source)
 
 
@@ -54,7 +55,7 @@ def moved(x: Array, /, device: Hashable) -> Array:
 
 
 def placed(x: Array, device: Device) -> tuple[Array, bool]:
-    """Return x on a device (None: where it is), and True if it was moved there."""
+    """Return x on a device, and True if x had to be moved.  device : None for the present device."""
     if type(x) is not Array:
         x = x._snapshot()
     if device is None:
@@ -78,22 +79,22 @@ def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Device = Non
     Parameters
     ----------
     dtype
-        The dtype of the result.  An integer or boolean one cuts the gradient.
+        The dtype of the result.  No gradient passes through an integer or boolean dtype.
     copy
-        Whether the result is a copy also where neither dtype nor device changes.
+        True to return a copy even if neither dtype nor device changes.
     device
-        Where the result lies, such as 'cpu' or 'cuda:0'; None: where x lies.  A move is
-        recorded: a gradient comes back to where x lies.
+        The device of the result, such as 'cpu' or 'cuda:0'; None: where x lies.  A move to a device
+        is recorded, and the gradient is moved back to the device of x.
 
     Returns
     -------
     Array
-        Of the shape of x; x itself when nothing changes and copy=False.
+        Of the shape of x.  It is x itself if nothing changes and copy is False.
 
     Raises
     ------
     TypeError
-        When dtype is none that an Array can have.
+        When dtype is not a dtype that Arrays can have.
     """
     try:
         target = np.dtype(dtype)
@@ -112,10 +113,10 @@ def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Device = Non
 
 
 def no_dtype(op: str, dtype: npt.DTypeLike) -> TypeError:
-    """Return the error for a dtype that no Array can have."""
+    """Return the TypeError for a dtype that no Array can have.  op : the op, for the message."""
     return TypeError(
-        f"{op}: no Array can have dtype {short_repr(dtype)} [at {user_line()}]; give one of numbers or "
-        "booleans, in the machine's byte order"
+        f"{op}: no Array can have dtype {short_repr(dtype)} [at {user_line()}]; give a dtype of "
+        "numbers or booleans, in the machine's byte order"
     )
 
 
@@ -134,12 +135,12 @@ def isdtype(dtype: npt.DTypeLike, kind: Any) -> bool:
     Returns
     -------
     bool
-        Whether the dtype is of the kind, or of one of them.
+        True if the dtype is of the kind, or of one of several kinds.
 
     Raises
     ------
     TypeError
-        When dtype is no dtype.
+        When dtype is not a dtype.
     ValueError
         When there is no such kind.
 
@@ -165,19 +166,19 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
     Parameters
     ----------
     *arrays_and_dtypes : Array | dtype | bool | int | float | complex
-        Arrays, dtypes and Python scalars; a scalar takes on the precision of the others.
+        Arrays, dtypes and Python scalars.  A scalar adopts the precision of the other arguments.
 
     Returns
     -------
     dtype
-        The one to which those of the arguments promote.
+        The dtype to which those of the arguments promote.
 
     Raises
     ------
     TypeError
-        When an argument is none of these.
+        When an argument is of another type.
     ValueError
-        When there is no argument.
+        When there are no arguments.
 
     References
     ----------
@@ -208,12 +209,12 @@ def can_cast(from_: Any, to: Any, /) -> bool:
     Returns
     -------
     bool
-        Whether values keep their meaning: float32 casts to float64, not the other way round.
+        True if the cast is safe: float32 may be cast to float64, but not float64 to float32.
 
     Raises
     ------
     TypeError
-        When an argument is no dtype.
+        When an argument is not a dtype.
 
     References
     ----------
@@ -242,13 +243,13 @@ def finfo(type: Any, /) -> Any:
     Returns
     -------
     finfo
-        With the fields ``bits``, ``eps``, ``max``, ``min``, ``smallest_normal`` (Python
-        numbers) and ``dtype``; of a complex dtype those of its parts.
+        An object with the fields ``bits``, ``eps``, ``max``, ``min``, ``smallest_normal`` (Python
+        numbers) and ``dtype``.  For a complex dtype they describe its real and imaginary parts.
 
     Raises
     ------
     ValueError
-        When the dtype is not a floating-point one.
+        When the dtype is not a floating-point dtype.
 
     References
     ----------
@@ -277,14 +278,14 @@ def iinfo(type: Any, /) -> Any:
     Returns
     -------
     iinfo
-        With the fields ``bits``, ``max``, ``min`` (Python integers) and ``dtype``.
+        An object with the fields ``bits``, ``max``, ``min`` (Python integers) and ``dtype``.
 
     Raises
     ------
     TypeError
-        When type is no dtype.
+        When type is neither an Array nor a dtype.
     ValueError
-        When the dtype is not an integer one.
+        When the dtype is not an integer dtype.
 
     References
     ----------
@@ -305,10 +306,10 @@ def iinfo(type: Any, /) -> Any:
 @linear(
     transpose=lambda g, source, xp: xp.reinterpreted(g, source),
     saves={"source": lambda x: "c" if x.dtype.kind == "c" else "f"},
-    selects=False,  # its rule needs a real or complex cotangent, not a count
+    selects=False,  # the rule needs a cotangent of its dtype, and would not accept a mask of counts
     samples=(sample((3, 4), into="c"), sample((4,), into="f"), sample((0, 2), into="c")),
     origin="inner",
     signature="(N)->(M)",
 )
 def reinterpreted(x: Array, /, into: str) -> Array:
-    """Read pairs of real numbers as complex numbers (into "c"), or complex numbers as pairs ("f")."""
+    """View pairs of real numbers as complex numbers (``into="c"``), or the reverse (``into="f"``)."""

@@ -1,8 +1,8 @@
-"""Elementwise functions: one statement each, with one rule for each operand.
+"""Elementwise functions: one statement for each op, with one rule for each operand.
 
-A rule maps a tangent t of the operand to a tangent of the result y; x, x1 and x2 are the operands, as
-the standard names them.  The engine derives the reverse mode: it conjugates, sums over broadcast axes
-and casts.  A rule's docstring follows "Return" in the docstring of its op.
+A rule maps a tangent t of the operand to a tangent of the result y.  Operands are named x, x1 and x2, as
+in the standard.  The backward pass uses the same rules: it conjugates, sums over broadcast axes and
+casts.  The docstring of a rule, without "Return", becomes part of the docstring of its op.
 """
 
 from __future__ import annotations
@@ -36,17 +36,20 @@ LOG2 = 0.6931471805599453
 
 # --- smooth ---------------------------------------------------------------------------------
 def _half_circle(x: RawArray, xp: Namespace) -> Any:
-    """Return ``sqrt(1 - x ** 2)``, for complex x on its side of the branch cuts.
+    """Return ``sqrt(1 - x ** 2)``, for complex x on the correct side of the branch cuts.
 
-    There the sign of a zero says on which side x is: subtracting 1 keeps it, adding 1 does not.
+    On a cut, the sign of a zero imaginary part shows the side of x.  Subtracting -1.0 keeps the sign of
+    the zero, adding 1.0 does not.
     """
     return xp.sqrt(-(x - 1.0) * (x - -1.0) if is_complex(x) else _one_less_square(x, xp))
 
 
 def _one_less_square(x: RawArray, xp: Namespace) -> Any:
-    """Return ``1 - x ** 2`` for real x, with all digits near 1 and a derivative with all digits near 0.
+    """Return ``1 - x ** 2`` for real x, without loss of digits.
 
-    At 1 the derivative is finite, also after a multiplication by infinity.
+    The product (1 - x) (1 + x) is precise near 1, the difference 1 - x * x has a precise derivative near
+    0.  At 1 the difference is used, since the derivative of the product may become NaN when multiplied
+    by infinity.
     """
     square = x * x
     return xp.where((square < 0.25) | (square == 1.0), 1.0 - square, (1.0 - x) * (1.0 + x))
@@ -58,7 +61,7 @@ def _atanh(t: RawArray, x: RawArray, xp: Namespace) -> Any:
 
 
 def _acos(t: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """Return ``-t / sqrt(1 - x ** 2)``, on its side of the branch cuts."""
+    """Return ``-t / sqrt(1 - x ** 2)``, on the same side of the branch cuts as x."""
     return -t / _half_circle(x, xp)
 
 
@@ -81,7 +84,7 @@ def _atan(t: RawArray, x: RawArray, xp: Namespace) -> Any:
 
 
 def _asin(t: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """Return ``t / sqrt(1 - x ** 2)``, on its side of the branch cuts."""
+    """Return ``t / sqrt(1 - x ** 2)``, on the same side of the branch cuts as x."""
     return t / _half_circle(x, xp)
 
 
@@ -132,7 +135,7 @@ log = elementwise(
     domain=POSITIVE,
     doc="""Compute the natural logarithm of each element.
 
-At 0 the derivative is infinite, and the gradient is inf.""",
+At 0 the derivative is infinite, and so is the gradient.""",
 )
 log1p = elementwise(
     "log1p",
@@ -146,7 +149,7 @@ log2 = elementwise(
     domain=POSITIVE,
     doc="""Compute the logarithm to base 2 of each element.
 
-At 0 the derivative is infinite, and the gradient is inf.""",
+At 0 the derivative is infinite, and so is the gradient.""",
 )
 log10 = elementwise(
     "log10",
@@ -154,7 +157,7 @@ log10 = elementwise(
     domain=POSITIVE,
     doc="""Compute the logarithm to base 10 of each element.
 
-At 0 the derivative is infinite, and the gradient is inf.""",
+At 0 the derivative is infinite, and so is the gradient.""",
 )
 negative = elementwise(
     "negative",
@@ -197,7 +200,7 @@ sqrt = elementwise(
     domain=POSITIVE,
     doc="""Compute the square root of each element.
 
-At 0 the derivative is infinite, and the gradient is inf.""",
+At 0 the derivative is infinite, and so is the gradient.""",
     correctly_rounded=True,
     range=lambda n, x: x.to_root(),
 )
@@ -220,7 +223,7 @@ tanh = elementwise(
     "tanh", lambda t, y: t * (1.0 - y * y), doc="Compute the hyperbolic tangent of each element."
 )
 
-# --- arithmetic: with respect to x1, with respect to x2 ----------------------------------------
+# --- arithmetic: the first rule is with respect to x1, the second with respect to x2 -----------
 add = elementwise(
     "add",
     identity_rule,
@@ -270,7 +273,7 @@ divide = elementwise(
 
 def _base(t, x1, x2, xp):
     """Return ``t * x2 * x1 ** (x2 - 1)``, 0 where x2 is 0."""
-    # The slope of x ** 0 is 0, also at x = 0.
+    # The derivative of x ** 0 is 0, also at x = 0, where 0 * x ** -1 would be NaN.
     if isinstance(x2, NUMBER):
         return (
             t * (x1 + x1) if x2 == 2 else t * (x2 * x1 ** (x2 - 1)) if x2 else xp.zeros_like(t * x1)
@@ -280,10 +283,11 @@ def _base(t, x1, x2, xp):
 
 def _exponent(t, x1, x2, y, xp):
     """Return ``t * y * xp.log(x1)``, 0 where x1 is 0 and x2 is not negative."""
-    # The slope of 0 ** y is 0 for y > 0: the limit, where y * log(0) would be NaN.
+    # The derivative of 0 ** x2 with respect to x2 is the limit 0 for x2 > 0, where y * log(0) would be
+    # NaN.
     if not isinstance(x1, NUMBER):
         return t * xp.power_derivative(in_floats(x1, xp), x2, 0, 1)
-    # As a weak scalar, so that float32 stays float32; log of a negative number is NaN.
+    # log(x1) is a Python number, so that a float32 result stays float32; for a negative x1 it is NaN.
     if x1 == 0:
         return t * xp.where(xp.isfinite(y), 0.0 * y, -math.inf)
     if isinstance(x1, complex):
@@ -292,7 +296,7 @@ def _exponent(t, x1, x2, y, xp):
 
 
 def in_floats(x, xp):
-    """Return x, with integers as float64: small or unsigned integers would overflow in polynomials."""
+    """Return x, converted to float64 if it has integers, which would overflow in power_derivative."""
     return x if x.dtype.kind in "fc" else xp.astype(x, xp.float64)
 
 
@@ -305,8 +309,8 @@ pow = elementwise(
     cusped=lambda kept: not is_whole(kept("x2")),
     doc="""Raise x1 to the power x2, element by element: x1 ** x2.
 
-The slope of x1 ** 0 with respect to x1 is 0, also at x1 = 0.  That of 0 ** x2 with respect
-to x2 is 0 for x2 >= 0.""",
+The derivative of x1 ** 0 with respect to x1 is 0, also at x1 = 0.  The derivative of 0 ** x2 with
+respect to x2 is 0 for x2 >= 0.""",
     takes="number",
     gives="promoted",
     propagates_nan=False,
@@ -314,24 +318,25 @@ to x2 is 0 for x2 >= 0.""",
 
 
 def is_whole(exponent):
-    """Return True if an exponent is a Python number without a fraction."""
+    """Return True if an exponent is a Python number with an integer value."""
     return isinstance(exponent, int | float) and float(exponent).is_integer()
 
 
 def _once_more_by_base(g, x1, x2, order1, order2, shape, xp):
-    """Return ``g`` times the conjugate of the derivative of order1 + 1, summed over broadcast axes."""
+    """Return g times the conjugate of the derivative for order1 + 1, summed over broadcast axes."""
     slope = xp.power_derivative(x1, x2, order1 + 1, order2)
     return sum_to(g * conjugate(slope, xp), shape, xp)
 
 
 def _once_more_by_exponent(g, x1, x2, order1, order2, shape, xp):
-    """Return ``g`` times the conjugate of the derivative of order2 + 1, summed over broadcast axes."""
+    """Return g times the conjugate of the derivative for order2 + 1, summed over broadcast axes."""
     slope = xp.power_derivative(x1, x2, order1, order2 + 1)
     return sum_to(g * conjugate(slope, xp), shape, xp)
 
 
-# One op has the derivatives of all orders.  Products of lower derivatives would lose terms where a
-# factor is 0: the derivative of y * x ** (y - 1) with respect to y at y = 0 is 1 / x.
+# This op computes the derivatives of all orders.  The product rule on derivatives of lower order would
+# lose terms where a factor is 0.  For example, the derivative of y * x ** (y - 1) with respect to y at y
+# = 0 is 1 / x.
 @primitive(
     _once_more_by_base,
     _once_more_by_exponent,
@@ -411,7 +416,7 @@ logaddexp = elementwise(
     _share_of_second,
     doc="""Compute the logarithm of exp(x1) + exp(x2), element by element, without overflow.
 
-An operand that is inf gets the whole gradient; two such operands share it evenly.""",
+If one operand is inf, it gets the whole gradient; two such operands share the gradient evenly.""",
 )
 
 
@@ -431,16 +436,19 @@ logaddexp2 = elementwise(
     _share_of_second_power,
     doc="""Compute the logarithm to base 2 of 2 ** x1 + 2 ** x2, element by element, without overflow.
 
-An operand that is inf gets the whole gradient; two such operands share it evenly.""",
+If one operand is inf, it gets the whole gradient; two such operands share the gradient evenly.""",
     origin="extra",
 )
 
 
 def _weight(x, other, xp, scale=None):
-    # exp(x) / (exp(x) + exp(other)), by the difference alone: the result is rounded, exp(x - result)
-    # of large numbers has no digit left.  exp never overflows here, nor do the next derivatives.
-    # scale : the logarithm of the base, if that is not e.
-    both = (x == other) & (x == math.inf)  # they share
+    """Return ``exp(x) / (exp(x) + exp(other))``, without overflow of exp, also in later derivatives.
+
+    It is computed from the difference of x and other.  For large numbers exp(x - logaddexp(x, other))
+    would have no correct digits, because the result of logaddexp is rounded.  scale : the logarithm of
+    the base, unless that is e.
+    """
+    both = (x == other) & (x == math.inf)  # each gets 1 / 2, where inf - inf would be NaN
     gap = xp.where(both, 0.0, other - x)
     gap = gap if scale is None else gap * scale
     greater = gap > 0
@@ -449,7 +457,7 @@ def _weight(x, other, xp, scale=None):
 
 
 def _over(part, x1, x2, xp):
-    # part / (x1 ** 2 + x2 ** 2), and 0 where both are 0; hypot keeps the squares from overflowing.
+    """Return ``part / (x1 ** 2 + x2 ** 2)``, or 0 where both are 0; hypot avoids overflow of squares."""
     r = xp.hypot(x1, x2)
     zero = r == 0
     safe = xp.where(zero, 1.0, r)
@@ -457,33 +465,38 @@ def _over(part, x1, x2, xp):
 
 
 def _share(leg, y, xp):
+    """Return ``leg / y``, or 0 where y is 0."""
     zero = y == 0
     return flat_at_tip(zero, leg / xp.where(zero, 1.0, y), y, xp)
 
 
 def flat_at_tip(zero, slope, radius, xp):
-    """Return ``slope``, and 0 where ``zero``: at the tip of a cone, where its radius is 0.
+    """Return ``slope``, a derivative, but 0 where ``zero``: at the tip of a cone, where ``radius`` is 0.
 
-    Near the tip the curvature is unbounded, so the derivative of the returned 0 is NaN: there it is
-    that of ``sqrt(radius)``, which is infinite, times that of the radius, which is 0.
+    Near the tip second derivatives are unbounded, so the derivative of the returned 0 has to be NaN.
+    For this the 0 is computed as ``sqrt(radius)``.  The derivative of the root, infinity, times that of
+    the radius, 0, is NaN.
     """
     return xp.where(zero, xp.sqrt(radius), slope)
 
 
-# --- piecewise ------------------------------------------------------------------------------
-# Ties share the gradient evenly, so maximum(x, x) has gradient 1; an operand that is NaN is the
-# result.  The rules select instead of multiplying by 0, so that an infinite t does not become NaN.
+# --- piecewise ------------------------------------------------------------------------------ Operands
+# that tie share the gradient evenly, so that maximum(x, x) has gradient 1.  An operand that is NaN is
+# also the result.  The rules use ``where``, not a product with 0, so that an infinite t does not become
+# NaN.  ``lost`` is True where x2 is the result, and ``tie`` where x1 equals x2; ``tie`` is None if that
+# is nowhere.
 def _to_first(t, lost, tie, xp):
-    """Return t where x1 is the result, t / 2 in a tie, else 0."""
+    """Return t where x1 is the result, t / 2 where x1 equals x2, else 0."""
     return xp.where(lost, 0.0, t if tie is None else xp.where(tie, t * 0.5, t))
 
 
 def _to_second(t, lost, tie, xp):
-    """Return t where x2 is the result, t / 2 in a tie, else 0."""
+    """Return t where x2 is the result, t / 2 where x1 equals x2, else 0."""
     return xp.where(lost, t, 0.0 if tie is None else xp.where(tie, t * 0.5, 0.0))
 
 
-# For a number as x2, as in maximum(x, 0.0), ``nan`` is one bool: if False, one comparison suffices.
+# If x2 is a number, as in maximum(x, 0.0), ``nan`` is a single bool.  If that is False, one comparison
+# of arrays suffices.
 def _lost_to_greater(x1, x2):
     """Return True where x2 is the maximum: it is greater, or NaN."""
     nan = x2 != x2
@@ -506,11 +519,11 @@ maximum = elementwise(
     _to_first,
     _to_second,
     saves={"lost": _lost_to_greater, "tie": _tie},
-    doc="""Take the greater of x1 and x2, element by element; NaN where either is NaN.
+    doc="""Return the greater of x1 and x2, element by element; NaN where either is NaN.
 
-Ties share the gradient evenly, so maximum(x, x) has gradient 1.  Where an operand is NaN, and so
-the result, that operand gets the gradient.  The other operand gets exactly 0, even where its
-derivative is infinite.""",
+Where the operands tie, they share the gradient evenly, so that maximum(x, x) has gradient 1.  An
+operand that is NaN, and so is the result, gets the gradient.  The other operand gets a gradient of
+exactly 0, even where the derivative of the function that computed it is infinite.""",
     range=lambda n, x, y: x.maximum(y),
     **OF_TWO,
 )
@@ -519,11 +532,11 @@ minimum = elementwise(
     _to_first,
     _to_second,
     saves={"lost": _lost_to_less, "tie": _tie},
-    doc="""Take the lesser of x1 and x2, element by element; NaN where either is NaN.
+    doc="""Return the lesser of x1 and x2, element by element; NaN where either is NaN.
 
-Ties share the gradient evenly, so minimum(x, x) has gradient 1.  Where an operand is NaN, and so
-the result, that operand gets the gradient.  The other operand gets exactly 0, even where its
-derivative is infinite.""",
+Where the operands tie, they share the gradient evenly, so that minimum(x, x) has gradient 1.  An
+operand that is NaN, and so is the result, gets the gradient.  The other operand gets a gradient of
+exactly 0, even where the derivative of the function that computed it is infinite.""",
     range=lambda n, x, y: x.minimum(y),
     **OF_TWO,
 )
@@ -534,7 +547,8 @@ copysign = elementwise(
     continuous=False,
     doc="""Combine the magnitude of x1 with the sign of x2, element by element.
 
-The derivative with respect to x1 is 0 at x1 = 0; that with respect to x2 is 0 everywhere.""",
+The derivative with respect to x1 is 0 at x1 = 0.  The derivative with respect to x2 is 0
+everywhere.""",
     correctly_rounded=True,
     propagates_nan=False,
 )
@@ -547,7 +561,7 @@ remainder = elementwise(
     continuous=False,
     doc="""Compute the remainder of x1 / x2 with the sign of x2, element by element: x1 % x2.
 
-At a step the gradient is that of the piece to which the result belongs.""",
+Where the result jumps, the gradient is that of the piece to which the result belongs.""",
     takes="real",
     gives="promoted",
     correctly_rounded=True,
@@ -560,11 +574,11 @@ floor_divide = elementwise(
     continuous=False,
     doc="""Divide element by element and round down to an integer: x1 // x2.
 
-The gradient is 0 everywhere, also at the steps.""",
+The gradient is 0 everywhere, even where the result jumps.""",
     takes="real",
     gives="promoted",
 )
-# As in tf.math.nextafter, the result moves with x1, and depends on x2 by steps alone.
+# As for tf.math.nextafter, the derivative with respect to x1 is 1; x2 determines only the direction.
 nextafter = elementwise(
     "nextafter",
     identity_rule,
@@ -572,12 +586,13 @@ nextafter = elementwise(
     continuous=False,
     doc="""Find the next floating-point number after x1 towards x2, element by element.
 
-The derivative with respect to x1 is 1, as in TensorFlow; that with respect to x2 is 0.""",
+The derivative with respect to x1 is 1, as in TensorFlow.  The derivative with respect to x2 is 0.""",
 )
 
 
-# --- ops for NumPy's functions on Arrays alone ---------------------------------------------------------
-# They do not have NumPy's names, which users may give to ops of their own.
+# --- inner ops, for NumPy functions on Arrays, such as np.cbrt
+# ------------------------------------------ Their names differ from NumPy's, which users may want for
+# ops of their own.
 cube_root = elementwise(
     "cube_root",
     lambda t, y: t / 3.0 / y / y,
@@ -590,7 +605,7 @@ cube_root = elementwise(
 
 def _whole_quotient(t, x1, x2, xp):
     """Return ``-t * xp.trunc(x1 / x2)``."""
-    # floor_divide, because trunc would take a quotient that division has rounded up to an integer.
+    # Computed by floor_divide, because x1 / x2 may be rounded up to the next integer before trunc.
     quotient = xp.floor_divide(xp.abs(x1), xp.abs(x2))
     return -t * (xp.sign(x1) * xp.sign(x2) * quotient)
 
@@ -632,10 +647,10 @@ def _next_sinc_derivative(g, x, order, xp):
     signature="()->()",
 )
 def sinc_derivative(x: Array, /, order: int) -> Array:
-    """Compute the derivative of this order of sin(pi x) / (pi x); order 0 is the function itself."""
+    """Compute a derivative of sin(pi x) / (pi x).  order : its order; 0 for the function itself."""
 
 
-# --- not holomorphic: rules of real and complex data differ ---------------------------------------
+# --- functions that are not holomorphic: rules for real and complex data differ --------------------
 def _modulus(g, x, xp):
     """Return ``g * xp.sign(x)``."""
     if not is_complex(x):
@@ -659,7 +674,7 @@ def abs(x: Array, /) -> Array:
 
     Notes
     -----
-    The slope at 0 is 0.
+    The derivative at 0 is 0.
     """
 
 
@@ -675,11 +690,11 @@ def abs(x: Array, /) -> Array:
     correctly_rounded=True,
 )
 def conj(x: Array, /) -> Array:
-    """Conjugate each element; copy real data."""
+    """Compute the complex conjugate of each element: for real data, a copy."""
 
 
 def _imag(g, dtype, xp):
-    """Return ``1j * g`` for complex data, 0 for real data."""
+    """Return ``1j * g`` for complex x, and 0 for real x."""
     return g * 1j if xp.isdtype(dtype, COMPLEX) else xp.zeros_like(g)
 
 
@@ -693,7 +708,7 @@ def _imag(g, dtype, xp):
     scalars=False,
 )
 def real_part(x: Array, /) -> Array:
-    """Copy the real part, where a storage has no view of it."""
+    """Copy the real part, for storages that have no view of the real part."""
 
 
 @primitive(
@@ -706,11 +721,11 @@ def real_part(x: Array, /) -> Array:
     scalars=False,
 )
 def imag_part(x: Array, /) -> Array:
-    """Copy the imaginary part, where a storage has no view of it; return zeros for real data."""
+    """Copy the imaginary part, for storages that have no view of it; return zeros for real data."""
 
 
 def as_immutable(y: Array, x: Array) -> Array:
-    """Return y, a part of x, immutable if x is: parts of NumPy's scalars are scalars."""
+    """Make y immutable if x is, and return y.  In NumPy a part of a scalar is a scalar, too."""
     y._state |= x._state & SCALAR
     return y
 
@@ -719,13 +734,13 @@ def as_immutable(y: Array, x: Array) -> Array:
     takes="number", gives=("x", "part"), signature="()->()", continuous=True, linear_in=("x",)
 )
 def real(x: Array, /) -> Array:
-    """Return the real part of each element: of complex data a view, of real data x itself.
+    """Return the real part of each element: a view for complex data, x itself for real data.
 
     Returns
     -------
     Array
-        Of the shape of x and the real dtype of its precision.  It is a copy on storages without such
-        views, and for a single element that an op computed.
+        Of the shape of x and the real dtype of the same precision.  It is a copy on storages without
+        such views, and for a 0-d result of an op.
     """
     if not is_complex(x):
         return x._snapshot()
@@ -737,13 +752,13 @@ def real(x: Array, /) -> Array:
     takes="number", gives=("x", "part"), signature="()->()", continuous=True, linear_in=("x",)
 )
 def imag(x: Array, /) -> Array:
-    """Return the imaginary part of each element: of complex data a view, of real data read-only zeros.
+    """Return the imaginary part of each element: a view for complex data, zeros for real data.
 
     Returns
     -------
     Array
-        Of the shape of x and the real dtype of its precision.  It is a copy on storages without such
-        views, and for a single element that an op computed.
+        Of the shape of x and the real dtype of the same precision.  It is a copy on storages without
+        such views, and for a 0-d result of an op.
     """
     if is_complex(x):
         seen = alias(x, IMAG, None)
@@ -754,9 +769,10 @@ def imag(x: Array, /) -> Array:
 
 def _sign(g, x, y, xp):
     """Return 0 for real data; for complex data ``(g - y * xp.real(xp.conj(y) * g)) / xp.abs(x)``,
-    the part of g across the result y, and 0 at 0.
+    but 0 at x = 0; y is the result.
     """
-    # z / |z| stays as it is when z moves along itself, so the part of g along y is subtracted.
+    # z / |z| does not change when z changes in its own direction, so the part of g along y is
+    # subtracted.
     if not xp.isdtype(x.dtype, COMPLEX):
         return xp.zeros_like(g)
     r = xp.abs(x)
@@ -773,11 +789,11 @@ def _sign(g, x, y, xp):
     propagates_nan=True,
 )
 def sign(x: Array, /) -> Array:
-    """Compute the sign of each element: -1, 0 or 1; of a complex number x / abs(x)."""
+    """Compute the sign of each element: -1, 0 or 1; for complex x, x / abs(x), or 0 at 0."""
 
 
 def _within(g, x, min, max, shape, xp):
-    """Return g where x lies within the bounds, else 0, summed over broadcast axes."""
+    """Return g where x is within the bounds, else 0, summed over broadcast axes."""
     inside = xp.ones_like(x, dtype=xp.bool)
     inside = inside if min is None else inside & (x >= min)
     inside = inside if max is None else inside & (x <= max)
@@ -785,13 +801,13 @@ def _within(g, x, min, max, shape, xp):
 
 
 def _below(g, x, min, max, shape, xp):
-    """Return g where x lies below the bound, else 0, summed over broadcast axes."""
+    """Return g where x is less than min and min is the result, else 0, summed over broadcast axes."""
     taken = (x < min) if max is None else (x < min) & (min <= max)
     return sum_to(xp.where(taken, g, 0.0), shape, xp)
 
 
 def _above(g, x, min, max, shape, xp):
-    """Return g where x or min lies above the bound, else 0, summed over broadcast axes."""
+    """Return g where x or min is greater than max, else 0, summed over broadcast axes."""
     taken = (x > max) if min is None else (x > max) | (min > max)
     return sum_to(xp.where(taken, g, 0.0), shape, xp)
 
@@ -821,16 +837,16 @@ def clip(x: Array, /, min: Array | float | None = None, max: Array | float | Non
     x
         Of real dtype.
     min
-        Lower bound, of a shape that broadcasts with that of x; None: no bound.
+        The lower bound, of a shape that broadcasts with that of x; None: no bound.
     max
-        Upper bound, of a shape that broadcasts with that of x; None: no bound.  Where it is
+        The upper bound, of a shape that broadcasts with that of x; None: no bound.  Where max is
         less than min, the result is max.
 
     Returns
     -------
     Array
         Of the shape to which x and the bounds broadcast.
-        Its dtype is that of x.
+        Its dtype is the dtype of x.
 
     Raises
     ------
@@ -839,7 +855,8 @@ def clip(x: Array, /, min: Array | float | None = None, max: Array | float | Non
 
     Notes
     -----
-    At a bound the derivative with respect to x is 1.  Elements that are not the result get exactly 0.
+    Where x equals a bound, the derivative with respect to x is 1.  Elements that are not the result get
+    a gradient of exactly 0.
     """
 
 
@@ -854,7 +871,7 @@ round = nondifferentiable(
     "round",
     takes="number",
     gives="x",
-    doc="Round each element to the nearest integer, halves to the nearest even one.",
+    doc="Round each element to the nearest integer, and halves to the nearest even integer.",
 )
 trunc = nondifferentiable(
     "trunc", takes="real", gives="x", doc="Round each element towards zero to an integer."

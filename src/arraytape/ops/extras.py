@@ -1,4 +1,4 @@
-"""Names beyond the standard that NumPy's users and third-party code ask a namespace for."""
+"""Functions beyond the standard that NumPy users and other libraries expect in a namespace."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def median(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
 
     Notes
     -----
-    The median is NaN where an element is NaN and, with a RuntimeWarning, of no elements.
+    The median is NaN if an element is NaN.  The median of no elements is NaN, with a RuntimeWarning.
     """
     ones = (1,) * x.ndim
     flat = reshape(x, (-1,)) if axis is None else x
     at = 0 if axis is None else normalize_axis_index("median", x, axis)
     ordered, count = sort(flat, axis=at), flat.shape[at]
-    if not count:  # NaN, with NumPy's warning
+    if not count:  # the mean of no elements is NaN, with NumPy's warning
         return statistics.mean(x, axis=axis, keepdims=keepdims)
     before = (slice(None),) * at
     middle = ordered[(*before, slice((count - 1) // 2, count // 2 + 1))]
@@ -50,31 +50,32 @@ def median(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
 
 @composite(origin="extra")
 def bincount(x: Array, /, weights: Array | None = None, minlength: int = 0) -> Array:
-    """Count how often each non-negative integer occurs, or sum its weights.
+    """Count the occurrences of each non-negative integer, or sum their weights.
 
     Parameters
     ----------
     x
-        Non-negative integers in one dimension.
+        Non-negative integers, with one dimension.
     weights
-        A weight for each; None: 1 for each.
+        The weight of each element of x; None: 1.
     minlength
         The least length of the result.
 
     Returns
     -------
     Array
-        With one dimension, of length max(x) + 1 or minlength if that is greater.
-        Its dtype is int64, with weights float64.
+        With one dimension, of the greater of the lengths max(x) + 1 and minlength.
+        Its dtype is int64, or float64 with weights.
 
     Raises
     ------
     ValueError
-        When x is anything else, or weights has another shape.
+        When x does not have one dimension or holds other values, or when weights has another shape
+        than x.
 
     Notes
     -----
-    The weights keep their gradient.
+    Gradients flow back to the weights.
     """
     _, data = current(x)
     indices = storage_of(data).host(data)
@@ -93,18 +94,18 @@ def bincount(x: Array, /, weights: Array | None = None, minlength: int = 0) -> A
 
 @composite(origin="extra")
 def diag(x: Array, /, k: int = 0) -> Array:
-    """Make a matrix with x on a diagonal, or copy a diagonal of a matrix.
+    """Make a matrix with the vector x on a diagonal, or return the diagonals of matrices.
 
     Parameters
     ----------
     x
-        A vector, of which a matrix is made, or matrices of shape (..., M, N).
+        A vector of length n, or matrices of shape (..., M, N).
 
     Returns
     -------
     Array
-        Of the dtype of x: of shape (n, n) with n = len(x) + abs(k) for a vector, else the
-        diagonals along the last axis.
+        Of the dtype of x.  For a vector, a matrix of shape (m, m) with m = n + abs(k); else the
+        diagonals, along the last axis.
 
     Raises
     ------
@@ -132,29 +133,30 @@ def logspace(
     dtype: DType = None,
     device: Device = None,
 ) -> Array:
-    """Make an array of powers of a base, evenly spaced in their exponents.
+    """Make an array of powers of a base with evenly spaced exponents.
 
     Parameters
     ----------
     start
         The first exponent: a number or an Array.
     stop
-        The end of the exponents: a number or an Array, of a shape that broadcasts with that of start.
+        The last exponent, or without endpoint the bound: a number or an Array.  The shapes of start
+        and stop broadcast.
     num
-        How many values.
+        The number of values.
     endpoint
         Whether base ** stop is the last value.
     device
-        Where the result lies, such as 'cpu' or 'cuda:0'; None: where an Array among the ends lies,
-        else the default device.
+        The device of the result, such as 'cpu' or 'cuda:0'; None: the device of start or stop if one
+        of them is an Array, else the default device.
     base
-        The base: a number or an Array, of a shape that broadcasts with those of the ends.
+        The base: a number or an Array whose shape broadcasts with those of start and stop.
 
     Returns
     -------
     Array
-        Of shape (num, ...), where ... is the one to which ends and base broadcast: () for numbers.
-        Its dtype is ``dtype``, else float64, complex128 for complex ends.
+        Of shape (num, ...), where ... is the shape to which start, stop and base broadcast.
+        Its dtype is ``dtype`` if given, else float64, or complex128 for complex exponents.
 
     Raises
     ------
@@ -165,11 +167,11 @@ def logspace(
 
     Notes
     -----
-    Arrays keep their gradient.
+    Gradients flow back to Arrays among start, stop and base.
     """
     check_base(base)
     exponents = linspace(start, stop, num, endpoint=endpoint, device=device)
-    missing = getattr(base, "ndim", 0) - (exponents.ndim - 1)  # axes of the base alone
+    missing = getattr(base, "ndim", 0) - (exponents.ndim - 1)  # axes that only the base has
     if missing > 0:
         exponents = reshape(exponents, (num, *(1,) * missing, *exponents.shape[1:]))
     powers = elementwise_functions.pow(base, exponents)
@@ -195,25 +197,25 @@ def einsum(subscripts: str, /, *operands: Array, optimize: Any = False) -> Array
     Parameters
     ----------
     subscripts
-        A letter for each axis of each operand, operands separated by commas; after '->' the letters
-        of the result.  Letters that the result lacks are summed over.
+        A letter for each axis of each operand, with commas between operands.  After '->' follow the
+        letters of the axes of the result; products are summed over the other letters.
     operands
         Arrays of numeric dtype.
     optimize
-        The order of the products: False from the left, True or any ``optimize`` of
-        ``numpy.einsum_path``.
+        The order of the products: False for the order of the operands, or another ``optimize``
+        argument of ``numpy.einsum_path``, such as True.
 
     Returns
     -------
     Array
-        With the axes of the result's letters.
+        With an axis for each letter of the result.
 
     Raises
     ------
     TypeError
-        When subscripts is no str.
+        When subscripts is not a str.
     ValueError
-        When the subscripts do not fit the operands, or lengths do not agree.
+        When the subscripts do not fit the operands, or axes with one letter differ in length.
     """
     return contracted(subscripts, operands, optimize)
 
@@ -228,30 +230,31 @@ def pad(
     constant_values: Any = 0,
     reflect_type: Literal["even"] = "even",
 ) -> Array:
-    """Put elements around an array: constants, or its own.
+    """Add elements before and after an array along each axis: constants, or elements of the array.
 
     Parameters
     ----------
     pad_width
-        How many: one number for all, a pair (before, after), or a pair for each axis.
+        The number of added elements: one number for all places, a pair (before, after) for all axes,
+        or a pair for each axis.
     mode
-        'constant': constant_values.  'edge': the outermost element.  'reflect' and 'symmetric':
-        the elements mirrored, without and with the outermost one.  'wrap': elements of the other
-        end.
+        The added elements.  'constant': ``constant_values``.  'edge': the outermost element.
+        'reflect': the elements mirrored at the outermost element.  'symmetric': the elements
+        mirrored, and the outermost element repeated.  'wrap': the elements of the other end.
     constant_values
-        The values: one for all, a pair (before, after), or a pair for each axis.
+        The constants: one for all places, a pair (before, after), or a pair for each axis.
     reflect_type
-        NumPy's parameter; 'even' alone.
+        NumPy's parameter, which must be 'even'.
 
     Returns
     -------
     Array
-        Of the dtype of x.
+        Of the dtype of x, and longer along each axis by the added elements.
 
     Raises
     ------
     ValueError
-        When there is no such mode, or pad_width does not fit the axes.
+        When there is no such mode, or pad_width does not fit the number of axes.
     """
     if mode not in ("constant", "edge", "reflect", "symmetric", "wrap") or reflect_type != "even":
         raise ValueError(
@@ -276,7 +279,7 @@ def pad(
 
 
 def pairs(values: Any, count: int) -> list[Any]:
-    """Return a value before and a value after for each axis, as numpy.pad understands ``values``."""
+    """Return a pair (before, after) for each of ``count`` axes from numpy.pad's ``constant_values``."""
     if isinstance(values, Array) or not np.ndim(values):
         return [(values, values)] * count
     if isinstance(values[0], Array) or not np.ndim(values[0]):

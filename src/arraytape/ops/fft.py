@@ -1,7 +1,8 @@
-"""The fft extension.
+"""The fft extension: discrete Fourier transforms and their gradients.
 
-The adjoint of a transform is the transform back with the other normalisation.  Elements that the
-forward pass padded are cropped, and elements that it cropped are 0.
+The adjoint of a transform is the inverse transform with the normalisation that SWAPPED gives: 'forward'
+in place of 'backward', and the reverse.  In a gradient, elements that padded x are cropped, and cropped
+elements of x get 0.
 
 >>> import arraytape as xp
 >>> print(xp.fft.rfft(xp.asarray([1.0, 0.0, -1.0, 0.0])))
@@ -35,7 +36,7 @@ SWAPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
 def check_norm(op: str, norm: str) -> None:
-    """Raise ValueError for a normalisation that the standard does not know."""
+    """Raise ValueError for a normalisation that the standard does not define."""
     if norm not in SWAPPED:
         raise ValueError(
             f"fft.{op}: norm must be 'backward', 'ortho' or 'forward', got {short_repr(norm)} "
@@ -44,7 +45,7 @@ def check_norm(op: str, norm: str) -> None:
 
 
 def fitted(g: RawArray, shape: tuple[int, ...], axis: int, xp: Namespace) -> Any:
-    """Return g cropped, or padded with zeros, to the length that ``shape`` has along an axis."""
+    """Return g, cropped or padded with zeros along an axis to the length in ``shape``."""
     at = axis % len(shape)
     length, missing = g.shape[at], shape[at] - g.shape[at]
     if missing > 0:
@@ -55,15 +56,15 @@ def fitted(g: RawArray, shape: tuple[int, ...], axis: int, xp: Namespace) -> Any
 
 
 def _fft(g: RawArray, shape: tuple[int, ...], axis: int, norm: str, xp: Namespace) -> Any:
-    """Return its inverse transform with the normalisation of the other
-    direction, cropped or padded to the length of x.
+    """Return the inverse transform of g with the opposite ``norm`` ('forward' for 'backward'),
+    cropped or padded to the length of x.
     """
     return fitted(xp.fft.ifft(g, axis=axis, norm=SWAPPED[norm]), shape, axis, xp)
 
 
 def _ifft(g: RawArray, shape: tuple[int, ...], axis: int, norm: str, xp: Namespace) -> Any:
-    """Return its transform with the normalisation of the other
-    direction, cropped or padded to the length of x.
+    """Return the transform of g with the opposite ``norm`` ('forward' for 'backward'), cropped or
+    padded to the length of x.
     """
     return fitted(xp.fft.fft(g, axis=axis, norm=SWAPPED[norm]), shape, axis, xp)
 
@@ -71,8 +72,8 @@ def _ifft(g: RawArray, shape: tuple[int, ...], axis: int, norm: str, xp: Namespa
 def _rfft(
     g: RawArray, shape: tuple[int, ...], n: int | None, axis: int, norm: str, xp: Namespace
 ) -> Any:
-    """Return the real part of its inverse transform with the normalisation
-    of the other direction, cropped or padded to the length of x.
+    """Return the real part of the inverse transform of g with the opposite ``norm`` ('forward' for
+    'backward'), cropped or padded to the length of x.
     """
     length = shape[axis] if n is None else n
     at = axis % len(shape)
@@ -84,10 +85,10 @@ def _rfft(
 def _irfft(
     g: RawArray, shape: tuple[int, ...], dtype: npt.DTypeLike, axis: int, norm: str, xp: Namespace
 ) -> Any:
-    """Return its transform with the normalisation of the other direction,
-    doubled for each frequency that stands for two, cropped or padded to the length of x.
+    """Return the transform of g with the opposite ``norm`` ('forward' for 'backward'), cropped or padded
+    to the length of x.  Frequencies that also represent their negative frequency count twice.
     """
-    # Every frequency but 0, and the last one of even lengths, stands for itself and its conjugate.
+    # These are all frequencies but 0 and, for an even length, the last one.
     back = xp.fft.rfft(g, axis=axis, norm=SWAPPED[norm])
     bins, length = back.shape[axis], g.shape[axis]
     twice = np.full(bins, 2.0)
@@ -137,7 +138,7 @@ def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "bac
 
 @linear(transpose=_rfft, **ALONG_AXIS, takes="real floating")
 def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
-    """Compute the discrete Fourier transform of real data along an axis: the non-negative frequencies.
+    """Compute the discrete Fourier transform of real data along an axis, without negative frequencies.
 
     Returns
     -------
@@ -164,7 +165,7 @@ def irfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "ba
 
 @composite(takes="floating")
 def hfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
-    """Compute the discrete Fourier transform of data that is Hermitian about 0: a real spectrum.
+    """Compute the real discrete Fourier transform of Hermitian data, given its non-negative half.
 
     Parameters
     ----------
@@ -182,7 +183,7 @@ def hfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "bac
 
 @composite(takes="real floating")
 def ihfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
-    """Compute the inverse of hfft: the non-negative half of Hermitian data from its real spectrum.
+    """Compute the inverse of hfft: the non-negative half of Hermitian data from its real transform.
 
     Returns
     -------
@@ -196,13 +197,16 @@ def ihfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "ba
 def sizes(
     op: str, x: Array, s: Sequence[int] | None, axes: Sequence[int] | None
 ) -> list[tuple[int | None, int]]:
-    """Return the length (None: as it is) and the axis of each transform."""
+    """Return a pair (length, axis) for each transform; the length None keeps that of x.
+
+    s, axes : the arguments of the op named ``op``.
+    """
     if axes is None:
         axes = range(x.ndim) if s is None else range(x.ndim - len(s), x.ndim)
     lengths = [None] * len(axes) if s is None else list(s)
     if len(lengths) != len(axes):
-        raise ValueError(f"fft.{op}: s {s} and axes {axes} do not pair up [at {user_line()}]")
-    for axis in axes:  # checked first: a transform may raise for another reason
+        raise ValueError(f"fft.{op}: s {s} and axes {axes} differ in length [at {user_line()}]")
+    for axis in axes:  # before the transforms, which may raise other errors
         normalize_axis_index(f"fft.{op}", x, axis)
     return list(zip(lengths, axes, strict=True))
 
@@ -260,7 +264,7 @@ def rfftn(
 ) -> Array:
     """Compute the discrete Fourier transform of real data along several axes (all by default).
 
-    Along the last of them the result has the non-negative frequencies only.
+    Along the last of these axes the result has only the non-negative frequencies.
 
     Returns
     -------
@@ -268,7 +272,7 @@ def rfftn(
         Of the lengths s along the axes, but s // 2 + 1 along the last one; of complex dtype.
     """
     *others, (n, axis) = sizes("rfftn", x, s, axes)
-    lengths = x.shape  # before rfft: as in NumPy, also of an axis that comes twice
+    lengths = x.shape  # of x before rfft, as in NumPy, which matters for a repeated axis
     x = rfft(x, n=n, axis=axis, norm=norm)
     for n, axis in reversed(others):
         x = fft(x, n=lengths[axis] if n is None else n, axis=axis, norm=norm)
@@ -289,8 +293,8 @@ def irfftn(
     Parameters
     ----------
     s
-        Lengths of the result along the axes; None: as they are, but 2 * (m - 1) along the last
-        one, where x has length m.
+        The lengths of the result along the axes; None: the lengths of x, but 2 * (m - 1) along the
+        last axis, where x has length m.
 
     Returns
     -------
@@ -304,6 +308,7 @@ def irfftn(
 
 
 def _shifted(op: str, x: Array, axes: int | Sequence[int] | None, forward: bool) -> Array:
+    """Roll x along each axis by half of its length: up if ``forward``, else down."""
     if axes is None:
         axes = range(x.ndim)
     given = axes if isinstance(axes, Sequence) else (axes,)
@@ -314,48 +319,48 @@ def _shifted(op: str, x: Array, axes: int | Sequence[int] | None, forward: bool)
 
 @composite(takes="any", gives=("x", "x"))
 def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
-    """Move the zero frequency to the middle.
+    """Move the zero frequency from the start of each axis to the middle.
 
     Parameters
     ----------
     axes
-        The axis or axes to shift; None: all of them.
+        The axis or axes to shift; None: all axes.
     """
     return _shifted("fftshift", x, axes, True)
 
 
 @composite(takes="any", gives=("x", "x"))
 def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
-    """Move the zero frequency back to the start: the inverse of fftshift.
+    """Move the zero frequency from the middle of each axis to the start: the inverse of fftshift.
 
     Parameters
     ----------
     axes
-        The axis or axes to shift; None: all of them.
+        The axis or axes to shift; None: all axes.
     """
     return _shifted("ifftshift", x, axes, False)
 
 
 @composite(creates=True)
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: DType = None, device: Device = None) -> Array:
-    """Return the frequencies of a transform, in its order: 0, the positive ones, the negative ones.
+    """Return the frequencies of fft in its order: 0, positive and negative frequencies.
 
     Parameters
     ----------
     n
-        Length of the transform.
+        The length of the transform.
     d
-        Distance between samples.
+        The distance between samples.
 
     Returns
     -------
     Array
-        With n elements, in cycles per unit of d.  Its dtype is ``dtype``, else float64.
+        With n elements, in cycles per unit of d.  Its dtype is ``dtype`` if given, else float64.
 
     Raises
     ------
     ValueError
-        When n is no integer, or negative.
+        When n is not an integer, or negative.
     ZeroDivisionError
         When n or d is 0.
     """
@@ -364,24 +369,25 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: DType = None, device: Device = 
 
 @composite(creates=True)
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: DType = None, device: Device = None) -> Array:
-    """Return the frequencies of a transform of real data: 0 and the positive ones.
+    """Return the frequencies of rfft: 0 and the positive frequencies.
 
     Parameters
     ----------
     n
-        Length of the transform.
+        The length of the transform.
     d
-        Distance between samples.
+        The distance between samples.
 
     Returns
     -------
     Array
-        With n // 2 + 1 elements, in cycles per unit of d.  Its dtype is ``dtype``, else float64.
+        With n // 2 + 1 elements, in cycles per unit of d.  Its dtype is ``dtype`` if given, else
+        float64.
 
     Raises
     ------
     ValueError
-        When n is no integer.
+        When n is not an integer.
     ZeroDivisionError
         When n or d is 0.
     """

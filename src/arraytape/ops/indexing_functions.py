@@ -1,4 +1,8 @@
-"""Indexing: ``x[key]``, take, take_along_axis."""
+"""Indexing functions: ``x[key]``, iteration, take, take_along_axis and scatter_add.
+
+The public functions turn a key into a raw key (raw data in place of Arrays).  A basic key makes a view.
+Other keys call the inner op ``getitem``, whose transpose is ``scattered``.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +34,13 @@ def index(x: Array, key: Index, /) -> Array:
     Parameters
     ----------
     key : object
-        Integers, slices, Ellipsis, None, boolean masks and integer arrays, also mixed.
+        Integers, slices, Ellipsis, None, boolean masks and integer arrays, or a tuple of these.
 
     Returns
     -------
     Array
-        A view for integers, slices, Ellipsis and None, as in NumPy; else, and of one element, a
-        copy.
+        For a key of integers, slices, Ellipsis and None a view, as in NumPy, unless the result is
+        one element.  Else a copy.
 
     Raises
     ------
@@ -45,7 +49,7 @@ def index(x: Array, key: Index, /) -> Array:
 
     Notes
     -----
-    Derivative: a gradient of the result goes back to the elements that the key names.
+    Derivative: the gradient of x is zeros to which the gradient of the result is added at the key.
     """
     if MODES:
         meet(x)
@@ -63,10 +67,10 @@ def index(x: Array, key: Index, /) -> Array:
             raise explain("__getitem__", error, x=data, key=key) from error
         if INDICES:
             raw = with_integers(raw)
-        # NumPy gives a scalar for one element, other storages a 0-d view: both are copied below.
+        # For one element NumPy returns a scalar, and other storages a 0-d view.  Both are copied below.
         if type(part) is type(data) and (part.shape or whole(raw)):
             return make_view(x, part, ((GETITEM, raw),), data)
-    elif axis_ids_of((raw,)):  # under vmap: another key for each example
+    elif axis_ids_of((raw,)):  # under vmap each example has a key of its own
         if is_pick(raw):
             try:
                 part = walk_path(data, ((PICK, raw),), None)
@@ -81,13 +85,14 @@ def index(x: Array, key: Index, /) -> Array:
 
 
 def whole(key: Index) -> bool:
-    """Return True if a basic key has an Ellipsis: without axes left, it makes a 0-d view in NumPy."""
+    """Return True if a basic key has an Ellipsis: for one element NumPy then returns a 0-d view."""
     return any(part is Ellipsis for part in (key if type(key) is tuple else (key,)))
 
 
 def _key(key: Index) -> Any:
-    """Return zeros of the shape of x with g added at the key."""
-    return key  # the docstring is that of the rule: see ``Reading``
+    """Return zeros of the shape of x to which g is added at the key."""
+    # The docstring describes the gradient, the function returns only the key: see ``Reading``.
+    return key
 
 
 @linear(
@@ -105,7 +110,7 @@ def _key(key: Index) -> Any:
     range=hull,
 )
 def getitem(x: Array, /, key: Index) -> Array:
-    """Copy the elements that ``key`` selects: one element, or a key with arrays in it."""
+    """Copy the elements that a raw key selects.  The key selects one element or contains arrays."""
 
 
 @linear(
@@ -120,19 +125,19 @@ def getitem(x: Array, /, key: Index) -> Array:
     range=lambda n, x, *key: x.sum_of(n).with_zero(),
 )
 def scattered(x: Array, /, shape: tuple[int, ...], key: Index) -> Array:
-    """Add x to zeros of ``shape`` at ``key``, a key of raw data on the device of x."""
+    """Return zeros of ``shape`` to which x is added at ``key``, a raw key on the device of x."""
 
 
 @composite(origin="extra", continuous=True, range=lambda n, x, *key: x.sum_of(n).with_zero())
 def scatter_add(x: Array, /, shape: tuple[int, ...], key: Index) -> Array:
-    """Add the elements of x to zeros of a shape, at the places that a key names.
+    """Add the elements of x to an array of zeros, at the positions that a key selects.
 
     Parameters
     ----------
     x
-        What is to be added, of the shape of ``result[key]``.
+        The elements to add, of the shape of ``result[key]``.
     key
-        What stands between the brackets in ``result[key]``.  Elements named twice add up.
+        An indexing key, as in ``result[key]``.  Elements of x at one position are summed.
 
     Returns
     -------
@@ -142,13 +147,13 @@ def scatter_add(x: Array, /, shape: tuple[int, ...], key: Index) -> Array:
     Raises
     ------
     ValueError
-        When x has not the shape of ``result[key]``.
+        When x does not have the shape of ``result[key]``.
     IndexError
         When the key does not fit the shape.
 
     Notes
     -----
-    It is the transpose of indexing, and beyond the standard.
+    The op is the transpose of indexing.  It is not part of the standard.
     """
     value_id, data = current(x)
     raw, basic = raw_key(key)
@@ -166,9 +171,11 @@ def scatter_add(x: Array, /, shape: tuple[int, ...], key: Index) -> Array:
 
 
 def _along_axis(indices: RawArray, axis: int, shape: tuple[int, ...], xp: Namespace) -> Any:
-    """Return zeros of the shape of x with g added at the indices."""
+    """Return zeros of the shape of x to which g is added at the indices."""
     key, at = [], axis % len(shape)
-    for i, n in enumerate(shape):  # along a broadcast axis of length 1 all reads add to one element
+    # Every axis but one gets the indices 0, ..., n - 1.  An axis of x of length 1 that was broadcast
+    # gets only the index 0, so that all its reads add to one element.
+    for i, n in enumerate(shape):
         line = [1] * len(shape)
         line[i] = n
         at_each = xp.arange(n, device=indices.device)
@@ -177,7 +184,7 @@ def _along_axis(indices: RawArray, axis: int, shape: tuple[int, ...], xp: Namesp
 
 
 def _along_one_axis(indices: RawArray, axis: int | None, shape: tuple[int, ...]) -> Any:
-    """Return zeros of the shape of x with g added at the indices."""
+    """Return zeros of the shape of x to which g is added at the indices."""
     return (*(slice(None),) * ((axis or 0) % len(shape)), indices)
 
 
@@ -201,22 +208,22 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
     Parameters
     ----------
     indices
-        Places along the axis, in one dimension; negative ones count from the end, and one may
-        come twice.
+        Indices along the axis, with one dimension; negative indices count from the end, and indices
+        may be repeated.
     axis
-        The axis; a negative one counts from the end.  None: the only one of a 1-d array.
+        The axis; a negative number counts from the end.  None: the only axis of a 1-d array.
 
     Returns
     -------
     Array
-        Of the dtype of x, and of its shape but for the axis, which is as long as indices.
+        Of the dtype and shape of x, but along the axis of the length of indices.
 
     Raises
     ------
     TypeError
-        When the indices are no integers.
+        When the indices are not integers.
     ValueError
-        When axis is None and x has not one dimension.
+        When axis is None and x does not have one dimension.
     IndexError
         When an index is out of range.
     """
@@ -236,48 +243,53 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
     rearranges=True,
 )
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
-    """Select elements along an axis, by an array of indices of the same rank.
+    """Select elements along an axis, by an array of indices with as many dimensions as x.
 
     Parameters
     ----------
     indices
-        Places along the axis, of the shape of x or one that broadcasts with it but for the
-        axis; negative ones count from the end.
+        Indices along the axis; negative indices count from the end.  The other axes broadcast with
+        those of x.
 
     Returns
     -------
     Array
-        Of the dtype of x and the shape of indices, broadcast with x but for the axis.
+        Of the dtype of x, and of the length of indices along the axis; the other axes are those of x
+        and indices, broadcast.
 
     Raises
     ------
     ValueError
         When indices has another number of dimensions than x.
     IndexError
-        When an index is out of range or no integer.
+        When an index is out of range or not an integer.
     """
 
 
 def is_basic(part: Any) -> bool:
-    """Return True if a part of a key makes a view in NumPy: integers, slices, Ellipsis, None."""
+    """Return True if a part of a key is basic: an integer, a slice, Ellipsis or None."""
     return type(part) in BASIC or (isinstance(part, int | np.integer) and type(part) is not bool)
 
 
 def is_pick(key: Index) -> bool:
-    """Return True if a raw key with hidden axes is basic for each example: its arrays are 0-d."""
+    """Return True if a raw key with hidden axes is basic for each example, with 0-d integer arrays."""
     return all(
         is_basic(part) or (type(part) is Batched and not part.shape and part.dtype.kind in "iu")
         for part in (key if type(key) is tuple else (key,))
     )
 
 
-# Not empty once an Array was converted to an index: from then on slices in keys may hold Arrays.
+# Not empty once an Array was converted to an index.  Until then keys are not searched for slices that
+# contain Arrays, which saves time.
 INDICES: list[None] = []
-ENDS = frozenset((int, type(None)))  # immutable types of a slice's start, stop and step
+ENDS = frozenset((int, type(None)))  # the usual, immutable types of start, stop and step
 
 
 def with_integers(key: Index) -> Any:
-    """Return a basic key with ints in place of Arrays in its slices: these may be written to later."""
+    """Return a basic key with ints in place of Arrays in its slices.
+
+    A later write to such an Array must not change the key, which a record or view may keep.
+    """
     if type(key) is tuple:
         return tuple([with_integers(part) for part in key])
     if type(key) is not slice:
@@ -288,11 +300,14 @@ def with_integers(key: Index) -> Any:
     try:
         return slice(*[x if x is None else operator.index(x) for x in ends])
     except Exception:
-        return key  # indexing raises NumPy's error
+        return key  # NumPy raises the error when the key is used
 
 
 def raw_key(key: Index) -> tuple[Any, bool]:
-    """Return a key as raw data, and True if it is basic; 0-d integer Arrays index like integers."""
+    """Return a key with raw data in place of Arrays, and True if the key is basic.
+
+    A 0-d integer Array in NumPy's memory becomes an int, and counts as basic.
+    """
     if type(key) in BASIC:
         return with_integers(key), True
     if type(key) is tuple:
@@ -307,10 +322,10 @@ def raw_key(key: Index) -> tuple[Any, bool]:
         _, data = current(key)
         if data.shape == () and data.dtype.kind in "iu" and is_at_hand(data):
             return int(data), True
-        return data, False  # also of one integer on a device, for which int() would wait
+        return data, False  # also for an integer on a device, for which int() would wait
     if isinstance(key, bool | np.bool_):
         return np.asarray(key), False
-    if isinstance(key, np.integer):  # an int, because keys in paths are compared
+    if isinstance(key, np.integer):  # converted to int, because keys in paths are compared
         return int(key), True
     if isinstance(key, list | range):
         return index_array(key), False
@@ -318,15 +333,15 @@ def raw_key(key: Index) -> tuple[Any, bool]:
 
 
 def index_array(key: list[Any] | range) -> Any:
-    """Return a list of indices as raw data; raise IndexError if it is no such list."""
+    """Return a list of indices as raw data; raise IndexError if it has no such form."""
     try:
         return np.asarray([raw_key(part)[0] for part in key], dtype=None if key else np.intp)
-    except Exception as error:  # lists of unequal lengths, or a list that holds itself
+    except Exception as error:  # lists of unequal lengths, or a list that contains itself
         raise_documented(error, "an index", key)
 
 
 def is_at_hand(data: RawArray) -> bool:
-    """Return True if reading one value needs no transfer: for NumPy's data, also while it is traced."""
+    """Return True if a read of one value needs no transfer: for NumPy data and for traced NumPy data."""
     if type(data) is np.ndarray:
         return True
     storage = storage_of(data)
@@ -334,7 +349,7 @@ def is_at_hand(data: RawArray) -> bool:
 
 
 def private_key(key: Any) -> Any:
-    """Return the key with copies of its arrays: writes to them must not change a record."""
+    """Copy the arrays in a key, so that a later write to one of them does not change a record."""
     if type(key) is tuple:
         return tuple([private_key(part) for part in key])
     return STORAGES[type(key)].copy(key) if type(key) in STORAGES else key
@@ -347,12 +362,12 @@ def rows(x: Array) -> Iterator[Array]:
     Returns
     -------
     Iterator of Array
-        The rows of x, as views.
+        The views ``x[0]``, ``x[1]`` and so on.
 
     Raises
     ------
     TypeError
-        When there is no axis.
+        When x has no axis.
     """
     if not x.shape:
         raise TypeError(f"iteration over a 0-d Array [at {user_line()}]")

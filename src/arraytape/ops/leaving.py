@@ -1,8 +1,8 @@
-"""Conversions to Python scalars, NumPy arrays, dlpack, text and pickles.
+"""Methods of Array that convert to Python scalars, NumPy arrays, DLPack, text and pickles.
 
-A conversion that hands out the value (float(x), np.asarray(x), dlpack, a pickle) cuts the gradient: it
-is an exit, which the tapes that follow the value record.  ``bool``, and an integer as an index, only
-steer the program and are not recorded.
+A conversion that returns the value (float(x), np.asarray(x), DLPack, a pickle) is an exit: no gradient
+passes through it, and the tapes that follow the value record the exit.  ``bool`` and the use as an index
+only control the program, and are not recorded.
 """
 
 from __future__ import annotations
@@ -30,13 +30,16 @@ if TYPE_CHECKING:
 
 
 def host(x: Array) -> Any:
-    """Return the current data as a NumPy array; a Variable does not report this as a read."""
+    """Return the current data as a NumPy array, without reporting a read of a Variable to recorders."""
     data = peek(x)
     return storage_of(data).host(data)
 
 
 def scalar(x: Array, kind: Callable[[Any], Any], name: str, silent: bool = False) -> Any:
-    """Return the only element of x as a Python scalar, and record the exit unless ``silent``."""
+    """Return the only element of x as a Python scalar; record an exit unless ``silent``.
+
+    kind : the conversion, such as ``float``.  name : its name in messages.
+    """
     try:
         value = kind(host(x))
     except Exception as error:
@@ -106,12 +109,12 @@ def to_bool(x: Array) -> bool:
     Returns
     -------
     bool
-        Whether it is not 0.
+        True if the element is not 0.
 
     Raises
     ------
     ValueError
-        When there is another number of elements.
+        When the array does not have one element.
     """
     return scalar(x, bool, "bool", silent=True)
 
@@ -127,9 +130,9 @@ def to_index(x: Array) -> int:
     Raises
     ------
     TypeError
-        When the array has an axis, or another dtype.
+        When the array has an axis, or no integer dtype.
     """
-    if not INDICES:
+    if not INDICES:  # from now on, slices in keys may contain Arrays
         INDICES.append(None)
     return scalar(x, operator.index, "index", silent=True)
 
@@ -137,20 +140,20 @@ def to_index(x: Array) -> int:
 def to_numpy(
     x: Array, dtype: npt.DTypeLike | None = None, copy: bool | None = None
 ) -> np.ndarray[Any, Any]:
-    """Make a NumPy array: ``np.asarray(x)``.
+    """Convert to a NumPy array: ``np.asarray(x)``.
 
-    If no tape has followed x, the result shares the memory of x, as for NumPy's arrays: writes of NumPy
-    or C code to the result change x.  A recorded value must not change under its id, so a followed
-    value is copied.  Writes to the copy do not change x, and a gradient that the conversion cuts warns
-    with its line.  Copied, too, are data that is not NumPy's, 0-d results of ops, which are immutable
-    in NumPy, and data that is cast.
+    If no tape has followed the value of x, the result shares the memory of x, as for NumPy's arrays:
+    writes of NumPy or C code to the result change x.  A recorded value must not change, so a followed
+    value is copied, and writes to the copy do not change x.  If a gradient is None because of the
+    conversion, a warning names its line.  Also copied are data of other libraries than NumPy, data that
+    is cast, and 0-d results of ops, which are immutable in NumPy.
 
     Parameters
     ----------
     dtype : dtype | None, default: None
         A dtype to cast to.
     copy : bool | None, default: None
-        True: always copy.  False: share memory also with a followed value.
+        True: always copy.  False: share the memory, even of a followed value.  None: see above.
 
     Returns
     -------
@@ -159,8 +162,10 @@ def to_numpy(
 
     Raises
     ------
+    TypeError
+        When copy is neither a bool nor None.
     ValueError
-        When copy=False and a copy is needed.
+        When copy is False, but a copy is needed.
     """
     if copy is not None and not isinstance(copy, bool | np.bool):
         raise TypeError(
@@ -177,7 +182,7 @@ def to_numpy(
         return np.array(export(x, firm=True), dtype=dtype, copy=False)
     try:
         cast = dtype is not None and np.dtype(dtype) != x.dtype
-    except Exception as error:  # no dtype
+    except Exception as error:  # ``dtype`` is not a dtype
         raise failure(f"np.asarray({describe(x)}, dtype={describe(dtype)})", error) from error
     is_copy = copy or cast or x._state & SCALAR or current(x)[0]
     if here and not is_copy:
@@ -189,14 +194,15 @@ def to_numpy(
 
 
 def by_its_own_name(x: Array) -> np.ndarray[Any, Any]:
-    """Convert to NumPy as ``np.asarray(x)`` does; pandas and xarray have a method of this name.
+    """Convert to a NumPy array as ``np.asarray(x)`` does: a method that pandas and xarray also have.
 
     Returns
     -------
     numpy.ndarray
         The values.
     """
-    # Matplotlib calls this method; without it, ax.hist(x) would take a table by rows, not by columns.
+    # Matplotlib looks for this method.  Without it, ax.hist(x) would treat the rows of a matrix as data
+    # sets, not the columns.
     return to_numpy(x)
 
 
@@ -207,13 +213,13 @@ def rounded(x: Array, ndigits: Any = None) -> Any:
     Parameters
     ----------
     ndigits : int | None, default: None
-        How many digits stay after the decimal point; if negative, round to tens, hundreds and so on.
+        The number of digits after the decimal point; -1 rounds to tens, -2 to hundreds.
 
     Returns
     -------
     Array | int
-        An Array of x's shape and dtype.  Without ``ndigits``, a Python int of a 0-d array, whose value
-        leaves the tape, as ``round`` gives of NumPy's scalars.
+        An Array of the shape and dtype of x.  Without ``ndigits`` and for a 0-d array, a Python int, as
+        for NumPy's scalars; the value then leaves the tape.
     """
     if ndigits is None and not x.shape:
         return scalar(x, lambda value: round(value.item()), "round")
@@ -231,7 +237,7 @@ def item(x: Array) -> Any:
     Raises
     ------
     ValueError
-        When there is another number of elements.
+        When the array does not have one element.
     """
     return scalar(x, operator.methodcaller("item"), "item")
 
@@ -242,7 +248,7 @@ def tolist(x: Array) -> Any:
     Returns
     -------
     list
-        The values; of an array of shape () a scalar.
+        The values; a Python scalar for an array of shape ().
     """
     leave_tapes(x, "tolist()")
     return host(x).tolist()
@@ -258,28 +264,28 @@ def dlpack(
     dl_device: tuple[Any, int] | None = None,
     copy: bool | None = None,
 ) -> Any:
-    """Hand out the data through DLPack; it leaves the tape and, unless copied, shares its memory.
+    """Export the data through DLPack.  The value leaves the tape; memory is shared unless copied.
 
     Parameters
     ----------
     stream : object, default: None
-        As the storage's own arrays take it.
+        The stream of the caller, as for the ``__dlpack__`` method of NumPy's or CuPy's arrays.
     max_version : tuple[int, int] | None, default: None
-        The newest version of DLPack that the caller knows.
+        The newest version of DLPack that the caller supports.
     dl_device : tuple | None, default: None
-        The device that the caller asks for.
+        The device that the caller requests.
     copy : bool | None, default: None
-        Whether to copy.
+        True: always copy.  False: never copy.  None: copy if necessary.
 
     Returns
     -------
     capsule
-        What the other library's ``from_dlpack`` takes.
+        An object for ``from_dlpack`` of another library.
 
     Raises
     ------
     BufferError
-        When the data cannot be handed out like this.
+        When the data cannot be exported with these arguments.
     """
     data = leave_tapes(x, "dlpack")
     if copy is not True:
@@ -290,18 +296,18 @@ def dlpack(
 
 
 def dlpack_device(x: Array, /) -> tuple[Any, int]:
-    """Return device type and number in DLPack's terms.
+    """Return the type and the number of the device as DLPack defines them.
 
     Returns
     -------
     tuple[int, int]
-        The type and the number.
+        The device type and the device number.
     """
     return x._data.__dlpack_device__()
 
 
 def representation(x: Array) -> str:
-    """Write values, dtype, device, and whether some tape follows the value.
+    """Return the repr: values, dtype, device, and "followed" if a recorder followed the value.
 
     Returns
     -------
@@ -309,7 +315,7 @@ def representation(x: Array) -> str:
         The text.
     """
     value_id, data = current(x)
-    if storage_of(data).many:  # under vmap: a value for each example
+    if storage_of(data).many:  # batched data, under vmap
         body = repr(data)
     else:
         body = np.array2string(host(x), separator=", ", prefix="Array(")
@@ -317,12 +323,12 @@ def representation(x: Array) -> str:
 
 
 def formatted(x: Array, spec: str) -> str:
-    """Write the value of an array of shape () by a format: ``format(x, spec)``.
+    """Format the value of an array of shape (), or the text of another array: ``format(x, spec)``.
 
     Parameters
     ----------
     spec : str
-        A format, as Python scalars take it.
+        A format specification for Python scalars, or for a str if the array has an axis.
 
     Returns
     -------
@@ -334,7 +340,7 @@ def formatted(x: Array, spec: str) -> str:
 
 
 def text(x: Array) -> str:
-    """Write the values: ``str(x)``.
+    """Return the values as text: ``str(x)``.
 
     Returns
     -------
@@ -345,32 +351,33 @@ def text(x: Array) -> str:
 
 
 def rebuild(data: RawArray) -> Array:
-    """Return an unpickled Array: its value, which no tape follows."""
+    """Return the Array of a pickle, whose value no tape follows."""
     return wrap(data)
 
 
 def reduce(x: Array) -> tuple[Any, ...]:
-    """Return the parts of a pickle.
+    """Return the function ``rebuild`` and its argument, as pickle requires; record an exit.
 
-    The data is shared as with a record, so that a write before it is sent copies the data first.
+    ``keep_data`` makes a later write copy the data first, since the pickle may be written only
+    afterwards.
     """
     leave_tapes(x, "pickle")
     return rebuild, (keep_data(x),)
 
 
 def sizeof(x: Array) -> int:
-    """Count the bytes of the object with those of its data, as ``sys.getsizeof`` asks for them.
+    """Return the bytes of the object and its data, for ``sys.getsizeof``.
 
     Returns
     -------
     int
-        Bytes; a view counts the data that it shows.
+        The number of bytes; for a view, with the elements that the view shows.
     """
     return object.__sizeof__(x) + x.dtype.itemsize * x.size
 
 
 def duplicate(x: Array, memo: Any = None) -> Array:
-    """Copy for ``copy.copy`` and ``copy.deepcopy``, recorded.
+    """Return a recorded copy for ``copy.copy`` and ``copy.deepcopy``.
 
     The copy is recorded because libraries copy their arguments and compute with the copy, as
     scikit-learn's ``clone`` does with parameters.
@@ -378,7 +385,7 @@ def duplicate(x: Array, memo: Any = None) -> Array:
     Parameters
     ----------
     memo : object, default: None
-        As ``copy.deepcopy`` hands it on; not used.
+        The argument of ``copy.deepcopy``; not used.
 
     Returns
     -------

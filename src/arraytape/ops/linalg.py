@@ -1,4 +1,4 @@
-"""The linalg extension; its rules are in ``_factorisations`` and ``_spectral``.
+"""The linalg extension.  The rules of its ops are in ``_factorisations`` and ``_spectral``.
 
 >>> import arraytape as xp
 >>> a = xp.asarray([[2.0, 1.0], [1.0, 3.0]])
@@ -77,12 +77,12 @@ SQUARE = tuple(sample(shape) for shape in ((3, 3), (2, 3, 3), (1, 1), (0, 0), (0
 
 
 def positive_definite(x: Array) -> Array:
-    """Make a Hermitian positive-definite matrix from any square one, for samples."""
+    """Turn a square matrix into a Hermitian positive-definite one, for samples."""
     return x @ matrix_transpose(conj(x)) + asarray_like(x, 2.0 * np.eye(x.shape[-1]))
 
 
 def hermitian(x: Array) -> Array:
-    """Make a Hermitian matrix from any square one, for samples."""
+    """Turn a square matrix into a Hermitian one, for samples."""
     return x + matrix_transpose(conj(x))
 
 
@@ -114,23 +114,22 @@ def solve(x1: Array, x2: Array, /) -> Array:
     Returns
     -------
     Array
-        The solutions: of shape (..., N) for one vector, else (..., N, K).
-        Its dtype is the one to which those of x1 and x2 promote.
+        The solutions, of shape (..., N) for one vector, else (..., N, K).
+        Its dtype is the dtype to which those of x1 and x2 promote.
 
     Raises
     ------
     LinAlgError
-        When x1 is singular, or its last two axes are not those of square matrices.
+        When x1 is singular, or its last two axes differ in length.
     ValueError
-        When the shapes do not fit together.
+        When the lengths N differ, or the other axes do not broadcast.
 
-    Notes
-    -----
-    With SciPy, the backward pass factors a matrix of 64 rows or more only once, for ``solve``,
-    ``slogdet`` and ``det`` of it and for derivatives of any order.  It uses Cholesky's factors where the
-    matrix is positive definite and Hermitian to the last bit.  It factors no triangle, and no matrix of
-    8 rows or more whose ``cholesky`` was recorded.  The factors take as much memory as the matrix.  They
-    are kept while its data lives, at most for 16 matrices.
+    Notes ----- If SciPy is installed, the backward pass factors a matrix of 64 rows or more only once,
+    for the gradients of ``solve``, ``slogdet`` and ``det`` and derivatives of any order.  A matrix that
+    is positive definite and exactly Hermitian is factored by Cholesky's method.  Triangular matrices are
+    not factored, nor are matrices of 8 rows or more whose ``cholesky`` was recorded.  The factors take
+    as much memory as the matrix.  They are kept as long as the data of the matrix exists, for at most 16
+    matrices.
     """
 
 
@@ -152,7 +151,7 @@ def inv(x: Array, /) -> Array:
     Raises
     ------
     LinAlgError
-        When the last two axes of x are not those of square matrices, or one is singular.
+        When the last two axes of x differ in length, or a matrix is singular.
     """
 
 
@@ -171,7 +170,8 @@ def pinv(x: Array, /, *, rtol: Array | float | None = None) -> Array:
     Raises
     ------
     LinAlgError
-        When x has fewer than two dimensions, or its singular values are not found.
+        When x has fewer than two dimensions, or the computation of the singular values does not
+        converge.
     ValueError
         When x has an integer dtype.
     """
@@ -193,11 +193,11 @@ def det(x: Array, /) -> Array:
     Raises
     ------
     LinAlgError
-        When the last two axes of x are not those of square matrices.
+        When the last two axes of x differ in length.
 
     Notes
     -----
-    The derivative is exact also where x is singular, and so is the second one.
+    The first and second derivatives are exact also where x is singular.
     """
 
 
@@ -214,13 +214,13 @@ def slogdet(x: Array, /) -> SlogdetResult:
     Returns
     -------
     SlogdetResult
-        A named tuple of ``sign``, of the dtype of x, and ``logabsdet``, of the real dtype of its
+        A named tuple of ``sign``, of the dtype of x, and ``logabsdet``, of the real dtype of the same
         precision, both of shape (...).
 
     Raises
     ------
     LinAlgError
-        When the last two axes of x are not those of square matrices.
+        When the last two axes of x differ in length.
 
     Notes
     -----
@@ -235,20 +235,19 @@ def matrix_power(x: Array, n: int, /) -> Array:
     Parameters
     ----------
     n
-        The exponent; powers with a negative one are those of the inverse.
+        The exponent; for a negative n the result is a power of the inverse.
 
     Returns
     -------
     Array
-        Of the shape and dtype of x; for n = 1 x itself.
+        Of the shape and dtype of x; for n = 1 it is x itself.
 
     Raises
     ------
     TypeError
-        When n is no integer.
+        When n is not an integer.
     LinAlgError
-        When the last two axes of x are not those of square matrices, or n is negative and one
-        is singular.
+        When the last two axes of x differ in length, or n is negative and a matrix is singular.
     """
     if not hasattr(n, "__index__"):
         raise TypeError(
@@ -261,7 +260,7 @@ def matrix_power(x: Array, n: int, /) -> Array:
     n = n.__index__()
     if n < 0:
         return matrix_power(inv(x), -n)
-    if n == 0:  # by where, so that x is recorded: its gradient is 0, not None
+    if n == 0:  # ``where`` records x as an input, so that its gradient is 0, not None
         nowhere = zeros(x.shape, dtype=np.bool_, device=x.device)
         one = where(nowhere, x, eye(x.shape[-1], dtype=x.dtype, device=x.device))
         return lay_out_like(one, x)
@@ -288,7 +287,8 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
     Parameters
     ----------
     upper
-        Whether to give the upper triangle U with U^H @ U = x, not the lower L with L @ L^H = x.
+        True to return the upper triangle U with U^H @ U = x; False for the lower triangle L with
+        L @ L^H = x.
 
     Returns
     -------
@@ -298,14 +298,14 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
     Raises
     ------
     LinAlgError
-        When the last two axes of x are not those of square matrices, or one is not
-        positive definite.
+        When the last two axes of x differ in length, or a matrix is not positive definite.
 
     Notes
     -----
-    The gradient is that with respect to a Hermitian matrix, whose triangles move together: each triangle
-    has half of the gradient of an off-diagonal element.  For the gradient with respect to the lower
-    triangle alone, call it with ``tril(x) + conj(matrix_transpose(tril(x, k=-1)))`` in place of x.
+    The gradient is that with respect to a Hermitian matrix, where both triangles change together: the
+    gradient of an off-diagonal element is split evenly between the two triangles.  For the gradient
+    with respect to the lower triangle alone, replace x by
+    ``tril(x) + conj(matrix_transpose(tril(x, k=-1)))``.
     """
 
 
@@ -332,16 +332,15 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRRe
     LinAlgError
         When x has fewer than two dimensions.
     ValueError
-        When mode is another word; in the backward pass, when mode is 'complete' and a gradient
+        When mode is another word.  In the backward pass, when mode is 'complete' and the target
         depends on the choice of the last M - N columns of Q.
 
-    Notes
-    -----
-    Where a column of x depends on earlier columns, its column of Q is a free choice.  In reverse mode
-    the gradient of a function that does not depend on the choice, and reads no 0 on R's diagonal, is
-    exact to first order.  An example is the space that the columns span, as randomized methods use
-    it.  Any other gradient is NaN. In forward mode the tangent of a free column is NaN, or is divided
-    by a rounding error.
+    Notes ----- Where a column of x is linearly dependent on earlier columns, the corresponding column of
+    Q is arbitrary (free).  In reverse mode, the gradient of a function that does not depend on free
+    columns, and does not read the 0 on the diagonal of R, is exact to first order.  An example is a
+    function of the space that the columns span, as in randomized methods.  For any other function the
+    gradient is NaN.  In forward mode the tangent of a free column is NaN or, where the 0 is a rounding
+    error, meaningless.
     """
 
 
@@ -367,40 +366,38 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     Parameters
     ----------
     full_matrices
-        Whether U has shape (..., M, M) and Vh (..., N, N); False: (..., M, K) and (..., K, N),
-        with K = min(M, N).
+        True: U has shape (..., M, M) and Vh (..., N, N).  False: U has shape (..., M, K) and Vh
+        (..., K, N), with K = min(M, N).
 
     Returns
     -------
     SVDResult
         A named tuple of ``U``, of the dtype of x; ``S``, of shape (..., K), in descending order
-        and of the real dtype of its precision; and ``Vh``, of the dtype of x.
+        and of the real dtype of the same precision; and ``Vh``, of the dtype of x.
 
     Raises
     ------
     LinAlgError
-        When x has fewer than two dimensions, or the decomposition is not found.
+        When x has fewer than two dimensions, or the decomposition does not converge.
     ValueError
-        In the backward pass, when full_matrices is True and a gradient depends on the choice of the
-        extra columns of U or V: any basis of the rest of the space.
+        In the backward pass, when full_matrices is True and the target depends on the choice of the
+        extra columns of U or V.  They may be any orthonormal basis of the rest of the space.
 
-    Notes
-    -----
-    Where singular values coincide, the columns of U and V are a free choice of basis.  A function of the
-    vectors alone that does not depend on the choice has its exact gradient: U @ Vh is an example, or the
-    projector on the space that they span.  Any other function of the vectors gets NaN, also
-    U @ diag(S) @ Vh, whose gradient does not follow from that of the factors.  Second derivatives are
-    NaN there.
+    Notes ----- Where singular values coincide, their vectors (columns of U and V) are an arbitrary
+    basis.  The gradient of a function that uses the vectors but not the values, and does not depend on
+    the choice of basis, is exact.  Examples are U @ Vh and the projector on the space that the vectors
+    span.  For any other function of the vectors the gradient is NaN, even for U @ diag(S) @ Vh, since it
+    cannot be computed from the gradients of the factors.  Second derivatives are NaN there.
 
-    A matrix of low rank has several values of 0.  A function that scales their vectors by the values, or
-    does not use the vectors, has a gradient that is exact to first order: rounding errors set the values
-    apart from 0 and from each other.  In reverse mode the gradient is exact, too, if a function
-    reads neither these values nor, to first order, their vectors: a truncated decomposition, a
-    pseudo-inverse that leaves zeros out.  Forward mode cannot know what will be read: it has NaN
-    wherever values coincide.
+    A matrix of low rank has several singular values of 0, which rounding errors usually make nonzero and
+    different.  If a function scales the vectors of these values by the values, or does not use the
+    vectors, its gradient is exact to first order.  In reverse mode the gradient is also exact if a
+    function uses neither these values nor, to first order, their vectors.  Examples are a truncated
+    decomposition and a pseudo-inverse that omits zeros.  In forward mode, where the later use of a
+    tangent is unknown, tangents are NaN wherever values coincide.
 
-    The phases of complex vectors are the storage's choice: a gradient is right only for a function that
-    does not depend on them.
+    The phases of complex vectors are arbitrary: a gradient is correct only for a function that does not
+    depend on the phases.
     """
 
 
@@ -418,12 +415,12 @@ def svdvals(x: Array, /) -> Array:
     Raises
     ------
     LinAlgError
-        When x has fewer than two dimensions, or the values are not found.
+        When x has fewer than two dimensions, or the computation does not converge.
 
     Notes
     -----
-    Where values coincide, gradients of functions that are symmetric in these values are exact; second
-    derivatives are NaN.
+    Where values coincide, the gradient of a function that is symmetric in these values is exact.  Second
+    derivatives are NaN there.
     """
 
 
@@ -447,22 +444,26 @@ def eigh(x: Array, /) -> EighResult:
     Raises
     ------
     LinAlgError
-        When the last two axes of x are not those of square matrices, or eigenvalues
-        are not found.
+        When the last two axes of x differ in length, or the computation of the eigenvalues does not
+        converge.
 
     Notes
     -----
-    The gradient is that with respect to a Hermitian matrix, whose triangles move together: each triangle
-    has half of the gradient of an off-diagonal element.  For the gradient with respect to the lower
-    triangle alone, call it with ``tril(x) + conj(matrix_transpose(tril(x, k=-1)))`` in place of x.
+    The gradient is that with respect to a Hermitian matrix, where both triangles change together: the
+    gradient of an off-diagonal element is split evenly between the two triangles.  For the gradient
+    with respect to the lower triangle alone, replace x by
+    ``tril(x) + conj(matrix_transpose(tril(x, k=-1)))``.
 
-    Where eigenvalues coincide, their vectors are a free choice of basis.  A function of the vectors
-    alone that does not depend on the choice has its exact gradient, such as the projector on the space
-    that they span.  Any other function of the vectors gets NaN, also V @ diag(w) @ V^H, whose gradient
-    does not follow from that of the factors.  Values that a function does not read, nor their vectors,
-    do not matter.  Forward mode cannot know what will be read: it has NaN wherever values coincide.
+    Where eigenvalues coincide, their vectors are an arbitrary basis.  The gradient of a function that
+    uses the vectors but not the values, and does not depend on the choice of basis, is exact.  An
+    example is the projector on the space that the vectors span.  For any other function of the vectors
+    the gradient is NaN, even for V @ diag(w) @ V^H, since it cannot be computed from the gradients of
+    the factors.  Coinciding values do not matter if the function reads neither them nor their vectors.
+    In forward mode, where the later use of a tangent is unknown, tangents are NaN wherever values
+    coincide.
 
-    The phases of complex vectors are the storage's choice.
+    The phases of complex vectors are arbitrary: a gradient is correct only for a function that does not
+    depend on the phases.
     """
 
 
@@ -484,15 +485,15 @@ def eigvalsh(x: Array, /) -> Array:
     Raises
     ------
     LinAlgError
-        When the last two axes of x are not those of square matrices, or eigenvalues
-        are not found.
+        When the last two axes of x differ in length, or the computation of the eigenvalues does not
+        converge.
 
     Notes
     -----
-    The gradient is that with respect to a Hermitian matrix, as that of ``eigh``.
+    The gradient is that with respect to a Hermitian matrix, as described for ``eigh``.
 
-    Where values coincide, gradients of functions that are symmetric in these values are exact; second
-    derivatives are NaN.
+    Where values coincide, the gradient of a function that is symmetric in these values is exact.  Second
+    derivatives are NaN there.
     """
 
 
@@ -510,19 +511,17 @@ def eig(x: Array, /) -> EigResult:
     Returns
     -------
     EigResult
-        A named tuple of ``eigenvalues``, of shape (..., N) and in no order, and
-        ``eigenvectors``, in columns of length 1; both of complex dtype.
+        A named tuple of ``eigenvalues``, of shape (..., N) and in no particular order, and
+        ``eigenvectors``, as columns of unit length; both of complex dtype.
 
     Raises
     ------
     LinAlgError
-        When the last two axes of x are not those of square matrices, or x holds
-        infinities or NaN.
+        When the last two axes of x differ in length, or x holds infinities or NaN.
 
-    Notes
-    -----
-    Where eigenvalues coincide, a function of their vectors gets NaN, also V @ diag(w) @ V^-1.  Only a
-    function of the vectors alone that no change of their basis changes has its gradient.
+    Notes ----- Where eigenvalues coincide, the gradient of a function of their vectors is NaN, even for
+    V @ diag(w) @ V^-1.  Only the gradient of a function that uses the vectors but not the values, and
+    does not depend on the choice of their basis, is exact.
     """
 
 
@@ -538,19 +537,18 @@ def eigvals(x: Array, /) -> Array:
     Returns
     -------
     Array
-        Of shape (..., N), in no order, and of complex dtype.
+        Of shape (..., N), in no particular order, and of complex dtype.
 
     Raises
     ------
     LinAlgError
-        When the last two axes of x are not those of square matrices, or x holds
-        infinities or NaN.
+        When the last two axes of x differ in length, or x holds infinities or NaN.
     """
 
 
 @without_derivative(signature="(M,N),()->()", takes="matrices")
 def matrix_rank(x: Array, /, *, rtol: Array | float | None = None) -> Array:
-    """Compute the rank of matrices: the number of singular values above a bound.
+    """Compute the rank of matrices: the number of singular values above the tolerance ``rtol``.
 
     Returns
     -------
@@ -560,7 +558,8 @@ def matrix_rank(x: Array, /, *, rtol: Array | float | None = None) -> Array:
     Raises
     ------
     LinAlgError
-        When x has fewer than two dimensions, or the singular values are not found.
+        When x has fewer than two dimensions, or the computation of the singular values does not
+        converge.
     """
 
 
@@ -584,7 +583,7 @@ def outer(x1: Array, x2: Array, /) -> Array:
     Raises
     ------
     ValueError
-        When x1 or x2 has not one dimension.
+        When x1 or x2 does not have one dimension.
     """
     if x1.ndim != 1 or x2.ndim != 1:
         raise ValueError(
@@ -605,7 +604,7 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     x2
         Of numeric dtype, and of length 3 along the axis.
     axis
-        The axis of the vectors, in x1, in x2 and in the result; the other axes broadcast.
+        The axis of the vectors in x1, in x2 and in the result; the other axes broadcast.
 
     Returns
     -------
@@ -615,7 +614,7 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     Raises
     ------
     ValueError
-        When the shapes do not broadcast, or the axis has not length 3.
+        When the shapes do not broadcast, or the length along the axis is not 3.
     """
     first, second = (_vectors_first(x, axis) for x in (x1, x2))
     turns = ((1, 2), (2, 0), (0, 1))
@@ -627,7 +626,7 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
 
 
 def _vectors_first(x: Array, axis: int) -> Array:
-    """Return x with the axis of its vectors of length 3 in front."""
+    """Move the axis of the vectors to the front; raise ValueError unless its length is 3."""
     at = normalize_axis_index("linalg.cross", x, axis)
     if x.shape[at] != 3:
         raise ValueError(
@@ -649,8 +648,8 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Array:
     Returns
     -------
     Array
-        The diagonals along the last axis, of the dtype of x: a view to read, on storages without
-        such views a copy to read.
+        The diagonals along the last axis, of the dtype of x: a read-only view, or a read-only copy on
+        storages without such views.
 
     Raises
     ------
@@ -676,8 +675,8 @@ def trace(x: Array, /, *, offset: int = 0, dtype: DType = None) -> Array:
     Returns
     -------
     Array
-        Of shape (...).  Its dtype is ``dtype``, else that of x;
-        but int64 for smaller integers, uint64 for unsigned ones.
+        Of shape (...).  Its dtype is ``dtype`` if given, else the dtype of x; but int64 for smaller
+        signed and uint64 for smaller unsigned integers.
 
     Raises
     ------
@@ -711,21 +710,20 @@ def vector_norm(
     Parameters
     ----------
     x
-        Of real or complex floating-point dtype; integers are computed as such.
+        Of real or complex floating-point dtype; integers are converted to one.
     ord
-        The order p of the norm ``sum(abs(x) ** p) ** (1 / p)``; inf and -inf: the greatest and
-        the least absolute value, 0: the number of elements that are not 0.
+        The order p of the norm ``sum(abs(x) ** p) ** (1 / p)``.  inf and -inf: the greatest and the
+        least absolute value.  0: the number of elements that are not 0.
 
     Notes
     -----
-    The derivative at 0 is 0, and so is that with respect to elements that are 0.  Second derivatives
-    at 0 are NaN, and so are those with respect to elements that are 0 when ord is less than 2 and
-    not 1.
+    Where the norm is 0, the derivative is 0 and second derivatives are NaN.  With respect to an element
+    that is 0, the derivative is 0, and second derivatives are NaN if ord is less than 2 and not 1.
     """
 
 
 def greatest(values: Array, axis: int) -> Array:
-    """Return the greatest of values that are not negative: 0 of no values."""
+    """Return the greatest of non-negative values, or 0 if there are no values."""
     return (maximum_of if values.shape[axis] else sum_of)(values, axis=axis)
 
 
@@ -738,11 +736,11 @@ def matrix_norm(
     Parameters
     ----------
     keepdims
-        Whether the last two axes stay, with length 1.
+        True to keep the last two axes, with length 1.
     ord
         'fro' or None: the root of the sum of squares.  'nuc': the sum of the singular values.
-        2, -2: the greatest and the least of them.  1, -1: the greatest and the least sum of
-        absolute values in a column; inf, -inf: in a row.
+        2 and -2: the greatest and the least singular value.  1 and -1: the greatest and the least
+        sum of absolute values of a column.  inf and -inf: the same for rows.
 
     Returns
     -------

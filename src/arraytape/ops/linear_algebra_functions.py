@@ -1,4 +1,8 @@
-"""Linear algebra of the main namespace."""
+"""The linear algebra functions of the main namespace, and inner ops for rules of linear algebra.
+
+The inner ops ``matmul_adjoint``, ``cofactors``, ``solve_again`` and ``inverse_again`` are not public.
+Rules call them, so that a tape which records a gradient has one record for each.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ from .manipulation_functions import normalize_axis_index, permute_dims, reshape
 
 
 def in_memory(g: RawArray) -> Any:
-    """Return g, copied if its stride is 0: NumPy multiplies such a vector without BLAS."""
+    """Return g, copied if its stride is 0, as after a broadcast: NumPy multiplies that without BLAS."""
     return g.copy() if type(g) is np.ndarray and g.strides == (0,) else g
 
 
@@ -91,20 +95,20 @@ def matmul(x1: Array, x2: Array, /) -> Array:
     Returns
     -------
     Array
-        Of shape (..., M, N); the axis of a vector is left out.
-        Its dtype is the one to which those of x1 and x2 promote.
+        Of shape (..., M, N), without the axis M or N if x1 or x2 is a vector.
+        Its dtype is the dtype to which those of x1 and x2 promote.
 
     Raises
     ------
     ValueError
-        When the shapes do not fit together, or one is ().
+        When the lengths K differ, the other axes do not broadcast, or a shape is ().
     """
 
 
 def _adjoint_first(
     g: RawArray, x2: RawArray, shape: tuple[int, ...], first: bool, second: bool, xp: Namespace
 ) -> Any:
-    """Return ``g @ b^H``, or its adjoint where ``first``, with b the second factor."""
+    """Return ``g @ b^H``, or its adjoint if ``first``, where b is the second factor."""
     if first:
         return sum_to(xp.matmul_adjoint(x2, g, second, True), shape, xp)
     return sum_to(xp.matmul_adjoint(g, x2, False, not second), shape, xp)
@@ -113,13 +117,14 @@ def _adjoint_first(
 def _adjoint_second(
     g: RawArray, x1: RawArray, shape: tuple[int, ...], first: bool, second: bool, xp: Namespace
 ) -> Any:
-    """Return ``a^H @ g``, or its adjoint where ``second``, with a the first factor."""
+    """Return ``a^H @ g``, or its adjoint if ``second``, where a is the first factor."""
     if second:
         return sum_to(xp.matmul_adjoint(g, x1, True, first), shape, xp)
     return sum_to(xp.matmul_adjoint(x1, g, not first, False), shape, xp)
 
 
-# Its rules call the op itself: a tape of a gradient has one record for each product, and no views.
+# The rules of this op call the op itself.  So a tape that records a gradient has one record for each
+# product, and none for transposed views.
 @primitive(
     _adjoint_first,
     _adjoint_second,
@@ -139,7 +144,7 @@ def _adjoint_second(
     promotes="all",
 )
 def matmul_adjoint(x1: Array, x2: Array, /, first: bool, second: bool) -> Array:
-    """Multiply matrices, for rules, after the adjoint of x1 if ``first``, and of x2 if ``second``."""
+    """Multiply matrices, x1 replaced by its adjoint if ``first``, x2 by its adjoint if ``second``."""
 
 
 @primitive(
@@ -150,11 +155,11 @@ def matmul_adjoint(x1: Array, x2: Array, /, first: bool, second: bool) -> Array:
     signature="(N,N)->(N,N)",
 )
 def cofactors(x: Array, /) -> Array:
-    """Compute the derivative of linalg.det, for its rule: exact also where x is singular."""
+    """Compute the matrix of cofactors, the derivative of linalg.det, also for singular x."""
 
 
 def regular(x: Array) -> Array:
-    """Return a well-conditioned matrix with separate eigenvalues from any square one, for samples."""
+    """Turn a square matrix of small elements into a well-conditioned one with separate eigenvalues."""
     return x + asarray_like(x, np.diag(3.0 * np.arange(1.0, x.shape[-1] + 1.0)))
 
 
@@ -172,7 +177,7 @@ def regular(x: Array) -> Array:
     promotes="all",
 )
 def solve_again(x1: Array, x2: Array, /, *, adjoint: bool = False) -> Array:
-    """Solve with x1 or its conjugate transpose, for rules, by factors of x1 where they are known."""
+    """Solve x1 @ x = x2, or with the adjoint of x1, by factors of x1 that an earlier op computed."""
 
 
 @primitive(
@@ -186,12 +191,12 @@ def solve_again(x1: Array, x2: Array, /, *, adjoint: bool = False) -> Array:
     signature="(N,N),(M,M)->(N,N)",
 )
 def inverse_again(x: Array, singular: Array, /) -> Array:
-    """Invert matrices, for rules, by factors where they are known; singular ones give unit matrices."""
+    """Invert matrices by factors that an earlier op computed; a singular one becomes a unit matrix."""
 
 
 @composite(**VIEW)
 def matrix_transpose(x: Array, /) -> Array:
-    """Transpose a matrix, or each matrix of a stack: a view.
+    """Transpose a matrix, or each matrix of a stack, as a view.
 
     Parameters
     ----------
@@ -236,7 +241,7 @@ def _vecdot_second(
 
 
 def vectors_at(g: RawArray, x: RawArray, axis: int, shape: tuple[int, ...], xp: Namespace) -> Any:
-    """Return g * x in a shape, for vectors along an axis that is counted from the front."""
+    """Return the gradient of vecdot for an axis >= 0: g times the vectors x, summed to ``shape``."""
     last = (*shape[:axis], *shape[axis + 1 :], shape[axis])
     return xp.moveaxis(sum_to(g[..., None] * xp.moveaxis(x, axis, -1), last, xp), -1, axis)
 
@@ -258,18 +263,18 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     x1
         Of numeric dtype; complex elements are conjugated.
     x2
-        Of numeric dtype, and as long as x1 along the axis.
+        Of numeric dtype, and of the length of x1 along the axis.
 
     Returns
     -------
     Array
         Of the shape to which x1 and x2 broadcast, without the axis.
-        Its dtype is the one to which those of x1 and x2 promote.
+        Its dtype is the dtype to which those of x1 and x2 promote.
 
     Raises
     ------
     ValueError
-        When the shapes do not fit together.
+        When the lengths along the axis differ, or the other axes do not broadcast.
     """
 
 
@@ -277,23 +282,23 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
 def tensordot(
     x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
 ) -> Array:
-    """Sum products over pairs of axes.
+    """Sum the products of two arrays over pairs of axes.
 
     Parameters
     ----------
     x1
         Of numeric dtype.
     x2
-        Of numeric dtype, and as long as x1 along each pair of axes.
+        Of numeric dtype; the two axes of a pair have the same length.
     axes
-        A number n: the last n axes of x1 with the first n of x2, in order.  A pair of
-        sequences: those axes of x1 with those of x2.
+        A number n pairs the last n axes of x1 with the first n axes of x2, in order.  A pair of
+        sequences lists the axes of x1 and the corresponding axes of x2.
 
     Returns
     -------
     Array
-        Of the other axes of x1, then those of x2.
-        Its dtype is the one to which those of x1 and x2 promote.
+        With the other axes of x1, followed by the other axes of x2.
+        Its dtype is the dtype to which those of x1 and x2 promote.
 
     Raises
     ------
@@ -304,7 +309,7 @@ def tensordot(
     """
     if isinstance(axes, int):
         if not 0 <= axes <= min(x1.ndim, x2.ndim):
-            # As in NumPy, which compares lengths before it notices that there is no such axis.
+            # The type of error is NumPy's, which compares lengths before it checks that the axes exist.
             pairs = zip(x1.shape[max(x1.ndim - axes, 0) :], x2.shape, strict=False)
             differ = x1.ndim >= axes >= 0 and any(m != n for m, n in pairs)
             raise (ValueError if differ or axes < 0 else IndexError)(
@@ -318,7 +323,7 @@ def tensordot(
                 f"tensordot: axes must be an integer or a pair of sequences of axes, got "
                 f"{describe(axes)} [at {user_line()}]"
             )
-        pair = [(part,) if isinstance(part, int) else part for part in axes]  # as NumPy has it
+        pair = [(part,) if isinstance(part, int) else part for part in axes]  # as in NumPy
         first, second = (
             [normalize_axis_index("tensordot", x, a) for a in part]
             for x, part in zip((x1, x2), pair, strict=True)

@@ -1,4 +1,7 @@
-"""Manipulation: functions that only rearrange return views, as in NumPy; the others are linear ops."""
+"""Manipulation functions: reshaping, moving, joining and repeating.
+
+Functions that only rearrange elements return views where NumPy does.  The others consist of linear ops.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,10 @@ INTEGERS = frozenset((int,))
 
 
 def view(op: str, x: Array, kind: str, argument: Any) -> Array:
-    """Return the view that is one step away; raise the documented exception if the step does not fit."""
+    """Return the view of x that one step ``(kind, argument)`` of a path leads to.
+
+    Raise the documented exception of ``op`` if the step does not fit x.
+    """
     try:
         seen = alias(x, kind, argument)
     except Exception as error:
@@ -47,7 +53,7 @@ def view(op: str, x: Array, kind: str, argument: Any) -> Array:
 
 
 def part(x: Array, kind: str, argument: Any) -> Array:
-    """Return the view that is one step away; where the storage has no such view, a read-only copy."""
+    """Return the view of x that one step of a path leads to, or a read-only copy without such a view."""
     seen = alias(x, kind, argument)
     return read_only(COPIES[kind](x, argument)) if seen is None else seen
 
@@ -55,24 +61,28 @@ def part(x: Array, kind: str, argument: Any) -> Array:
 def read_only(x: Array) -> Array:
     """Return a view of x that cannot be written to."""
     seen = alias(x, READ_ONLY, None)
-    return x if seen is None else seen  # None: x has no elements
+    return x if seen is None else seen  # ``alias`` returns None if x has no elements
 
 
 def diagonal_of(x: Array, offset: int) -> Array:
+    """Return a copy of the diagonals of matrices."""
     rows, columns = x.shape[-2:]
     places = np.arange(max(0, min(rows + min(offset, 0), columns - max(offset, 0))))
     return x[..., places - min(offset, 0), places + max(offset, 0)]
 
 
 def windows_of(x: Array, argument: tuple[int, int]) -> Array:
-    """Return a copy of the windows along an axis, with the elements of each along a new last axis."""
+    """Return a copy of the sliding windows along an axis; each window lies along a new last axis.
+
+    argument : the axis, a negative number, and the length of the windows.
+    """
     axis, length = argument
     starts = np.arange(x.shape[axis] - length + 1)[:, None]
     gathered = x[(..., starts + np.arange(length), *(slice(None),) * (-axis - 1))]
     return moveaxis(gathered, axis, -1)
 
 
-# The copies that steps of a path make on storages without such views.
+# The kind of a step -> a function that copies the result of the step, on storages without such views.
 COPIES: dict[str, Callable[[Array, Any], Array]] = {
     DIAGONAL: diagonal_of,
     IMAG: lambda x, _: imag_part(x),
@@ -84,13 +94,16 @@ COPIES: dict[str, Callable[[Array, Any], Array]] = {
 
 @attach_method(Array, "_part")
 def cut(x: Array, kind: str, argument: Any) -> Array:
-    """Apply a step of a path to an Array, for passes that compute on Arrays."""
+    """Return the view, or else the copy, that one step of a path makes of x; passes call this."""
     seen = alias(x, kind, argument)
     return COPIES[kind](x, argument) if seen is None else seen
 
 
 def normalize_axis_index(op: str, x: Array, axis: int, extra: int = 0) -> int:
-    """Return a non-negative axis; raise AxisError (an IndexError) if x has no such axis."""
+    """Return an axis as a non-negative int; raise AxisError (an IndexError) if x has no such axis.
+
+    op : the op, for the message.  extra : the number of axes that the result has besides those of x.
+    """
     ndim = x.ndim + extra
     try:
         axis = operator.index(axis)
@@ -107,7 +120,7 @@ def normalize_axis_index(op: str, x: Array, axis: int, extra: int = 0) -> int:
 
 
 def distinct_axes(op: str, x: Array, axes: Sequence[int]) -> set[int]:
-    """Return axes as a set of non-negative ones; raise ValueError if one of them comes twice."""
+    """Return axes as a set of non-negative ints; raise ValueError if an axis is repeated."""
     found = {normalize_axis_index(op, x, a) for a in axes}
     if len(found) < len(axes):
         raise ValueError(f"{op}: repeated axis in {axes} for {describe(x)} [at {user_line()}]")
@@ -116,12 +129,12 @@ def distinct_axes(op: str, x: Array, axes: Sequence[int]) -> set[int]:
 
 @composite(**VIEW)
 def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
-    """Permute the axes: a view.
+    """Permute the axes, as a view.
 
     Parameters
     ----------
     axes
-        For each axis of the result, which axis of x it is; each axis of x once.
+        For each axis of the result, the corresponding axis of x; each axis of x occurs once.
 
     Returns
     -------
@@ -131,19 +144,19 @@ def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
     Raises
     ------
     ValueError
-        When axes does not name each axis of x once.
+        When axes does not contain each axis of x once.
     """
     return view("permute_dims", x, PERMUTE, tuple(axes))
 
 
 @composite(**VIEW, in_order=True)
 def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Array:
-    """Reshape: a view of the same elements where the layout allows one, else or with copy=True a copy.
+    """Reshape an array, as a view if the memory layout allows one.
 
     Parameters
     ----------
     shape
-        The new shape, of as many elements; one length may be -1 and follows from the others.
+        The new shape, with as many elements.  One length may be -1, and is computed from the others.
 
     Returns
     -------
@@ -153,7 +166,7 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
     Raises
     ------
     ValueError
-        When x has another number of elements, or needs a copy and copy=False.
+        When x has another number of elements, or a copy is needed and copy is False.
     """
     if type(shape) is not tuple or not INTEGERS.issuperset(map(type, shape)):
         shape = tuple([operator.index(n) for n in ((shape,) if isinstance(shape, int) else shape)])
@@ -179,17 +192,17 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
     origin="inner", signature="(...)->(...)", **VIEW, in_order=True, scalars=False,
 )  # fmt: skip
 def reshaped(x: Array, /, shape: tuple[int, ...]) -> Array:
-    """Copy x in another shape."""
+    """Copy x and reshape the copy."""
 
 
 @composite(**VIEW, in_order=True)
 def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
-    """Repeat along axes without copying: a read-only view.
+    """Broadcast an array to a shape, as a read-only view.
 
     Parameters
     ----------
     shape
-        The new shape, to which that of x broadcasts.
+        The new shape.
 
     Returns
     -------
@@ -206,12 +219,12 @@ def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
 
 @composite(**VIEW, signature="(AXES)->(AXES)")
 def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
-    """Add axes of length 1: a view.
+    """Add axes of length 1, as a view.
 
     Parameters
     ----------
     axis
-        Where the new axes lie in the result; negative ones count from its end.
+        The position or positions of new axes in the result; negative numbers count from its end.
 
     Returns
     -------
@@ -221,7 +234,7 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     Raises
     ------
     ValueError
-        When an axis is named twice.
+        When an axis is listed twice.
     """
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     at = {normalize_axis_index("expand_dims", x, a, extra=len(axes)) for a in axes}
@@ -230,7 +243,8 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
             f"expand_dims: repeated axis in {axes} for {describe(x)} [at {user_line()}]"
         )
     places = range(x.ndim + len(axes))
-    # By a reshape where it is a view, as in NumPy: the last bits of later ops depend on the strides.
+    # NumPy, too, reshapes where the result is a view.  The strides differ from those of an indexed view,
+    # and the rounding of later ops depends on them.
     lengths = iter(x.shape)
     seen = alias(x, RESHAPE, tuple([1 if i in at else next(lengths) for i in places]))
     if seen is not None:
@@ -241,12 +255,12 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
 
 @composite(**VIEW, signature="(AXES)->(AXES)")
 def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
-    """Remove the given axes of length 1: a view.
+    """Remove the given axes of length 1, as a view.
 
     Parameters
     ----------
     axis
-        The axis or axes of length 1 to leave out; negative ones count from the end.
+        The axis or axes to remove; negative numbers count from the end.
 
     Returns
     -------
@@ -275,17 +289,17 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     signature="(AXES)->(AXES)",
 )
 def flip(x: Array, /, *, axis: Axis = None) -> Array:
-    """Reverse the order along the given axes (all by default): a view.
+    """Reverse the order of elements along the given axes (all by default), as a view.
 
     Parameters
     ----------
     axis
-        The axis or axes to reverse, negative ones from the end; None: all of them.
+        The axis or axes to reverse; negative numbers count from the end.  None: all axes.
 
     Returns
     -------
     Array
-        A view of x, of its shape.
+        A view of x, of the same shape.
     """
     axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
     at = distinct_axes("flip", x, axes)
@@ -297,14 +311,14 @@ def flip(x: Array, /, *, axis: Axis = None) -> Array:
 def moveaxis(
     x: Array, source: int | tuple[int, ...], destination: int | tuple[int, ...], /
 ) -> Array:
-    """Move some axes to other positions; the others keep their order: a view.
+    """Move axes to other positions, as a view; the other axes keep their order.
 
     Parameters
     ----------
     source
-        The axis or axes of x to move; negative ones count from the end.
+        The axis or axes of x to move; negative numbers count from the end.
     destination
-        For each of them its place in the result.
+        The position in the result of each axis in source.
 
     Returns
     -------
@@ -314,7 +328,7 @@ def moveaxis(
     Raises
     ------
     ValueError
-        When source and destination do not pair up, or name an axis twice.
+        When source and destination differ in length, or list an axis twice.
     IndexError
         When there is no such axis.
     """
@@ -335,12 +349,12 @@ def moveaxis(
 
 @composite
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
-    """Split into the slices along an axis, as views; the elements of a 1-d array are copies.
+    """Split an array into its slices along an axis, as views; elements of a 1-d array are copies.
 
     Returns
     -------
     tuple of Array
-        As many Arrays as x is long along the axis, each without that axis.
+        ``x.shape[axis]`` Arrays, without that axis.
     """
     at = normalize_axis_index("unstack", x, axis)
     before = (slice(None),) * at
@@ -348,7 +362,7 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
 
 
 def _split(g: RawArray, shape: Sequence[tuple[int, ...]], axis: int | None, xp: Namespace) -> Any:
-    """Return its parts, each to the array from which it came."""
+    """Return the parts of g, each for the array that has these elements."""
     if axis is None:
         g, parts, start = xp.reshape(g, (-1,)), [], 0
         for old in shape:
@@ -378,9 +392,9 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     Parameters
     ----------
     arrays
-        A list or tuple of Arrays whose shapes differ in the joined axis at most.
+        A list or tuple of Arrays whose shapes agree apart from the joined axis.
     axis
-        The axis; a negative one counts from the end.  None: the arrays are flattened first.
+        The axis; a negative number counts from the end.  None: the arrays are flattened first.
 
     Returns
     -------
@@ -390,12 +404,12 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     Raises
     ------
     ValueError
-        When there are no arrays, or their shapes do not fit together.
+        When there are no arrays, or their shapes differ along another axis.
     """
 
 
 def _unstacked(g: RawArray, axis: int) -> Any:
-    """Return its slices along the axis, each to the array from which it came."""
+    """Return the slices of g along the axis, each for the array that has these elements."""
     return [g[(*(slice(None),) * (axis % len(g.shape)), i)] for i in range(g.shape[axis])]
 
 
@@ -412,7 +426,7 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     arrays
         A list or tuple of Arrays of one shape.
     axis
-        Where the new axis lies in the result; a negative one counts from its end.
+        The position of the new axis in the result; a negative number counts from its end.
 
     Returns
     -------
@@ -428,19 +442,19 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
 
 @composite(takes="any", gives=("x", "x"))
 def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: Axis = None) -> Array:
-    """Shift elements along axes; elements that leave at the end come back at the start.
+    """Shift elements along axes; elements shifted beyond the end reappear at the start.
 
     Parameters
     ----------
     shift
-        By how many positions: one number for all axes, or one for each.
+        The number of positions: one number for all axes, or one for each axis.
     axis
-        The axis or axes; None: x is flattened, and has its shape again afterwards.
+        The axis or axes; None: x is flattened, shifted, and reshaped to its shape.
 
     Raises
     ------
     ValueError
-        When shift and axis differ in number.
+        When shift and axis differ in length.
     """
     if axis is None:
         return reshape(roll(reshape(x, (-1,)), shift, axis=0), x.shape)
@@ -462,12 +476,12 @@ def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: Axis = None) -> Arr
 
 @composite
 def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
-    """Broadcast arrays to their common shape, as views; return them as they are if all have it already.
+    """Broadcast arrays to their common shape, as views; return arrays of the same shape unchanged.
 
     Returns
     -------
     tuple of Array
-        As many as were given, all of one shape; views with repeated elements are read-only.
+        One Array for each argument, all of one shape.  Views with repeated elements are read-only.
 
     Raises
     ------
@@ -487,7 +501,7 @@ def in_shape(x: Array, shape: tuple[int, ...]) -> Array:
 
 @entrance
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape to which shapes broadcast.
+    """Return the shape that results from broadcasting shapes.
 
     Parameters
     ----------
@@ -502,7 +516,7 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     Raises
     ------
     ValueError
-        When the shapes do not fit together.
+        When the shapes do not broadcast.
 
     References
     ----------
@@ -524,23 +538,23 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
     Parameters
     ----------
     repeats
-        How often: one number for all elements, or an Array of integers with one for each.
+        The number of repetitions: one number for all elements, or an Array with one integer for each.
 
     Returns
     -------
     Array
-        Of the dtype of x, and of its shape but for the axis.
+        Of the dtype of x, and of its shape apart from the axis.
 
     Raises
     ------
     ValueError
-        When a number of repeats is negative, or there is not one for each element.
+        When a number of repetitions is negative, or their count is not that of the elements.
     """
     if axis is None:
         return repeat(reshape(x, (-1,)), repeats, axis=0)
     at = normalize_axis_index("repeat", x, axis)
     times: Any = repeats
-    if isinstance(repeats, Array):  # the result's shape depends on their values
+    if isinstance(repeats, Array):  # read, since the shape of the result depends on the values
         _, data = current(repeats)
         times = storage_of(data).host(data)
     try:
@@ -557,13 +571,13 @@ def tile(x: Array, repetitions: int | tuple[int, ...], /) -> Array:
     Parameters
     ----------
     repetitions
-        How often along each axis, from the last axis backwards; axes that x lacks are added in
-        front.
+        The number of repetitions along each axis.  The last number belongs to the last axis of x; if
+        there are more numbers than axes, x gets new axes in front.
 
     Returns
     -------
     Array
-        Of the dtype of x.
+        Of the dtype of x, and of the shape of x times the repetitions.
     """
     times = repetitions if isinstance(repetitions, tuple) else (repetitions,)
     times = (1,) * (x.ndim - len(times)) + times

@@ -1,4 +1,8 @@
-"""The operators of Array: the same ops as the functions, answering NotImplemented to strangers."""
+"""The operators of Array, and the properties T and mT.
+
+An operator is the op of the function, compiled once more.  For operands of a type that has operators of
+its own, it returns NotImplemented, so that Python calls the operator of that type.
+"""
 
 from __future__ import annotations
 
@@ -39,13 +43,18 @@ COMPARISONS = {
     "ne": "not_equal",
 }
 UNARY = {"abs": "abs", "invert": "bitwise_invert", "neg": "negative", "pos": "positive"}
-# ndarray's power operator computes some scalar exponents by cheaper, exact ops, such as x * x.
+# Storages have a raw function of its own for ``**``: NumPy's operator, unlike its ``power``, computes
+# some scalar exponents by cheaper and exact ops, such as x * x.
 RAW = {"pow": "power_operator"}
-MATRIX_TRANSPOSE = "Each matrix transposed, as a view; ValueError for fewer than two dimensions."
+MATRIX_TRANSPOSE = "The transpose of each matrix, a view; ValueError for fewer than two dimensions."
 
 
 def dunder_method(op: str, short: str, *operands: str) -> Callable[..., Any]:
-    """Return a dunder method that is the op itself, compiled with the operator's order of operands."""
+    """Return the method of an operator, compiled from the op.
+
+    op : the name of the op.  short : the name of the method without underscores.  operands : the names
+    of the op's inputs in the order of the method's parameters: x2 first for a reflected operator.
+    """
     kind = inspect.Parameter.POSITIONAL_ONLY
     compiled = compile_function(
         REGISTRY[op],
@@ -60,7 +69,7 @@ def dunder_method(op: str, short: str, *operands: str) -> Callable[..., Any]:
 
 
 def transpose(x: Array) -> Array:
-    """Return the axes in reverse order, as a view: the transpose of a matrix."""
+    """Return a view with the axes in reverse order: the transpose of a matrix."""
     return matrix_transpose(x) if x.ndim == 2 else permute_dims(x, tuple(range(x.ndim)[::-1]))
 
 

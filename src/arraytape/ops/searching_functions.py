@@ -1,4 +1,4 @@
-"""Searching: where, nonzero and the positions of extremes."""
+"""Searching functions: where, nonzero, count_nonzero, argmax, argmin and searchsorted."""
 
 from __future__ import annotations
 
@@ -53,15 +53,15 @@ def where(
     condition
         Of boolean dtype; a number counts as True unless it is 0.
     x1
-        What to take where the condition holds.
+        The values where the condition holds.
     x2
-        What to take where it does not.
+        The values where the condition does not hold.
 
     Returns
     -------
     Array
         Of the shape to which all three broadcast.
-        Its dtype is the one to which those of x1 and x2 promote.
+        Its dtype is the dtype to which those of x1 and x2 promote.
 
     Raises
     ------
@@ -72,7 +72,8 @@ def where(
 
     Notes
     -----
-    Elements that are not selected get exactly 0, even where their derivative is infinite.
+    Elements that are not selected get a gradient of exactly 0, even where the derivative of the
+    function that computed them is infinite.
 
     Beyond the standard, ``where(condition)`` is ``nonzero(condition)``.
     """
@@ -106,7 +107,7 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     Returns
     -------
     tuple of Array
-        For each axis of x the places of these elements along it: int64, in one dimension.
+        For each axis of x, a one-dimensional int64 array of the indices along that axis.
 
     Raises
     ------
@@ -134,18 +135,18 @@ def searchsorted(
     side: Literal["left", "right"] = "left",
     sorter: Array | None = None,
 ) -> Array:
-    """Find where elements would have to be inserted into a sorted array to keep it sorted.
+    """Find the indices at which elements could be inserted into a sorted array so that it stays sorted.
 
     Parameters
     ----------
     x1
         The sorted array, with one dimension and of real dtype.
     x2
-        The elements, of real dtype.
+        The elements to insert, of real dtype.
     side
         Where to insert before ('left') or after ('right') equal elements.
     sorter
-        Indices that sort x1; None: x1 is sorted.
+        The indices that sort x1; None: x1 is sorted.
 
     Returns
     -------
@@ -155,5 +156,6 @@ def searchsorted(
     Raises
     ------
     ValueError
-        When x1 has not one dimension, sorter not its shape, or side is another word.
+        When x1 does not have one dimension, sorter does not have the shape of x1, or side is another
+        word.
     """

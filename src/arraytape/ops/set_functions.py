@@ -1,4 +1,8 @@
-"""Sets: unique values (gathered, so they keep their gradient) and membership."""
+"""Set functions: unique values and membership.
+
+Unique values of a followed x are computed by ``take`` at the indices of their first occurrences.  So
+gradients flow back to x.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ class UniqueInverseResult(NamedTuple):
 
 
 def unique(x: Array) -> tuple[Array, Any, Any, Any]:
-    """Return the values, from the first occurrence of each, and raw indices, inverse and counts."""
+    """Return the unique values as an Array; indices, inverse indices and counts as raw data."""
     value_id, data = current(x)
     found = storage_of(data).xp.unique_all(data)
     values = take(reshape(x, (-1,)), wrap(found.indices)) if value_id else wrap(found.values)
@@ -39,7 +43,7 @@ def unique(x: Array) -> tuple[Array, Any, Any, Any]:
 
 @composite(data_dependent_shape="x")
 def unique_all(x: Array, /) -> UniqueAllResult:
-    """Find the sorted unique values, where each first occurs, how to rebuild x, and the counts.
+    """Find the sorted unique values with their indices, inverse indices and counts.
 
     Parameters
     ----------
@@ -49,8 +53,9 @@ def unique_all(x: Array, /) -> UniqueAllResult:
     Returns
     -------
     UniqueAllResult
-        A named tuple of ``values``, of the dtype of x; ``indices`` of their first occurrences;
-        ``inverse_indices`` into them, in the shape of x; and ``counts``.
+        A named tuple of ``values``, of the dtype of x; ``indices``, of the first occurrence of each
+        value in x, flattened; ``inverse_indices``, of the shape of x, with
+        ``values[inverse_indices] == x``; and ``counts``, the number of occurrences of each value.
 
     Notes
     -----
@@ -62,7 +67,7 @@ def unique_all(x: Array, /) -> UniqueAllResult:
 
 @composite(data_dependent_shape="x")
 def unique_counts(x: Array, /) -> UniqueCountsResult:
-    """Find the sorted unique values and how often each occurs.
+    """Find the sorted unique values and the number of occurrences of each.
 
     Parameters
     ----------
@@ -94,8 +99,8 @@ def unique_inverse(x: Array, /) -> UniqueInverseResult:
     Returns
     -------
     UniqueInverseResult
-        A named tuple of ``values``, of the dtype of x, and ``inverse_indices`` into them, in
-        the shape of x.
+        A named tuple of ``values``, of the dtype of x, and ``inverse_indices``, of the shape of x,
+        with ``values[inverse_indices] == x``.
 
     Notes
     -----
@@ -117,7 +122,7 @@ def unique_values(x: Array, /) -> Array:
     Returns
     -------
     Array
-        The values, in one dimension and of the dtype of x.
+        The values, with one dimension and of the dtype of x.
 
     Notes
     -----
@@ -135,9 +140,9 @@ def isin(x1: Array | int, x2: Array | int, /, *, invert: bool = False) -> Array:
     x1
         The elements to look for.
     x2
-        Where to look for them.
+        The array in which to look for the elements.
     invert
-        Whether to test for the opposite.
+        True to test whether an element does not occur in x2.
 
     Returns
     -------

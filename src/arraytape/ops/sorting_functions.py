@@ -1,4 +1,7 @@
-"""Sorting: gradients follow the stable order."""
+"""Sorting functions: argsort and sort.
+
+The order of equal elements is always stable, so that gradients of sorted elements are well-defined.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,8 @@ def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool 
 
     Notes
     -----
-    The gradient of each element goes back to where it came from; equal elements keep their order.
+    The gradient of each sorted element is that of the element of x from which it comes.  Equal elements
+    keep their order.
     """
     order = argsort(x, axis=axis, descending=descending, stable=True)
     return lay_out_like(take_along_axis(x, order, axis=axis), x)

@@ -1,4 +1,4 @@
-"""Statistical functions: reductions over axes."""
+"""Statistical functions: reductions over axes, and cumulative sums and products."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def count(shape: tuple[int, ...], axis: Axis) -> int:
-    """Return the number of elements that go into one result."""
+    """Return the number of elements that are reduced to one result."""
     n = 1
     for i in normalize_axis_tuple(axis, len(shape)):
         n *= shape[i]
@@ -27,7 +27,7 @@ def count(shape: tuple[int, ...], axis: Axis) -> int:
 
 
 def _spread(g: RawArray, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Namespace) -> Any:
-    """Return itself, repeated along the reduced axes."""
+    """Return g, repeated along the reduced axes."""
     if math.prod(shape) <= numpy_namespace.SMALL:
         return xp.sum_adjoint(g, shape, axis, keepdims)
     if axis is not None and not keepdims:
@@ -48,11 +48,12 @@ SAMPLES = (
 def _gathered(
     g: RawArray, into: tuple[int, ...], along: Axis, keepdims: bool, xp: Namespace
 ) -> Any:
-    """Return ``xp.sum(g)``, along the same axes."""
+    """Return ``xp.sum(g)`` over the axes along which x was repeated."""
     return xp.sum(g, axis=along if into else None, keepdims=keepdims)
 
 
-# For small results: one op that writes out all elements, so that a tape of a gradient has one record.
+# The rule of sum uses this op for small arrays, in place of reshapes and a broadcast view.  So a tape
+# that records a gradient has one record.
 @linear(
     transpose=_gathered,
     samples=(
@@ -70,7 +71,7 @@ def _gathered(
     range=hull,
 )
 def sum_adjoint(x: Array, /, into: tuple[int, ...], along: Axis, keepdims: bool) -> Array:
-    """Repeat x along reduced axes, to the shape ``into``: the derivative of sum, for rules."""
+    """Repeat x along the axes ``along`` to the shape ``into``: the transpose of sum."""
 
 
 @linear(
@@ -88,7 +89,7 @@ def sum(x: Array, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool =
 def _spread_evenly(
     g: RawArray, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Namespace
 ) -> Any:
-    """Return ``g / n``, repeated along the reduced axes, where n elements make a result."""
+    """Return ``g / n``, repeated along the reduced axes, where each result is the mean of n elements."""
     return _spread(g / count(shape, axis), shape, axis, keepdims, xp)
 
 
@@ -100,13 +101,14 @@ def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 
 def _taken(x: RawArray, y: RawArray, axis: Axis, keepdims: bool, storage: Storage) -> Any:
-    # Where the result is NaN, the elements that are NaN get the gradient.
+    # True for the elements that equal the result, and for NaN elements where the result is NaN.
     taken = x == restore_axes(y, x.shape, axis, keepdims, storage.xp)
     return taken if storage.unless_none(y != y) is None else taken | (x != x)
 
 
 def _ties(x: RawArray, y: RawArray, taken: RawArray, axis: Axis, storage: Storage) -> Any:
-    # Each result is equal to one element at least: if the counts agree, there are no ties.
+    # The number of taken elements of each result, or None without ties.  Each result equals at least one
+    # element, so there are no ties if as many elements were taken as there are results.
     if storage.counted(taken) == count(y.shape, None):
         return None
     return storage.xp.sum(storage.xp.astype(taken, x.dtype), axis=axis, keepdims=True)
@@ -121,7 +123,7 @@ def _extreme(
     keepdims: bool,
     xp: Namespace,
 ) -> Any:
-    """Return g where x is the result, shared evenly among ties, else 0."""
+    """Return g where x equals the result, divided evenly among ties, and 0 elsewhere."""
     g = restore_axes(g, shape, axis, keepdims, xp)
     return xp.where(taken, g if ties is None else g / ties, 0.0)
 
@@ -145,7 +147,7 @@ def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
     Notes
     -----
-    Ties share the gradient evenly; where the result is NaN, the elements that are NaN share it.
+    Elements that tie share the gradient evenly.  Where the result is NaN, the NaN elements share it.
     """
 
 
@@ -155,19 +157,20 @@ def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
     Notes
     -----
-    Ties share the gradient evenly; where the result is NaN, the elements that are NaN share it.
+    Elements that tie share the gradient evenly.  Where the result is NaN, the NaN elements share it.
     """
 
 
 def _multiplied(x: RawArray, g: RawArray, xp: Namespace) -> Any:
-    """Return the factors of a product: of complex x the real parts if the product's dtype is real."""
+    """Return the factors x of a product, or their real parts if the product has a real dtype."""
     return xp.real(x) if is_complex(x) and not is_complex(g) else x
 
 
 def _prod(g: RawArray, x: RawArray, axis: Axis, keepdims: bool, xp: Namespace) -> Any:
-    """Return g times the conjugated product of the other elements, without a division."""
+    """Return g times the conjugated product of the other elements, computed without a division."""
     x = _multiplied(x, g, xp)
-    # The products of the elements to the left and to the right: without a division, zeros are exact.
+    # The product of the other elements is that of the elements on the left times that of the elements on
+    # the right.  A division of the whole product by each element would fail for zeros.
     gone = normalize_axis_tuple(axis, len(x.shape))
     kept = tuple(i for i in range(len(x.shape)) if i not in gone)
     order = (*kept, *gone)
@@ -195,21 +198,22 @@ def prod(x: Array, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool 
 
     Notes
     -----
-    It is exact also where elements are 0.
+    The derivative is exact also where elements are 0.
     """
 
 
 def _variance(
     g: RawArray, x: RawArray, axis: Axis, correction: float, keepdims: bool, xp: Namespace
 ) -> Any:
-    """Return ``g * 2 * (x - xp.mean(x)) / (n - correction)``, where n elements make a result."""
+    """Return ``g * 2 * (x - xp.mean(x)) / (n - correction)`` for results of n elements each."""
     n = count(x.shape, axis) - correction
     slopes = _centred(x, axis, xp) * (2 / n if n > 0 else float("nan"))
     return restore_axes(g, x.shape, axis, keepdims, xp) * slopes
 
 
 def _centred(x: RawArray, axis: Axis, xp: Namespace) -> Any:
-    # Twice, because the rounding error of the mean may be as large as deviations far from 0.
+    # The mean is subtracted twice, since for values far from 0 its rounding error may be as large as the
+    # deviations.
     centred = x - xp.mean(x, axis=axis, keepdims=True)
     return centred - xp.mean(centred, axis=axis, keepdims=True)
 
@@ -229,7 +233,7 @@ def var(
 
     Notes
     -----
-    It is NaN where correction leaves no elements to divide by.
+    The gradient is NaN unless ``correction`` is less than the number of elements.
     """
 
 
@@ -242,13 +246,13 @@ def _deviation(
     keepdims: bool,
     xp: Namespace,
 ) -> Any:
-    """Return ``g * (x - xp.mean(x)) / (y * (n - correction))``, where n elements make a result y."""
+    """Return ``g * (x - xp.mean(x)) / (y * (n - correction))`` for results y of n elements each."""
     n = count(x.shape, axis) - correction
     zero, share = y == 0, 1 / n if n > 0 else float("nan")
     if count(x.shape, axis) > 1:  # the deviation of one element is 0 everywhere
         share = flat_at_tip(zero, share, y, xp)
     g = restore_axes(g * share, x.shape, axis, keepdims, xp)
-    # The deviations are divided by y, because 1 / y and its derivative may overflow.
+    # The deviations, not g, are divided by y, because 1 / y and its derivative may overflow.
     size = restore_axes(xp.where(zero, 1.0, y), x.shape, axis, keepdims, xp)
     return g * (_centred(x, axis, xp) / size)
 
@@ -276,7 +280,7 @@ def std(
 def _reversed_sums(
     g: RawArray, shape: tuple[int, ...], axis: int | None, include_initial: bool, xp: Namespace
 ) -> Any:
-    """Return its running sums from the end of the axis."""
+    """Return the running sums of g from the end of the axis to its start."""
     at = (axis or 0) % len(g.shape)
     if include_initial:
         g = g[(*(slice(None),) * at, slice(1, None))]
@@ -296,34 +300,35 @@ def cumulative_sum(
     Parameters
     ----------
     axis
-        The axis; None: the only one of a 1-d array.
+        The axis; a negative number counts from the end.  None: the only axis of a 1-d array.
     include_initial
-        Whether a 0 comes first, which makes the axis one longer.
+        True to put a 0 first, which makes the axis one longer.
 
     Returns
     -------
     Array
-        Of the shape of x, or one longer along the axis.
-        Its dtype is ``dtype``, else that of x;
-        but int64 for smaller integers, uint64 for unsigned ones.
+        Of the shape of x, or with include_initial one longer along the axis.
+        Its dtype is ``dtype`` if given, else the dtype of x; but int64 for smaller
+        signed and uint64 for smaller unsigned integers.
 
     Raises
     ------
     ValueError
-        When axis is None and x has not one dimension.
+        When axis is None and x does not have one dimension.
     """
 
 
 def _running(
     g: RawArray, x: RawArray, y: RawArray, axis: int | None, include_initial: bool, xp: Namespace
 ) -> Any:
-    """Return its product with the matrix of the products of the other elements,
-    which is exact also where elements are 0.
+    """Return the sum over j >= i of g_j times the conjugated product of the first j elements
+    without x_i, which is exact also where elements are 0.
     """
     if not x.shape:
         return g[-1]
     x = _multiplied(x, g, xp)
-    # d y_j / d x_i = product of the first j without i.  As a matrix over (i, j), so zeros are exact.
+    # The derivative of y_j with respect to x_i is the product of the first j elements without x_i.  All
+    # these products are computed as a matrix over (i, j): a division by x_i would fail for zeros.
     at = (axis or 0) % len(x.shape)
     if include_initial:
         g = g[(*(slice(None),) * at, slice(1, None))]
@@ -349,19 +354,19 @@ def cumulative_prod(
     Parameters
     ----------
     axis
-        The axis; None: the only one of a 1-d array.
+        The axis; a negative number counts from the end.  None: the only axis of a 1-d array.
     include_initial
-        Whether a 1 comes first, which makes the axis one longer.
+        True to put a 1 first, which makes the axis one longer.
 
     Returns
     -------
     Array
-        Of the shape of x, or one longer along the axis.
-        Its dtype is ``dtype``, else that of x;
-        but int64 for smaller integers, uint64 for unsigned ones.
+        Of the shape of x, or with include_initial one longer along the axis.
+        Its dtype is ``dtype`` if given, else the dtype of x; but int64 for smaller
+        signed and uint64 for smaller unsigned integers.
 
     Raises
     ------
     ValueError
-        When axis is None and x has not one dimension.
+        When axis is None and x does not have one dimension.
     """

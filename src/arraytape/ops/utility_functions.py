@@ -1,4 +1,4 @@
-"""Utilities: all, any, diff."""
+"""Utility functions: all, any and diff."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ def any(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 def diff(
     x: Array,
     /,
-    n: int = 1,  # by position, too, as in NumPy
+    n: int = 1,  # positional, too, as in NumPy, but not in the standard
     axis: int = -1,
     *,
     prepend: Array | None = None,
     append: Array | None = None,
 ) -> Array:
-    """Compute the differences between neighbours along an axis, n times.
+    """Compute the differences between neighbours along an axis, repeated n times.
 
     Parameters
     ----------
     x
-        Array of any dtype, with one dimension at least.
+        Array of any dtype, with at least one dimension.
     n
-        How often differences are taken.
+        The number of repetitions: n = 2 gives the differences of the differences.
     prepend
-        Elements to join to x before its start; of the shape of x but for the axis, or of shape ().
+        Elements to put before x along the axis: of shape (), or of the shape of x apart from the axis.
     append
-        Elements to join to x after its end; of the shape of x but for the axis, or of shape ().
+        Elements to put after x along the axis: of shape (), or of the shape of x apart from the axis.
 
     Returns
     -------
     Array
-        Of the shape of x but for the axis, which is n shorter (after joining).
-        Of booleans: whether neighbours differ.
+        Of the shape of x, with prepend and append, but n shorter along the axis.
+        For boolean x, True where neighbours differ.
 
     Raises
     ------
@@ -60,9 +60,9 @@ def diff(
     at = normalize_axis_index("diff", x, axis)
     if n < 0:
         raise ValueError(f"diff: n must be at least 0, got {n} [at {user_line()}]")
-    if not n:  # nothing is joined, as in NumPy
+    if not n:  # NumPy, too, ignores prepend and append here
         return x
-    edge = (*x.shape[:at], 1, *x.shape[at + 1 :])  # a number is joined to each line of x
+    edge = (*x.shape[:at], 1, *x.shape[at + 1 :])  # the shape to which a number is broadcast
     given = [
         asarray_like(x, np.asarray(part)) if type(part) in NUMBERS else part
         for part in (prepend, x, append) if part is not None
@@ -73,6 +73,6 @@ def diff(
     x = concat(parts, axis=at) if len(parts) > 1 else x
     before = (slice(None),) * at
     difference = not_equal if x.dtype.kind == "b" else subtract
-    for _ in range(min(n, max(x.shape[at], 1))):  # no elements are left after that
+    for _ in range(min(n, max(x.shape[at], 1))):  # after that no elements are left
         x = difference(x[(*before, slice(1, None))], x[(*before, slice(None, -1))])
     return x
