@@ -109,7 +109,7 @@ def recorded_function(
 
 
 def refused_functions(*paths: str) -> None:
-    """Make these functions raise TypeError for Arrays, whose derivatives they would lose."""
+    """Make these functions raise TypeError for Arrays, as their results would have no derivative."""
     for path in paths:
         module, _, name = path.rpartition(".")
 

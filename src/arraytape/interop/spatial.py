@@ -129,7 +129,7 @@ pdist_value = library_op(
 
 
 def metric_name(metric: str | Callable[..., Any]) -> str | None:
-    """Return the name of a metric for which SciPy has compiled code; None for other functions."""
+    """Return the name of a metric for which SciPy has compiled code, or None for other functions."""
     name = metric.lower() if isinstance(metric, str) else getattr(metric, "__name__", "")
     info = _METRIC_ALIAS.get(name.removeprefix("test_"))
     if isinstance(metric, str) and info is None:
