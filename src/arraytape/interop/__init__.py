@@ -2,7 +2,7 @@
 
     from arraytape import interop
 
-``import arraytape`` does not import it; the first use does.
+``import arraytape`` does not import this package; the first use of ``xp.interop`` does.
 
 >>> import arraytape as xp
 >>> from sklearn.linear_model import Ridge

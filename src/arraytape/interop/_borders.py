@@ -23,7 +23,7 @@ PADDING = {
 
 
 def continued_indices(length: int, mode: str, before: int, after: int) -> Any:
-    """Return the index in the line of each element of its continuation: -1 for a constant."""
+    """Return, for each element of a continued line, its index in the line, or -1 for a constant."""
     if not length:
         return np.full(before + after, -1)
     constant = {"constant_values": -1} if PADDING[mode] == "constant" else {}

@@ -16,7 +16,7 @@ from .._storage.storage import AMBIENT, CARRIED
 from .._util.blocks import Context, Setting
 
 ENTERED: ContextVar[frozenset[str]] = ContextVar("arraytape.interop", default=frozenset())
-DISPATCHED = "dispatched"  # stands for the functions whose rules act without a context
+DISPATCHED = "dispatched"  # a library name for all functions whose rules act without a context
 EVERYWHERE = {DISPATCHED}  # the libraries that were installed for all threads
 AMBIENT.append(lambda: (ENTERED.get(), frozenset(EVERYWHERE)))
 
@@ -50,7 +50,7 @@ def is_active(library: str) -> bool:
     return library in ENTERED.get() or library in EVERYWHERE
 
 
-DEEPEST = 32  # levels of nesting, because a list may hold itself
+DEEPEST = 32  # levels of nesting that are searched: a limit, because a list may hold itself
 
 
 def has_array(values: Iterable[Any], depth: int = 0) -> bool:
@@ -93,16 +93,16 @@ def held_by(library: str, thing: object) -> Iterable[Any]:
     return found
 
 
-HOLDS = {"sklearn": "scipy"}  # an object of scikit-learn may be made of SciPy's
+HOLDS = {"sklearn": "scipy"}  # an object of scikit-learn may hold objects of SciPy
 
 
 def is_of(library: str, thing: object) -> bool:
-    """Return True if an object's class is from a library, or from one in HOLDS for it."""
+    """Return True if an object's class is defined in the library, or in ``HOLDS[library]``."""
     return type(thing).__module__.partition(".")[0] in (library, HOLDS.get(library))
 
 
 def attributes_of(library: str, thing: object) -> list[Any]:
-    """Return the attributes of a library's object, in slots and __dict__; none for other objects."""
+    """Return the values in the slots and __dict__ of a library's object, or [] for other objects."""
     if not is_of(library, thing):
         return []
     slots = [name for base in type(thing).__mro__ for name in vars(base).get("__slots__", ())]

@@ -5,7 +5,7 @@ the rule, too.  The original lives on as another function, with the former code,
 closure.  The trampoline runs the rule or the original:
 
     trampoline(*args, **keywords)      the function that callers hold
-        Hook.choose_callee             is the context active, and an Array among the arguments?
+        Hook.choose_callee             is interop active, and an Array among the arguments?
         rule(...)  or  original(...)
 
 ``inspect.signature`` and ``inspect.getsource`` find the original by ``__wrapped__``; pickle still stores
@@ -43,7 +43,7 @@ class Hook:
         self.original = twin_function(function)
 
     def choose_callee(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Function:
-        """Return the rule or the original: the function to run on these arguments."""
+        """Return the function to run on these arguments: the rule or the original."""
         ours = is_active(self.library) if self.always else concerned(self.library, args, keywords)
         return self.rule if ours else self.original
 

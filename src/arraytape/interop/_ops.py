@@ -1,4 +1,4 @@
-"""Ops whose values a library computes: SciPy's bits, with a derivative of our own.
+"""Ops whose values a library computes: SciPy's bits, with rules of this package.
 
     inv = library_op("scipy.linalg.inv", lambda a: scipy_inv(a), rules.inv)
 
@@ -130,7 +130,7 @@ class Raw(dict[type, Function]):
         return refuse_device
 
     def compute_or_note(self, *args: Any, **keywords: Any) -> Any:
-        """Compute the library's results; a trace that runs records the call."""
+        """Compute the library's results, and note the call in the trace that is being made, if any."""
         if has_array(args) or has_array(keywords.values()):
             # The library's function, which has a hook, would call this op again.
             raise no_rule(self.op.name, "an Array among its options")
@@ -152,7 +152,7 @@ class Raw(dict[type, Function]):
         return each_one(self.compute_or_note, args, keywords)
 
     def compute_stacks(self, *args: Any, **keywords: Any) -> Any:
-        """Compute all examples in one call: the axes of ``vmap`` stand before all others."""
+        """Compute all examples of ``vmap`` in one call, with their axes before all others."""
         assert self.cores is not None
         operands, options = args[: len(self.cores)], args[len(self.cores) :]
         if any(len(x.shape) < core for x, core in zip(operands, self.cores, strict=True)):
@@ -182,7 +182,7 @@ def hide_from_warnings(function: Any) -> Function:
 
 
 def at_users_line(function: Function) -> Function:
-    """Return a caller of the function whose frame is the user's line for the warnings module."""
+    """Return a wrapper of the function, so that its warnings point at the user's line."""
     frame = user_frame()
     if frame is None:
         return function

@@ -1,4 +1,4 @@
-"""The NumPy data of Arrays, for compiled code and results without a derivative; types of arguments."""
+"""Conversion of Arrays to NumPy data, and type aliases for arguments of a library's functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ArrayInput: TypeAlias = "Array | npt.ArrayLike"
 DTypeInput: TypeAlias = "npt.DTypeLike | None"
 Shape: TypeAlias = "tuple[int, ...]"
 NumpyData: TypeAlias = "np.ndarray[Any, Any]"
-Cotangents: TypeAlias = "tuple[RawArray | None, ...]"  # of each result; None: no op used it
+Cotangents: TypeAlias = "tuple[RawArray | None, ...]"  # one for each result; None if no op used it
 
 
 def plain_data(x: Any) -> Any:

@@ -1,4 +1,7 @@
-"""Power transformations and their log-likelihoods, as functions of lambda and of the data."""
+"""Power transformations and their log-likelihoods, differentiable in lambda and in the data.
+
+SciPy's code branches at lambda 0 (and 2), where the branch lacks the derivative with respect to lambda.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,10 @@ def box_cox(lam: Array, x: Array, axis: int | None = 0, keepdims: bool = False) 
 
 
 def likelihood(lam: Array, z: Array, logs: Array, axis: int | None, keepdims: bool) -> Array:
-    """Return the log-likelihood of normal z; (lambda - 1) sum(logs) is the log of the Jacobian."""
+    """Return the log-likelihood of lambda, given that the transformed data z are normal.
+
+    (lambda - 1) sum(logs) is the logarithm of the Jacobian determinant of the transformation.
+    """
     count = z.size if axis is None else z.shape[axis]
     own = (lam - 1.0) * xp.sum(logs, axis=axis, keepdims=keepdims)
     return own - 0.5 * count * xp.log(xp.var(z, axis=axis, keepdims=keepdims))

@@ -1,4 +1,4 @@
-"""The usual statement of a table: the library computes a function's value, our rule its derivative.
+"""Hooks that record a library's function: the library computes the value, a rule the derivative.
 
     recorded_function("scipy.linalg.expm", rule, arrays=["A"], cores=[2])
 
@@ -83,8 +83,8 @@ def recorded_function(
 ) -> LibraryOp:  # fmt: skip
     """Give a library's function a rule, hook it, and return its op.
 
-    All options but those of ``function_op`` must have their defaults.  refuses : values of options
-    for which there is no rule.
+    A call raises TypeError if an option that has no rule differs from its default.  refuses : maps
+    an option to those of its values that have no rule.
     """
     op = function_op(path, *rules, arrays=arrays, options=options, packed=packed, **statement)
     function = of_path(path)
@@ -109,7 +109,7 @@ def recorded_function(
 
 
 def refused_functions(*paths: str) -> None:
-    """Make these functions raise TypeError for Arrays, whose derivatives they would lose."""
+    """Make these functions raise TypeError for Arrays, as their results would have no derivative."""
     for path in paths:
         module, _, name = path.rpartition(".")
 
@@ -120,16 +120,17 @@ def refused_functions(*paths: str) -> None:
 
 
 def of_path(path: str) -> Function:
-    """Return a function by its full name; once it has a hook, NumPy data still goes to the original."""
+    """Return the function of a full name; if it has a hook, it still runs the original on NumPy data."""
     module, _, name = path.rpartition(".")
     found: Function = getattr(importlib.import_module(module), name)
     return found
 
 
 def argument_binder(function: Function) -> tuple[Callable[..., dict[str, Any]], dict[str, Any]]:
-    """Return a function that returns its arguments by name, and the parameters' defaults.
+    """Return ``bind``, which maps a call's arguments to a dict by name, and the parameters' defaults.
 
-    A compiled function with the same parameters is much faster than ``inspect.Signature.bind``.
+    ``bind`` is compiled with the function's parameters: this is much faster than
+    ``inspect.Signature.bind``.
     """
     parameters = inspect.signature(function).parameters
     defaults = {name: p.default for name, p in parameters.items()}
@@ -149,7 +150,7 @@ def refuse_options(
     path: str, given: Mapping[str, Any], defaults: Mapping[str, Any], arrays: Sequence[str],
     options: Sequence[str],
 ) -> None:  # fmt: skip
-    """Raise TypeError for an option without a rule that has another value than its default."""
+    """Raise TypeError if an array is None, an option is an Array, or an option without a rule is set."""
     for name, value in given.items():
         if name in arrays:
             if value is None:
@@ -161,7 +162,7 @@ def refuse_options(
 
 
 def operand_of(value: ArrayInput) -> Array | NumpyData:
-    """Return an argument as an Array, or as NumPy data if it holds no Array."""
+    """Convert an argument to an Array if it is or holds an Array, else to NumPy data."""
     if isinstance(value, Array):
         return value
     if has_array([value]):

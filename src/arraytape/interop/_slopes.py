@@ -1,4 +1,4 @@
-"""A library's value, bit for bit, with the derivatives of a formula."""
+"""An op whose result has the bits of a library's value and the derivatives of a formula."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._ops import library_op
 
 
 def broadcast_value(value: Array, formula: Array) -> Any:
-    """Return the value, broadcast with the formula, which gets the cotangent."""
+    """Return the value, broadcast with the formula; the formula alone gets the cotangent."""
     both: list[Any] = [value, formula]
     return np.broadcast_arrays(*both)[0]
 

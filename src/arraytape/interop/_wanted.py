@@ -18,7 +18,7 @@ from .._storage.batched.batched_data import lengths_of
 from .._util import nest
 from ._context import has_array
 
-DEEPEST = 4  # nested functions to follow
+DEEPEST = 4  # the greatest depth of functions that refer to functions
 LIBRARIES = ("scipy", __name__.partition(".")[0])
 
 
@@ -29,12 +29,12 @@ def is_wanted(values: Iterable[Any]) -> bool:
 
 
 def uses_arrays(function: Callable[..., Any], values: Iterable[Any]) -> bool:
-    """Return True if an Array is among values, or read by the user's function from outside."""
+    """Return True if values hold an Array, or the user's function reads an Array from outside."""
     return has_array(values) or (not is_librarys(function) and has_array(used_by(function)))
 
 
 def nested_leaves(value: object) -> list[Any]:
-    """Return the leaves of nested containers; none if a container holds itself."""
+    """Return the leaves of nested containers, or an empty list if a container holds itself."""
     try:
         return nest.leaves(value)
     except ValueError:
@@ -42,7 +42,7 @@ def nested_leaves(value: object) -> list[Any]:
 
 
 def used_by(function: Callable[..., Any], depth: int = DEEPEST) -> list[Any]:
-    """Return the objects that a function uses: its closure, defaults, globals, ``self``'s attributes."""
+    """Return the objects in a function's closure, defaults, globals and attributes of ``self``."""
     if isinstance(function, functools.partial):
         return [*function.args, *function.keywords.values(), *used_by(function.func, depth)]
     found: list[Any] = []

@@ -1,4 +1,4 @@
-"""The functions of scipy.spatial: distances, SciPy's values with the derivatives of their formulas."""
+"""Rules of scipy.spatial's distances: SciPy computes the values, formulas give the derivatives."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ keeps_arrays("scipy.spatial._procrustes")
 
 # --- formulas ----------------------------------------------------------------------------------------
 # Each formula takes u and v, with coordinates on their last axis, and weights or None.  At a distance of
-# 0 the derivative is 0, as that of vector_norm, also if the distance has a cusp there.
+# 0 the derivative is 0, as for vector_norm, even if the distance has no derivative there.
 def weighted_sum(values: Array, w: Array | None) -> Any:
     return arraytape.sum(values if w is None else values * w, axis=-1)
 
@@ -95,7 +95,7 @@ def jensenshannon(u: Array, v: Array, w: Array | None, base: float | None = None
 
 
 def normalised(x: Array) -> Any:
-    """Return x / sum(x); elements of 0 take the sum as a constant, since 0 * inf would be NaN."""
+    """Return x / sum(x).  The sum is a constant where x is 0, because 0 * inf would be NaN."""
     whole = arraytape.sum(x, axis=-1, keepdims=True)
     return arraytape.where(x == 0, x / arraytape.stop_gradient(whole), x / whole)
 
@@ -129,7 +129,7 @@ pdist_value = library_op(
 
 
 def metric_name(metric: str | Callable[..., Any]) -> str | None:
-    """Return the name of a metric for which SciPy has compiled code; None for other functions."""
+    """Return the name of a metric for which SciPy has compiled code, or None for other functions."""
     name = metric.lower() if isinstance(metric, str) else getattr(metric, "__name__", "")
     info = _METRIC_ALIAS.get(name.removeprefix("test_"))
     if isinstance(metric, str) and info is None:
@@ -141,7 +141,7 @@ def slope_of(
     name: str, u: ArrayInput, v: ArrayInput, samples: Any, options: dict[str, Any],
     formulas: dict[str, Function] = FORMULAS,
 ) -> Any:  # fmt: skip
-    """Return a metric by its formula; missing options are computed from the samples."""
+    """Compute a metric by its formula, for derivatives; V and VI default to those of the samples."""
     if name not in FORMULAS:
         raise no_rule(
             "scipy.spatial.distance", f"metric={short_repr(name)}, which is constant in steps,"
@@ -160,7 +160,7 @@ def slope_of(
 
 
 def has_floats(*values: Any) -> bool:
-    """Return True if an array among values may have a derivative."""
+    """Return True if an array among values has a floating or complex dtype."""
     return any(asarray(x).dtype.kind in "fc" for x in values if isinstance(x, Array | np.ndarray))
 
 

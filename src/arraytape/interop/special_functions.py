@@ -1,4 +1,4 @@
-"""Functions of scipy.special that convert to NumPy, replaced by xp.special's."""
+"""Replacements for functions of scipy.special that convert Arrays to NumPy without a derivative."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ special_value = library_op("scipy.special", special_forward, word="nondifferenti
 
 
 def counterpart(name: str) -> Callable[..., Any]:
-    """Return the function of xp.special that replaces SciPy's; exact integers are SciPy's."""
+    """Return a replacement that calls xp.special's function, or SciPy's own if ``exact=True``."""
 
     def call_counterpart(*args: Any, **keywords: Any) -> Any:
         import scipy.special
@@ -47,7 +47,7 @@ def counterpart(name: str) -> Callable[..., Any]:
         arrays = [i for i, x in enumerate(args) if isinstance(x, arraytape.Array)]
         if len(arrays) != 1 or args[arrays[0]].dtype == np.float64:
             return found
-        # For other dtypes SciPy has other bits, and other result dtypes, than xp.special.
+        # For other dtypes SciPy's result has other bits and another dtype, so return SciPy's value.
         around = args[: arrays[0]], args[arrays[0] + 1 :]
         value = special_value(args[arrays[0]], name, *around, tuple(keywords.items()))
         return with_slope(value, found) if value.dtype.kind in "fc" else value
@@ -63,7 +63,7 @@ for _module, _names in COUNTERPARTS.items():
 # ``refuses`` keeps messages from advising interop: most of these functions have no rule.
 @hooks("scipy.special._multiufuncs", "MultiUFunc.__call__", refuses=True)
 def multi_ufunc(function: Any, *args: Any, **keywords: Any) -> Any:
-    """Compute spherical harmonics by our op; other functions convert to NumPy, with a warning."""
+    """Compute ``sph_harm_y`` by xp.special's op; SciPy converts Arrays to NumPy, with a warning."""
     if function.__name__ == "sph_harm_y" and not keywords.get("diff_n"):
         return arraytape.special.sph_harm_y(*args)
     return original_of(type(function).__call__)(function, *args, **keywords)

@@ -1,4 +1,4 @@
-"""Labels: columns of indicators, and the weights of classes."""
+"""One-hot columns of class labels, and the weights of classes and samples by ``class_weight``."""
 
 from __future__ import annotations
 
@@ -19,12 +19,16 @@ def indicators(labels: NumpyData, groups: NumpyData) -> Any:
 
 
 def onehot(fit: Fit) -> Any:
-    """Return a column for each class, with 1 where it is the label."""
+    """Return the one-hot labels of a fit, shaped (samples, classes)."""
     return indicators(fit.labels().reshape(-1), fit.twin.classes_)
 
 
 def weights_of_classes(fit: Fit, weights: Array | NumpyData | None = None) -> Array:
-    """Return each class's weight: given, or such that the weights of samples (default 1) balance."""
+    """Return the weight of each class according to the estimator's ``class_weight``.
+
+    With "balanced", all classes get the same total weight of samples; ``weights`` holds one weight
+    for each sample (default 1).
+    """
     given, classes = fit.estimator.class_weight, fit.twin.classes_
     fit.asked.add("class_weight")
     if given is None:
@@ -38,5 +42,5 @@ def weights_of_classes(fit: Fit, weights: Array | NumpyData | None = None) -> Ar
 
 
 def class_weights(fit: Fit, weights: Array | None = None) -> Array:
-    """Return for each sample the weight of its class; see ``weights_of_classes``."""
+    """Return the weight of each sample's class, as ``weights_of_classes`` computes it."""
     return xp.matmul(xp.asarray(onehot(fit)), weights_of_classes(fit, weights))

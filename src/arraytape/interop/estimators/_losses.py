@@ -10,7 +10,7 @@ from ..._array.array import Array
 
 
 def squared(y: Array, s: Array) -> Any:
-    """Return half the square; of several outputs their sum."""
+    """Return half the squared error of each sample, summed over several outputs."""
     square = 0.5 * (y - s) ** 2
     return xp.sum(square, axis=1) if square.ndim == 2 else square
 
@@ -21,7 +21,7 @@ def binomial(y: Array, s: Array) -> Any:
 
 
 def multinomial(y: Array, s: Array) -> Any:
-    """Return the cross-entropy; y has a 1 in the column of its class, s a column for each."""
+    """Return the cross-entropy for one-hot y and scores s, both shaped (samples, classes)."""
     top = xp.stop_gradient(xp.max(s, axis=1, keepdims=True))
     logarithm = xp.log(xp.sum(xp.exp(s - top), axis=1)) + top[:, 0]
     return logarithm - xp.sum(y * s, axis=1)
@@ -36,13 +36,13 @@ def gamma(y: Array, s: Array) -> Any:
 
 
 def tweedie(y: Array, s: Array, power: Array) -> Any:
-    """Return half the deviance up to a constant, of a predictor that is the mean's logarithm."""
+    """Return half the deviance, up to a constant, where s is the logarithm of the mean (log link)."""
     first, second = 1.0 - power, 2.0 - power
     return xp.exp(second * s) / second - y * xp.exp(first * s) / first
 
 
 def tweedie_identity(y: Array, s: Array, power: Array) -> Any:
-    """Return half the deviance up to a constant, of a predictor that is the mean."""
+    """Return half the deviance, up to a constant, where s is the mean itself (identity link)."""
     return s ** (2.0 - power) / (2.0 - power) - y * s ** (1.0 - power) / (1.0 - power)
 
 

@@ -1,6 +1,6 @@
-"""Ensembles of fits: they have derivatives where their members have.
+"""scikit-learn's ensembles, which have derivatives if their member estimators have.
 
-The random draw of each member's samples and features, by weights if given, is piecewise constant.
+The random choice of each member's samples and features is piecewise constant in the sample weights.
 Trees, the usual members, refuse Arrays themselves.
 """
 
@@ -16,5 +16,5 @@ for module in ("_bagging", "_stacking", "_voting"):
 @prepares("sklearn.ensemble._bagging", "_generate_bagging_indices")
 @prepares("sklearn.ensemble._bootstrap", "_get_n_samples_bootstrap")
 def plain_weights(given: dict[str, Any]) -> None:
-    """Pass the values of weights, of which the function computes whole numbers."""
+    """Pass sample weights as NumPy data: the function computes integers, which have no derivative."""
     given["sample_weight"] = detached(given["sample_weight"])

@@ -1,4 +1,4 @@
-"""IsotonicRegression: samples in a block share a value, which is their mean."""
+"""Rules of IsotonicRegression, whose compiled fit gives each block of samples the mean of its y."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ keeps_arrays("sklearn.isotonic")
 def at_blocks(
     y: Array, weights: Array, fitted: Any, y_min: float | None, y_max: float | None
 ) -> Array:
-    """Return the mean of y in each block; a value at a bound is constant."""
+    """Return the fitted values: the weighted mean of each sample's block, or the constant bound."""
     block = np.concatenate([[0], np.cumsum(np.diff(fitted) != 0.0)])
     of = xp.asarray(indicators(np.arange(block[-1] + 1), block))
     mean = ((of @ (weights * y)) / (of @ weights))[block]
@@ -34,7 +34,7 @@ def build_y(
     model: BaseEstimator, X: ArrayInput, y: ArrayInput, sample_weight: ArrayInput | None,
     trim_duplicates: bool = True,
 ) -> Any:  # fmt: skip
-    """Return the x and y between which the fit interpolates."""
+    """Return the points x and y of the fit, between which ``predict`` interpolates."""
     build = original("sklearn.isotonic", "IsotonicRegression._build_y")
     twin = detached_object(model)
     data = detached(X), detached(y), detached(sample_weight)
@@ -42,7 +42,9 @@ def build_y(
     places, fitted = build(twin, *data, trim_duplicates=False)
     x, target = xp.reshape(as_float(X), (-1,)), as_float(y)
     weights = as_float(np.ones(x.shape) if sample_weight is None else sample_weight)
-    nearest = np.argmin(np.abs(detached(x)[None, :] - places[:, None]), axis=0)  # ties are merged
+    nearest = np.argmin(
+        np.abs(detached(x)[None, :] - places[:, None]), axis=0
+    )  # equal x are one place
     of = indicators(np.arange(len(places)), nearest)
     of = of * (detached(weights) > 0.0)
     each = xp.asarray(of) * weights

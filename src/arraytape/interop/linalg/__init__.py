@@ -10,7 +10,7 @@ from . import _orthogonal_factors as _orthogonal_factors
 from . import _spectra as _spectra
 from . import _systems as _systems
 
-REFUSED = (  # without a rule so far
+REFUSED = (  # functions that have no rule: they raise TypeError for Arrays
     "cdf2rdf", "clarkson_woodruff_transform", "cossin", "expm_cond", "funm", "hessenberg", "ldl",
     "matrix_balance", "ordqz", "qr_delete", "qr_insert", "qr_multiply", "qr_update", "qz",
     "rsf2csf", "schur", "subspace_angles",

@@ -1,6 +1,7 @@
 """Matrices of scipy.linalg that consist of elements of their arguments, such as Toeplitz matrices.
 
-SciPy's function runs on the numbers 1, 2, ... of the elements; its result says which element goes where.
+SciPy's functions convert Arrays to NumPy.  Here they run on element numbers 1, 2, ...
+instead.  The result says which element goes where, and a recorded ``take`` arranges the elements.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from .._statements import hooks, keeps_arrays
 
 
 def state_arrangement(name: str, *arrays: str, conjugated: bool = False) -> None:
-    """Attach a hook to a function whose result has elements of its arrays, and 0, by their shapes.
+    """Attach a hook to a function whose result consists of zeros and elements of its arrays.
+
+    The position of each element must depend on the shapes alone.
 
     conjugated : True if the second array is by default the conjugate of the first.
     """
@@ -45,7 +48,7 @@ def state_arrangement(name: str, *arrays: str, conjugated: bool = False) -> None
 
 
 def element_numbers(parts: list[Any]) -> list[Any]:
-    """Return the numbers 1, 2, ... of all elements, in arrays shaped as the parts."""
+    """Return the numbers 1, 2, ... of all parts' elements, in arrays shaped as the parts."""
     ends = [*itertools.accumulate(math.prod(part.shape) for part in parts)]
     return [
         np.arange(end - math.prod(part.shape), end).reshape(part.shape) + 1
@@ -54,7 +57,7 @@ def element_numbers(parts: list[Any]) -> list[Any]:
 
 
 def gather_elements(parts: list[Any], places: Any) -> Any:
-    """Return for each place p > 0 the p-th element of all parts together, and 0 for the place 0."""
+    """Return an array shaped as places, with the joined parts' element number p for p > 0, else 0."""
     flat = xp.concat([xp.asarray(part) for part in parts], axis=None)
     if 0 in flat.shape:
         return xp.zeros(places.shape, dtype=flat.dtype)
@@ -78,5 +81,5 @@ def block_diag(*arrs: Any) -> Any:
 
 
 # The NumPy code of these modules runs on Arrays as it stands.
-keeps_arrays("scipy.linalg._special_matrices")  # companion, fiedler, fiedler_companion
-keeps_arrays("scipy.linalg._matfuncs")  # khatri_rao
+keeps_arrays("scipy.linalg._special_matrices")  # has companion, fiedler, fiedler_companion
+keeps_arrays("scipy.linalg._matfuncs")  # has khatri_rao

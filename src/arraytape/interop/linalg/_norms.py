@@ -17,7 +17,7 @@ def norm_rule(
     g: RawArray, a: RawArray, y: RawArray, ord: float | str | None, axis: int | Shape | None,
     keepdims: bool, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of the array API's norm of vectors or matrices."""
+    """Return the cotangent of a, given the cotangent g of the norm y."""
     given = range(a.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     axes = [i % a.ndim for i in given]
     if len(axes) != 2 or ord in (None, "fro", "f"):
@@ -32,7 +32,10 @@ def norm_rule(
 
 
 def matrix_norm_rule(g: RawArray, a: RawArray, y: RawArray, ord: Any, xp: Namespace) -> Any:
-    """Return the cotangent of matrices a for g, shaped (..., 1, 1), of a norm other than Frobenius's."""
+    """Return the cotangent of matrices a, given the cotangent g, shaped (..., 1, 1), of their norm.
+
+    The norm is any but Frobenius's.
+    """
     if ord in ("nuc", 2, -2):
         U, S, Vh = xp.linalg.svd(a, full_matrices=False)
         if ord == "nuc":
