@@ -144,6 +144,27 @@ def test_numpy_computes_only_the_segment_that_is_unusual():
     np.testing.assert_array_equal(second, [np.nan, np.sqrt(2.0) + 4.0, np.sqrt(3.0) + 6.0])
 
 
+def test_both_passes_under_an_outer_tape_are_machine_code():
+    @compiled
+    def layer(w, x):
+        return xp.tanh(x @ w + 0.5) * xp.sin(w[0, 0])
+
+    rng = np.random.default_rng(0)
+    x, plain = xp.asarray(rng.normal(size=(4, 3))), layer.eager
+    for call in range(6):
+        w = xp.asarray(rng.normal(size=(3, 3)))
+        found = []
+        for f in (layer, plain):
+            with xp.GradientTape() as tape:
+                tape.watch(w)
+                loss = xp.mean(f(w, x) ** 2)
+            found.append((loss, tape.gradient(loss, w)))
+        np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-14)
+        np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-13)
+        if call > 3:
+            assert layer.explain().count("machine code") == 2, layer.explain()
+
+
 # --- warnings and errors --------------------------------------------------------------------------
 def quotient(x, y):
     return xp.tanh(xp.maximum(x / y, 0.5)) + 1.0

@@ -150,8 +150,7 @@ class Function(Generic[P, R]):
     @property
     def compiled(self) -> bool:
         plan = self.last_plan()
-        executable = plan.executable if plan is not None else None
-        return executable is not None and executable.compiled
+        return plan is not None and any(one.compiled for one in plan.executables)
 
     def explain(self) -> str:
         """Return what runs in place of the function, a line for each program, and why."""
@@ -161,8 +160,8 @@ class Function(Generic[P, R]):
             return f"{self.name}: the function itself runs: {why}"
         lines = []
         for plan in plans:
-            runs = "NumPy's calls" if plan.executable is None else plan.executable.explain()
-            lines.append(f"{self.name}{plan.said}: {runs}")
+            runs = [one.explain() for one in plan.executables] or ["NumPy's calls"]
+            lines.append(f"{self.name}{plan.said}: {'; backward pass: '.join(runs)}")
         return "\n".join(lines)
 
     def last_plan(self) -> Plan | None:

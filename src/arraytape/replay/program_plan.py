@@ -79,7 +79,7 @@ class Plan:
         self.names = call.names
         run, self.taped = self.source.function, None
         if call.recorded is not None:
-            self.taped = Taped(call, run, self.source.name)
+            self.taped = Taped(call, run, self.source.name, compile)
         self.said = said_of(call)
         text = PlanText(call, run, self.taped)
         self.export = Export(call, simple, name, text.result_of_leaves())
@@ -92,6 +92,14 @@ class Plan:
             self.executable.start(partial(text.scope.__setitem__, "run"))
         self.replayed = 0
         self.tick = count(1).__next__
+
+    @property
+    def executables(self) -> list[Executable]:
+        """Return the programs that may run as machine code; under a tape, those of both passes."""
+        pulled = self.taped.pulled if self.taped is not None else None
+        if pulled is not None:
+            return pulled.executables
+        return [self.executable] if self.executable is not None else []
 
     @property
     def info(self) -> TraceInfo:

@@ -7,10 +7,12 @@ nodes that depend on a cotangent belong to the pullback, all other nodes to the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from .compiled.executable import Executable
 from .passes.block_by_block import blocked
 from .passes.nan_checks import with_bounds
 from .passes.rounding import rounded
@@ -36,6 +38,7 @@ class Pulled:
         parts: Sequence[Node | None],
         given: tuple[bool, ...],
         name: str,
+        compile: bool | None = None,
     ) -> None:
         self.given, self.asked = given, [part is not None for part in parts]
         count, first = len(program.outputs), len(program.inputs)
@@ -63,10 +66,20 @@ class Pulled:
         front.nodes = whole.nodes
         front = without_dead_code(front)
         back, self.used = with_inputs(back, self.saved, whole.inputs[:first])
-        parts_of_both = ((front, name), (back, f"{name}_pull"))
-        sources = [Source(blocked(with_bounds(part)), own) for part, own in parts_of_both]
-        self.run, self.run_back = (source.function for source in sources)
+        both = ((front, name), (back, f"{name}_pull"))
+        sources = [Source(blocked(with_bounds(part)), own) for part, own in both]
+        self.runs = [source.function for source in sources]
         self.text = "\n\n".join([source.text for source in sources])
+        self.executables: list[Executable] = []
+        if compile is not False:
+            for i, (part, own) in enumerate(both):
+                # Only the inputs of the function have layouts that were compared before the call.
+                made = Executable(part, own, self.runs[i], compile, trusts_inputs=i == 0)
+                self.executables.append(made)
+                made.start(partial(self.runs.__setitem__, i))
+
+    def run(self, *data: Any) -> Any:
+        return self.runs[0](*data)
 
     def forward_outputs(self, run: Callable[..., Any], data: Sequence[Any]) -> Any:
         """Run the forward program; return outputs, writes and the values that the pullback needs."""
@@ -84,7 +97,7 @@ class Pulled:
         if any(g.shape != node.shape or g.dtype != node.dtype for g, node in layouts):
             return None
         found = [g if g.flags.c_contiguous else g.copy("C") for g in found]
-        parts, _ = self.run_back(*[data[place] for place in self.used], *saved, *found)
+        parts, _ = self.runs[1](*[data[place] for place in self.used], *saved, *found)
         known = iter(parts)
         return [next(known) if asked else None for asked in self.asked]
 

@@ -48,9 +48,12 @@ class Taped:
     program together with its pullback; None until a backward pass was traced.
     """
 
-    def __init__(self, call: Call, run: Callable[..., Any], name: str) -> None:
+    def __init__(
+        self, call: Call, run: Callable[..., Any], name: str, compile: bool | None = None
+    ) -> None:
         recorded, program = call.recorded, call.trace.program
         assert recorded is not None
+        self.compile = compile
         self.name, self.program, self.quiet = name, program, call.trace.quiet
         self.run = self.as_called(run)
         self.records, self.pattern = recorded.records, recorded.pattern
@@ -138,7 +141,7 @@ class Taped:
         self.traceable = not (trace.spoiled or trace.foreign or trace.quiet)
         if self.traceable:
             given = tuple([g is not None for g in seeds])
-            pulled = Pulled(self.program, trace.program, parts, given, self.name)
+            pulled = Pulled(self.program, trace.program, parts, given, self.name, self.compile)
             self.forward = functools.partial(pulled.forward_outputs, self.as_called(pulled.run))
             self.pulled = pulled
 

@@ -37,17 +37,21 @@ class Executable:
 
     numpys : the former, which always serves.  install : is called with the function to use from now
     on.  state : what runs, for people.  reasons : why some calls are NumPy's.  wanted : True
-    compiles at once, None when the program has run for a while.
+    compiles at once, None when the program has run for a while.  trusts_inputs : whether the layouts
+    of the inputs are known to be those of the program.
     """
 
-    def __init__(self, program: Program, name: str, numpys: Run, wanted: bool | None) -> None:
+    def __init__(
+        self, program: Program, name: str, numpys: Run, wanted: bool | None,
+        trusts_inputs: bool = True,
+    ) -> None:  # fmt: skip
         self.program, self.name, self.numpys = program, name, numpys
         self.install: Callable[[Run], None] = lambda run: None
         self.reasons: list[str] = []
         self.segments: list[Segment] = []
         self.state = ""
         self.compiled = False
-        self.wanted = wanted
+        self.wanted, self.trusts_inputs = wanted, trusts_inputs
 
     def start(self, install: Callable[[Run], None]) -> None:
         """Begin to serve calls; install : is called with the function for each of the next calls."""
@@ -144,7 +148,7 @@ class Executable:
         }  # fmt: skip
         names = {node: f"x{i}" for i, node in enumerate(self.program.inputs)}
         lines: list[str] = []
-        checked: set[Node] = {*self.program.inputs}
+        checked: set[Node] = {*self.program.inputs} if self.trusts_inputs else set()
         for number, segment in enumerate(self.segments):
             part = segment.program
             given = [segment.origin[x] for x in part.inputs]
