@@ -37,6 +37,7 @@ test: lint  ## Run the linters and type checker, then the tests but for those ma
 
 nightly: .venv/.dev  ## Run all tests (TESTS="tests/tape ..."), those marked nightly included
 	$(PARALLEL) -m "" $(TESTS)
+	$(PARALLEL) -m "" --compiled tests/replay
 
 lint: .venv/.dev  ## Run ruff, mypy, the import rules, the rules of words, the list of public names
 	$(BIN)/ruff check .

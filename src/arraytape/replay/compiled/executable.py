@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from time import perf_counter
 from typing import Any
 
@@ -76,7 +77,12 @@ class Executable:
             left -= perf_counter() - begin
             if left < 0 and not started:
                 started = True
-                threading.Thread(target=self.compile, daemon=True, name="arraytape-compile").start()
+                # No daemon: LLVM must not run while the process ends.
+                thread = threading.Thread(target=self.compile, name="arraytape-compile")
+                with suppress(
+                    RuntimeError
+                ):  # the interpreter is ending, or threads are at their limit
+                    thread.start()
             return result
 
         return run
