@@ -70,7 +70,19 @@ def stacks(x):
     return c, xp.sum(c, axis=(0, 2)), xp.max(c, axis=1), xp.matrix_transpose(c) * 2.0
 
 
+def indexed(x):
+    i, j = xp.asarray([2, 0, -1, 2]), xp.asarray([1, 1, 0, 1])
+    with xp.GradientTape() as tape:
+        tape.watch(x)
+        y = x * 2.0
+        y[i, j] = x[j, i] + 1.0
+        y[i] = y[j] * 3.0
+        loss = xp.sum(y[i, ...] ** 2) + xp.sum(y[j, i])
+    return y, loss, tape.gradient(loss, x)
+
+
 STEPS = {
+    "indexed": (indexed, (3, 3)),
     "chain": (chain, (7,)),
     "chain in blocks": (chain, (5001,)),
     "layers": (layers, (5, 3)),

@@ -19,7 +19,7 @@ from ..passes.ufunc_calls import CASTS, ufunc_of
 from ..program import CONSTANT, Guard, Node, Operand, Program, operands
 from ..text.kept_memory import MOST
 from .driver import MOST_ARGUMENTS, Table, block_record, kernel_record, loop_record, python_function
-from .elements import WRITERS, conversion, converted
+from .elements import WRITERS, Writer, conversion, converted
 from .inner_loops import InnerLoop, inner_loop
 from .kernel import (
     ARGUMENTS,
@@ -395,10 +395,10 @@ class Lowering:
     def arrange(self, node: Node) -> None:
         """Find the layout of a view by applying the call to memory that nobody reads."""
         x = node.args[0]
-        if type(x) is not Node or any(type(y) is Node for y in operands(node)[1:]):
-            raise Unsupported(f"{node.op} at arrays")
         if node.op == "getitem" and not is_basic(node.args[1]):
-            return self.rows(node)
+            return self.gather(node, x, self.arrays_of(node.args[1]))
+        if type(x) is not Node or len(operands(node)) > 1:
+            raise Unsupported(f"{node.op} at arrays")
         place = self.place(x)
         view, start = view_of_nothing(place)
         if node.op == "getitem":
@@ -586,13 +586,13 @@ class Lowering:
         """Write ``x[key] = value`` in the memory of x if nothing reads that any more, or in a copy."""
         x, key, value = node.args
         if not is_basic(key):
-            raise Unsupported("a write at arrays")
+            return self.put_rows(node)
         own = self.groups.get(value) if self.is_read_once(value, x) else None
         # Whatever reads the old values comes first.
         self.write_groups([group for group in self.open if group is not own])
         source = self.place(x)
         if own is not None and self.put_result(node, source, own):
-            return
+            return None
         self.write_groups([*self.open])
         given = self.place(value) if type(value) is Node else self.number(value, x.dtype)
         if given.dtype != x.dtype:
@@ -604,12 +604,13 @@ class Lowering:
             self.copy(target, source)
         part = part_of(target, key)
         if not math.prod(part.shape):
-            return
+            return None
         # A value may have leading axes of length 1 that the part has not.
         shape, strides = given.shape, given.strides
         while len(shape) > len(part.shape) and shape[0] == 1:
             shape, strides = shape[1:], strides[1:]
         self.copy(part, given._replace(shape=shape, strides=strides))
+        return None
 
     def is_read_once(self, value: Operand, x: Node) -> bool:
         """Return True if a write to x is the only reader of a member of an open group."""
@@ -677,102 +678,120 @@ class Lowering:
             start += place.shape[axis] * target.strides[axis]
 
     # --- indices --------------------------------------------------------------------------------------
-    def rows(self, node: Node) -> None:
-        """Write ``x[i]`` at one array of integers, along the first axis."""
-        x, key = node.args
-        keys = key if type(key) is tuple else (key,)
-        if type(keys[0]) is not Node or any(part != slice(None) for part in keys[1:]):
-            raise Unsupported("several index arrays")
-        self.gather(node, x, keys[0])
-
     def take(self, node: Node) -> None:
         x, index, *more = node.args
         axis = node.keywords.get("axis", more[0] if more else None)
         if axis != 0 or node.keywords.keys() - {"axis"} or type(index) is not Node:
             raise Unsupported("take along another axis")
-        self.gather(node, x, index)
+        self.gather(node, x, [index])
 
-    def gather(self, node: Node, x: Node, index: Node) -> None:
-        source, at = self.place(x), self.place(index)
-        target = self.new(node)
-        rank = len(at.shape)
-        if at.dtype != np.int64 or not is_flat(at) or not is_flat(target):
-            raise Unsupported("an index of another dtype or layout")
-        row = Place(
-            source.buffer, source.offset, source.shape[1:], source.strides[1:], source.dtype
-        )
-        into = Place(
-            target.buffer, target.offset, target.shape[rank:], target.strides[rank:], target.dtype
-        )
+    def gather(self, node: Node, x: Node, indices: Sequence[Node]) -> None:
+        """Write ``x[i, j, ...]`` at arrays of integers for the first axes."""
+        source, target = self.place(x), self.new(node)
+        rank = len(indices[0].shape)
+        if not is_flat(target):
+            raise Unsupported("a result of another layout")
+        into, row = later_axes(target, rank), later_axes(source, len(indices))
         step = math.prod(into.shape) * target.dtype.itemsize
 
-        def body(kernel: Kernel, i: Any, k: str) -> None:
+        def body(kernel: Kernel, i: Any, offset: Any) -> None:
             pointers = [
                 (kernel.pointer_to(into)[0], kernel.times(i, step)),
-                (kernel.pointer_to(row)[0], kernel.times(k, source.strides[0])),
+                (kernel.pointer_to(row)[0], offset),
             ]
             self.small_nest(kernel, [into, row], pointers, lambda width, at, same: kernel.store(
                 kernel.load(at[1], row.dtype, width, same[1]), at[0], into.dtype, width
             ))  # fmt: skip
 
-        self.each_index(at, source.shape[0], body)
+        self.each_index(indices, source, body)
 
     def scatter(self, node: Node) -> None:
         """Write ``scatter_add``: zeros, to whose rows values are added in their order."""
         x, _, key = node.args
-        keys = key if type(key) is tuple else (key,)
-        if type(keys[0]) is not Node or any(part != slice(None) for part in keys[1:]):
-            raise Unsupported("scatter_add at other keys")
-        index = keys[0]
-        values, at = self.place(x), self.place(index)
+        if x.dtype != node.dtype:
+            raise Unsupported("values of another dtype")
         target = self.new(node)
-        rank = len(at.shape)
-        if at.dtype != np.int64 or not is_flat(at) or not is_flat(values) or x.dtype != node.dtype:
-            raise Unsupported("an index of another dtype or layout")
-        if x.shape[rank:] != node.shape[1:] or x.shape[:rank] != at.shape:
-            raise Unsupported("values of another shape")
-        adds = WRITERS["add"]
         self.fill(target, 0)
-        row = Place(
-            target.buffer, target.offset, target.shape[1:], target.strides[1:], target.dtype
-        )
-        given = Place(
-            values.buffer, values.offset, values.shape[rank:], values.strides[rank:], values.dtype
-        )
+        self.write_rows(target, x, self.arrays_of(key), WRITERS["add"])
+
+    def put_rows(self, node: Node) -> None:
+        """Write ``x[i, j, ...] = value`` at arrays of integers for the first axes."""
+        x, key, value = node.args
+        indices = self.arrays_of(key)
+        if type(value) is not Node or value.dtype != x.dtype:
+            raise Unsupported("a write of a number at arrays")
+        self.write_groups([*self.open])  # whatever reads the old values comes first
+        source = self.place(x)
+        if self.may_change(source, node) and self.place(value).buffer is not source.buffer:
+            target = self.put_at(node, source)
+        else:
+            target = self.new(node)
+            self.copy(target, source)
+        self.write_rows(target, value, indices, lambda kernel, dtype, width, args: args[1])
+
+    def write_rows(self, target: Place, x: Node, indices: Sequence[Node], combine: Writer) -> None:
+        """Write, for each index in turn, what ``combine`` makes of the old row and that of x."""
+        values, rank = self.place(x), len(indices[0].shape)
+        row, given = later_axes(target, len(indices)), later_axes(values, rank)
+        if x.shape != (*indices[0].shape, *row.shape) or not is_flat(values):
+            raise Unsupported("values of another shape or layout")
         step = math.prod(given.shape) * given.dtype.itemsize
 
-        def body(kernel: Kernel, i: Any, k: str) -> None:
+        def body(kernel: Kernel, i: Any, offset: Any) -> None:
             pointers = [
-                (kernel.pointer_to(row)[0], kernel.times(k, target.strides[0])),
+                (kernel.pointer_to(row)[0], offset),
                 (kernel.pointer_to(given)[0], kernel.times(i, step)),
             ]
 
-            def add(width: int, at: list[At], same: list[bool]) -> None:
+            def one(width: int, at: list[At], same: list[bool]) -> None:
                 old = kernel.load(at[0], row.dtype, width)
-                more = kernel.load(at[1], row.dtype, width, same[1])
-                kernel.store(adds(kernel, row.dtype, width, [old, more]), at[0], row.dtype, width)
+                new = kernel.load(at[1], row.dtype, width, same[1])
+                result = combine(kernel, row.dtype, width, [old, new])
+                kernel.store(result, at[0], row.dtype, width)
 
-            self.small_nest(kernel, [row, given], pointers, add)
+            self.small_nest(kernel, [row, given], pointers, one)
 
-        self.each_index(at, node.shape[0], body)
+        self.each_index(indices, target, body)
+
+    def arrays_of(self, key: Any) -> list[Node]:
+        """Return the index arrays of a key that begins with them and has whole axes after them."""
+        keys = [*key] if type(key) is tuple else [key]
+        while keys and (
+            keys[-1] is Ellipsis or (type(keys[-1]) is slice and keys[-1] == slice(None))
+        ):
+            keys.pop()
+        if not keys or any(type(x) is not Node or x.shape != keys[0].shape for x in keys):
+            raise Unsupported("a key of arrays and other parts")
+        return keys
 
     def each_index(
-        self, index: Place, count: int, body: Callable[[Kernel, Any, str], None]
+        self, indices: Sequence[Node], place: Place, body: Callable[[Kernel, Any, Any], None]
     ) -> None:
-        """Write a loop over indices; one that is out of range is unusual, and then stands for 0."""
+        """Write a loop over indices of the first axes of a place; body : gets the bytes to the row.
+
+        An index that is out of range is unusual, and then stands for 0.
+        """
         kernel = Kernel()
-        name, _ = kernel.pointer_to(index)
+        places = [self.place(index) for index in indices]
+        if any(at.dtype != np.int64 or not is_flat(at) for at in places):
+            raise Unsupported("an index of another dtype or layout")
+        names = [kernel.pointer_to(at)[0] for at in places]
 
         def one(i: Any, _: int) -> None:
-            k = kernel.load((name, kernel.times(i, 8)), index.dtype, 1)
-            negative = kernel.value(f"icmp slt i64 {k}, 0")
-            shifted = kernel.value(f"add i64 {k}, {count}")
-            k = kernel.value(f"select i1 {negative}, i64 {shifted}, i64 {k}")
-            outside = kernel.value(f"icmp uge i64 {k}, {count}")
-            kernel.require_not(outside, 1)
-            body(kernel, i, kernel.value(f"select i1 {outside}, i64 0, i64 {k}"))
+            offset: Any = 0
+            for axis, (name, at) in enumerate(zip(names, places, strict=True)):
+                count = place.shape[axis]
+                k = kernel.load((name, kernel.times(i, 8)), at.dtype, 1)
+                negative = kernel.value(f"icmp slt i64 {k}, 0")
+                shifted = kernel.value(f"add i64 {k}, {count}")
+                k = kernel.value(f"select i1 {negative}, i64 {shifted}, i64 {k}")
+                outside = kernel.value(f"icmp uge i64 {k}, {count}")
+                kernel.require_not(outside, 1)
+                k = kernel.value(f"select i1 {outside}, i64 0, i64 {k}")
+                offset = kernel.plus(offset, kernel.times(k, place.strides[axis]))
+            body(kernel, i, offset)
 
-        kernel.loop(math.prod(index.shape), 1, one)
+        kernel.loop(math.prod(places[0].shape), 1, one)
         self.entries.append(self.finish(kernel))
 
     def small_nest(
@@ -1269,6 +1288,11 @@ def view_of_nothing(place: Place) -> tuple[np.ndarray[Any, Any], int]:
     memory = np.empty(high - low + place.dtype.itemsize, np.uint8)
     view = np.ndarray(place.shape, place.dtype, memory, -low, place.strides)
     return view, view.__array_interface__["data"][0]
+
+
+def later_axes(place: Place, count: int) -> Place:
+    """Return the place of the first element along the first ``count`` axes."""
+    return place._replace(shape=place.shape[count:], strides=place.strides[count:])
 
 
 def part_of(place: Place, key: Any) -> Place:
