@@ -26,5 +26,5 @@ def tables_of(text: str | None) -> tuple[set[str], set[str]] | None:
     if text is None or not KNOWN.match(text) or UNTOLD.search(text):
         return None
     written = {name.lower() for name in WRITTEN.findall(text)}
-    read = () if COUNTS.match(text) else READ.findall(text)  # a count depends on no value in the table
+    read = () if COUNTS.match(text) else READ.findall(text)  # a count has no value of the table
     return written, {name.lower() for name in read}

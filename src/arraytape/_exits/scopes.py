@@ -61,7 +61,7 @@ class Scope:
 
     # --- branches ---------------------------------------------------------------------------------
     def branch(self, *ways: Callable[[], None]) -> None:
-        """Run each branch from the current variables; join the variables of those that reach their end."""
+        """Run each branch from the current variables, and join those of the branches that end alive."""
         before, ends = self.names, []
         for way in ways:
             self.names, self.alive = dict(before), True

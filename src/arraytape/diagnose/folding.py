@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from .._util.errors import short_repr, user_line
 from .model import Graph, Node, titled
 
-MOST_RECORDS = 500  # beyond these, "auto" folds by line or op
-MOST_NODES = 60  # beyond these, "auto" folds by scope where scopes are known
+MOST_RECORDS = 500  # with more records, "auto" folds by line or op
+MOST_NODES = 60  # with more nodes, "auto" folds by scope where scopes are known
 WAYS = ("auto", "none", "chain", "scope", "line", "op")
 
 
@@ -62,7 +62,7 @@ def merged(graph: Graph, groups: Sequence[int], title: Callable[[Node], str] | N
 def joined_nodes(
     nodes: Sequence[Node], layouts: list[str], title: Callable[[Node], str] | None
 ) -> Node:
-    """Return several nodes as one.  layouts : of the results that other nodes use."""
+    """Return several nodes as one.  layouts : the layouts of the results that other nodes use."""
     first, last = nodes[0], nodes[-1]
     if first is last:
         return first
