@@ -39,7 +39,8 @@ def folded(graph: Graph, fold: str) -> Graph:
 def merged(graph: Graph, groups: Sequence[int], title: Callable[[Node], str] | None) -> Graph:
     """Return a graph with one node for each group.
 
-    groups : the group of each node.  title : of a merged node; by default the names of its ops.
+    groups : the group number of each node.  title : returns the title for a group, given its last node;
+    if it is None, the title consists of the names of the group's ops.
     """
     members: dict[int, list[int]] = {}
     for i, group in enumerate(groups):
@@ -115,7 +116,7 @@ def by_scope(graph: Graph) -> Graph:
 
 
 def fold_by_key(graph: Graph, key: Callable[[Node], str]) -> Graph:
-    """Merge all nodes of one key: the turns of a loop become a cycle."""
+    """Merge all nodes with the same key, so that the iterations of a loop become a cycle."""
     first: dict[str, int] = {}
     groups = [
         i if node.kind in ("source", "left") or not node.ops else first.setdefault(key(node), i)
