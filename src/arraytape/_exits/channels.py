@@ -10,13 +10,14 @@ from .known_names import NUMPY_FILES, PURE
 from .objects import NOTHING, Channel, Thing, Value
 
 PATHS = ("pathlib", "posixpath", "ntpath")
-MODE = re.compile(r"[rwaxbtU+]{1,3}")  # the mode of ``open``, which is no name of a file
+MODE = re.compile(r"[rwaxbtU+]{1,3}")  # a mode of ``open`` such as "rb" is not the name of a file
 
 
 class Channels:
     """The values that were written to files, devices and processes.
 
-    taints : the exits whose values were written, by the names that the write had for its channel.
+    taints : dict from the names of a channel to the exits (bits of an int) whose values were written
+    to the channel.
     """
 
     def __init__(self) -> None:
@@ -40,7 +41,7 @@ class Channels:
 def is_same_channel(written: Channel, read: Channel) -> bool:
     """Return True if two sets of names may mean one channel.
 
-    They share a text; if one of them has no texts, they share an object.
+    Two sets that both have texts have to share a text. Otherwise they have to share an object.
     """
     some, others = texts_of(written), texts_of(read)
     return not some.isdisjoint(others) if some and others else not written.isdisjoint(read)

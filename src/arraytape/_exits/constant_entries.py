@@ -19,8 +19,8 @@ from .._array.exits import LEFT, STOPPED, LeftRecord
 from .._record.plan import PLANS, Plan, Record, Structural, inputs_of
 from .._util.source_locations import Stack, stack_here
 
-SAMPLE = 64  # elements of an array that left or entered that are compared
-REMEMBERED = 64  # exits whose numbers are kept
+SAMPLE = 64  # the number of an array's elements that are compared
+REMEMBERED = 64  # the number of exits whose values are kept for comparison
 OPERATORS = "<arraytape"  # the beginning of the file name of a compiled op
 
 
@@ -37,17 +37,18 @@ class Entry(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """A value that left: its data, and numbers in it that another value hardly has by chance."""
+    """The data of an exit's value, and the numbers in it that are unlikely to be equal by chance."""
 
     numbers: frozenset[Any]
     data: Any  # a weak reference
 
 
 class Journal:
-    """The exits' numbers and the entries of one recorder.
+    """The values of exits, and the entries, of one recorder.
 
-    frames : the ``id`` of each frame with a block of the recorder.  entries : the index of a record, the
-    entry, and True if the constant is a number that left.
+    known : the value ids that the recorder follows.  frames : the ``id`` of each frame with a block of
+    the recorder.  seen : the values of the first exits.  entries : tuples of a record's index, its
+    entry, and True if the constant equals a number in the value of an exit.
     """
 
     def __init__(self, known: Container[int], frames: Container[int]) -> None:
@@ -56,7 +57,7 @@ class Journal:
         self.entries: list[tuple[int, Entry, bool]] = []
 
     def left(self, record: Sequence[Any]) -> None:
-        """Keep the numbers of a value that left."""
+        """Keep the numbers of an exit's value, to recognize them in later constants."""
         data = LeftRecord(*record).data()
         if data is not None and len(self.seen) < REMEMBERED:
             numbers = frozenset(numbers_of(data))
@@ -64,7 +65,7 @@ class Journal:
                 self.seen.append(Seen(numbers, ref(data)))
 
     def note(self, record: Record, index: int, depth: int) -> None:
-        """Add an entry if a constant enters in a record.
+        """Add an entry if the record has a constant among its inputs or parameters.
 
         depth : the number of frames from here to the op's function.
         """
@@ -88,7 +89,7 @@ class Journal:
         self.entries += [(index, entry, came_back) for _, entry, came_back in entries]
 
     def left_before(self, data: Any) -> bool:
-        """Return True if an operand holds a number that left, and is no view of the data that left."""
+        """Return True if an operand has a number of an exit's value without sharing its memory."""
         numbers = {*numbers_of(data)} if id(data) not in STOPPED else set()
         return any(
             not numbers.isdisjoint(seen.numbers) and not may_share_memory(data, seen.data())
@@ -124,9 +125,9 @@ def is_integral(data: Any) -> bool:
 
 
 def numbers_of(data: Any) -> Iterator[Any]:
-    """Yield those of the first numbers of data that have more than four decimals.
+    """Yield the numbers with more than four decimals among the first SAMPLE numbers of ``data``.
 
-    Rounder numbers may be equal by chance.
+    Numbers with fewer decimals are skipped, because they may be equal by chance.
     """
     if isinstance(data, float | complex):
         values = [data]

@@ -1,4 +1,4 @@
-"""SQL statements in the analysis of flow: the tables that they write and read."""
+"""The tables that an SQL statement writes and reads, for the analysis of the flow of values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ WRITTEN = re.compile(
     rf"\b(?:INTO|UPDATE(?:\s+OR\s+\w+)?|TABLE(?:\s+IF\s+NOT\s+EXISTS)?)\s+{NAME}", re.IGNORECASE
 )
 READ = re.compile(rf"\b(?:FROM|JOIN)\s+{NAME}", re.IGNORECASE)
-# Not understood: a table of another schema, and several tables in one FROM.
+# Statements that tables_of does not understand: a table with a schema (``a.b``), or several tables
+# in one FROM.
 UNTOLD = re.compile(
     r"\b(?:INTO|UPDATE|TABLE|FROM|JOIN)\s+\S+\.|\bFROM\b(?:(?!\bWHERE\b|\bORDER\b|\bGROUP\b).)*,",
     re.IGNORECASE | re.DOTALL,

@@ -15,14 +15,14 @@ from .scopes import Scope
 OPERANDS = {ast.BinOp: ("left", "right"), ast.AugAssign: ("target", "value")}
 
 
-Told = list[list[bool | None]]  # by exit and entry
+Told = list[list[bool | None]]  # a row for each exit, with one verdict for each entry
 
 
 class Flow(Calls):
-    """One analysis: the exits whose values arrive at each entry.
+    """An analysis of which exits' values arrive at which entries.
 
-    exactly, anyhow : the bits of these exits by index of the entry, on the entry's own path of calls and
-    on any path.
+    exactly, anyhow : dicts from the index of an entry to the exits (bits of an int) whose values arrive
+    there. ``exactly`` counts the entry's own path of calls, ``anyhow`` counts any path.
     """
 
     def __init__(self, exits: Sequence[Stack], entries: Sequence[Entry]) -> None:
@@ -37,7 +37,7 @@ class Flow(Calls):
         self.anyhow: dict[int, int] = {}
 
     def is_reached(self, exit_: int, entry: int) -> bool | None:
-        """Return True if the value of an exit arrives at an entry; None if one was not reached."""
+        """Return True if the value of an exit arrives at an entry; None if that is unknown."""
         arrived = self.exactly.get(entry, self.anyhow.get(entry))
         if arrived is None or not self.left >> exit_ & 1:
             return None
@@ -115,8 +115,9 @@ def root_of(stack: Stack) -> tuple[int, int]:
     return stack[-1].frame, id(stack[-1].code)
 
 
-# A cache of verdicts, since a loop asks the same each time.  Keys hold the ``id`` of code objects, so
-# each value keeps those alive; the stacks would also keep the globals of functions that were sent here.
+# A cache of verdicts, because each turn of a loop needs the same verdicts.  Keys hold the ``id`` of code
+# objects, so each cached value keeps the code objects alive.  It does not keep the stacks, which would
+# also keep the globals of functions from other processes alive.
 KNOWN: dict[object, tuple[Told | None, object]] = {}
 
 

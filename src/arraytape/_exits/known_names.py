@@ -52,11 +52,12 @@ VIEWS = words(
 )
 # Methods that read an array and do not change it.
 READS = words("item tolist")
-# Functions that write to their first argument; those that write to one of their arguments.
+# WRITES: functions that write to their first argument. WRITES_ALL: functions that write to one of
+# their arguments, at any position.
 WRITES = words("copyto fill_diagonal place put putmask")
 WRITES_ALL = words("at dump pack_into save savetxt savez")
-# Packages whose functions neither read nor write files, devices or processes; of ``_heapq`` as of
-# ``heapq``.  NUMPY_FILES are the exceptions: beginnings of names of NumPy's functions.
+# Packages whose functions neither read nor write files, devices or processes. ``heapq`` includes its
+# C part ``_heapq``. The exceptions are NumPy's functions whose names begin as in NUMPY_FILES.
 PURE = words(
     """
     array array_api_compat array_api_extra arraytape bisect builtins cmath collections contextlib copy

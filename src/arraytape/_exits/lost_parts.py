@@ -31,8 +31,9 @@ class Finding(NamedTuple):
 class Doubt(NamedTuple):
     """The findings of one request of a function form, which can run its function again to check them.
 
-    findings : on missing parts.  written : on writes to copies.  what : the request ("gradient").
-    exits : those of values that depend on the sources.  places : keys of these exits and of the entries.
+    findings : findings on missing parts.  written : findings on writes to copies.  what : the request,
+    such as "gradient".  exits : the exits of values that depend on the sources.  places : keys of the
+    source locations of these exits and of the entries.
     """
 
     findings: tuple[Finding, ...]
@@ -51,7 +52,9 @@ def report_findings(found: Sequence[Finding]) -> None:
 
 
 class Lacks:
-    """The exits that may cost a derivative a part: found before the backward pass, reported after it.
+    """The exits because of which a derivative may lack a part.
+
+    They are collected before the backward pass, and reported after it.
 
     between : the exits of values that depend on the sources.
     """
@@ -68,7 +71,7 @@ class Lacks:
         self.between = exits_between(self.records, self.sources, targets)
 
     def sources_that_left(self) -> set[int]:
-        """Return the values that left, and all values on which they depend."""
+        """Return the ids of the values that left, and of all values on which they depend."""
         return sources_of(self.records, [left.value for _, left in self.between])
 
     def exits_without(self, absent: Container[int]) -> list[tuple[int, Exit]]:

@@ -19,7 +19,7 @@ from .suspected_exits import Exit, frames_in_library
 
 SHOWN = 4  # exits in one message
 CONSTANT = "or stop_gradient the value to say that this is meant"
-# Advice by module, on what has a gradient in place of its functions.
+# Advice on functions without a gradient, by their module: what to call in their place.
 MODULES = {
     "statistics": "use the function of arraytape's own: mean, var, std, median",
     "math": "use arraytape's function of that name",
@@ -31,7 +31,8 @@ MODULES = {
 }
 # Packages for whose functions interop has rules.
 INTEROP = ("scipy", "sklearn")
-# Packages that those call with arrays, so that an exit in them counts as one of the caller's.
+# Packages that the INTEROP packages call with arrays. An exit in them counts as an exit of the
+# INTEROP package that called them.
 ARRAYS = ("numpy", "array_api_compat", "array_api_extra")
 
 
@@ -45,7 +46,10 @@ def library_call(stack: Stack) -> tuple[str, Place] | None:
 
 
 def library_function(inside: Sequence[Place], place: Place) -> str:
-    """Return ``module.name`` of the function that a call runs, without its decorators."""
+    """Return ``module.name`` of the library function that the call at ``place`` runs.
+
+    ``inside`` has the frames in the library. They name the function if the source text does not.
+    """
     text = called_text(place)
     function = object_named(text, place)
     if hasattr(function, "__module__") and hasattr(function, "__qualname__"):
@@ -58,7 +62,7 @@ def library_function(inside: Sequence[Place], place: Place) -> str:
 
 
 def object_named(text: str, place: Place) -> Any:
-    """Return the object of a dotted name in the globals of a place, or None."""
+    """Return the object that the dotted name ``text`` has in the globals of a place, or None."""
     first, *rest = text.split(".")
     value = place.names.get(first)
     for part in rest:
@@ -73,7 +77,7 @@ def called_text(place: Place) -> str:
 
 
 def module_of(place: Place, name: str) -> str:
-    """Return the module of the function of this name; by default the first part of the name."""
+    """Return the module of the named function; if it is unknown, the first part of the name."""
     return str(getattr(object_named(name, place), "__module__", None) or name.partition(".")[0])
 
 
@@ -132,7 +136,7 @@ def callable_name(function: str, place: Place) -> str:
 
 
 def by_interop(package: str, function: str, place: Place, exit_: Exit | LeftRecord) -> str:
-    """Return advice on a call of a library that interop knows: to enter interop, if it has a rule."""
+    """Return advice on a library call: to enter interop if it has a rule, or else another way."""
     inside = frames_in_library(exit_.stack)
     modules = [str(place.names.get("__name__", "")) for place in inside]
     name = callable_name(function, place)
@@ -167,14 +171,14 @@ def by_interop(package: str, function: str, place: Place, exit_: Exit | LeftReco
 
 
 def exit_places(exits: Sequence[Exit]) -> str:
-    """Return the text of the lines at which values left, each line once."""
+    """Return the text of the source lines of the exits, each line once, at most SHOWN of them."""
     lines = [*dict.fromkeys(map(exit_text, exits))]
     more = f" and {len(lines) - SHOWN} more places" if len(lines) > SHOWN else ""
     return ", ".join(lines[:SHOWN]) + more
 
 
 def ways_back(exits: Sequence[Exit]) -> str:
-    """Return the text of the first lines at which values that left came back."""
+    """Return the text of the first source lines at which values came back after these exits."""
     lines: dict[str, None] = {}
     for stack in itertools.chain.from_iterable(exit_.back for exit_ in exits):
         place = own_place(stack)
@@ -186,7 +190,7 @@ def ways_back(exits: Sequence[Exit]) -> str:
 
 
 def lost(exits: Sequence[Exit], what: str) -> str:
-    """Return the message about exits.  what : its beginning, on what is missing because of them."""
+    """Return the message about exits. It begins with ``what``, which says what is missing."""
     back = ways_back(exits)
     again = f", and what came of it went in again at {back}" if back else ""
     advice = sentence("; ".join(dict.fromkeys(map(remedy, exits[:SHOWN]))))

@@ -9,7 +9,7 @@ DEFAULT = ["warn"]
 
 
 def mode_of(exits: str | None) -> str:
-    """Return the mode, with None for the default; raise ValueError for another word."""
+    """Return the mode ``exits``, or the default if it is None; raise ValueError for an unknown mode."""
     if exits is None:
         return DEFAULT[0]
     if not isinstance(exits, str) or exits not in MODES:

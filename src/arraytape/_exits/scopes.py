@@ -13,9 +13,10 @@ Names = dict[str, Value]
 class Scope:
     """The variables of one call of a function, or of a module.
 
-    names : the possible values of each.  alive : True if the current statement is reached.  jumps : the
-    variables at each ``break`` and ``continue`` of the current loop.  calls : the spots of the calls
-    that lead here, outermost first.  outer : names that are declared global or nonlocal.
+    names : dict from each variable to its possible values.  alive : True if the current statement can be
+    reached.  jumps : a copy of ``names`` for each ``break`` and ``continue`` of the current loop.
+    calls : the source locations of the calls that lead to this scope, outermost first.  outer : the
+    names that are declared global or nonlocal.
     """
 
     def __init__(self, file: str, parent: Scope | None, calls: tuple[Any, ...] = ()) -> None:
@@ -55,12 +56,12 @@ class Scope:
             scope.names[name] = (scope.own(name) or NOTHING) | value
 
     def bind_weakly(self, name: str, value: Value) -> None:
-        """Add to the values of a name; ``ANY`` for an unknown name."""
+        """Add ``value`` to the possible values of a name; ``name`` is ``ANY`` if it is unknown."""
         self.names[name] = (self.own(name) or NOTHING) | value
 
     # --- branches ---------------------------------------------------------------------------------
     def branch(self, *ways: Callable[[], None]) -> None:
-        """Run each branch from the current state, and join the states of those that end alive."""
+        """Run each branch from the current variables, and join those of the branches that end alive."""
         before, ends = self.names, []
         for way in ways:
             self.names, self.alive = dict(before), True
@@ -71,7 +72,7 @@ class Scope:
         self.names = join_names(*ends) if ends else before
 
     def end_of_turn(self) -> None:
-        """Join the states at ``break``, ``continue`` and the end of a loop's turn."""
+        """Join the variables at each ``break`` and ``continue`` and at the end of the loop body."""
         self.names = join_names(*self.jumps, *([self.names] if self.alive else []))
         self.jumps, self.alive = [], True
 

@@ -67,7 +67,7 @@ def tree_of_code(code: CodeType) -> Function | Folded | None:
         and getattr(node, "name", name) == name
         and first_line(node) == code.co_firstlineno
     ]
-    if len(found) > 1:  # lambdas and comprehensions of one line
+    if len(found) > 1:  # several lambdas or comprehensions begin on this line
         spans = [span for span in code.co_positions() if None not in span and span[2]]
         found = [node for node in found if all(covers(node, span) for span in spans)]
         found.sort(key=lambda node: (node.end_lineno, node.end_col_offset))
@@ -113,7 +113,7 @@ def span_of(node: ast.AST) -> Span:
 
 @functools.lru_cache(4096)
 def by_span(function: ast.AST) -> dict[Span, ast.AST]:
-    """Return the expressions and statements of a function by span; of equal spans the innermost."""
+    """Return a dict from each span to the innermost expression or statement with this span."""
     nodes = ast.walk(function)  # outer nodes first
     return {span_of(node): node for node in nodes if isinstance(node, ast.expr | ast.stmt)}
 

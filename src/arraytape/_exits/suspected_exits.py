@@ -56,7 +56,7 @@ def exits_between(
 
 
 def sources_of(records: Sequence[Record], value_ids: Iterable[int]) -> set[int]:
-    """Return these value ids and those of all values that they were computed from."""
+    """Return these value ids, and the ids of all values from which they were computed."""
     found = {*value_ids}
     for record in reversed(records):
         if not found.isdisjoint(results_of(record)):
@@ -65,7 +65,7 @@ def sources_of(records: Sequence[Record], value_ids: Iterable[int]) -> set[int]:
 
 
 def frames_in_library(stack: Stack) -> Stack:
-    """Return the innermost frames that are a library's; none if there is no user's frame around them."""
+    """Return the innermost frames that lie in a library; () if no user's frame is around them."""
     inside = tuple(itertools.takewhile(lambda place: place.lies_in_library, stack))
     return inside if len(inside) < len(stack) else ()
 
@@ -73,7 +73,7 @@ def frames_in_library(stack: Stack) -> Stack:
 def writes_out(stack: Stack) -> bool:
     """Return True if a value left in a library's function that got an array by ``output=``.
 
-    True also without source, where the call may have ``output=``.
+    Return True also if the source of the call is not known, because it may have ``output=``.
     """
     inside = frames_in_library(stack)
     if not inside:
@@ -151,7 +151,7 @@ def suspicions(
     exits: Sequence[tuple[int, Exit]],
     targets: Sequence[int],
 ) -> list[Exit]:
-    """Return those of the exits whose values the targets may depend on, with their entries."""
+    """Return the exits on whose values the targets may depend, with the stacks of their entries."""
     left = [(i, exit_) for i, exit_ in exits if exit_.how not in STEPS]
     if not left:
         return []

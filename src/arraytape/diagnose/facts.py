@@ -39,7 +39,7 @@ def copy_of(recording: Recording) -> Recording:
 
 
 def descendants_of(records: Iterable[Record | Step], value_ids: Iterable[int]) -> set[int]:
-    """Return these value ids and those of all values computed from them."""
+    """Return these value ids, and the ids of all values that were computed from them."""
     found = set(value_ids)
     for record in records:
         outs, ins = record_ends(record)
@@ -49,7 +49,7 @@ def descendants_of(records: Iterable[Record | Step], value_ids: Iterable[int]) -
 
 
 def needed_by(records: Sequence[Record | Step], value_ids: Iterable[int]) -> set[int]:
-    """Return these value ids and those of all values that they were computed from."""
+    """Return these value ids, and the ids of all values from which they were computed."""
     found = set(value_ids)
     for record in reversed(records):
         outs, ins = record_ends(record)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from .._util.errors import short_repr, user_line
 from .model import Graph, Node, titled
 
-MOST_RECORDS = 500  # beyond these, "auto" folds by line or op
-MOST_NODES = 60  # beyond these, "auto" folds by scope where scopes are known
+MOST_RECORDS = 500  # with more records, "auto" folds by line or op
+MOST_NODES = 60  # with more nodes, "auto" folds by scope where scopes are known
 WAYS = ("auto", "none", "chain", "scope", "line", "op")
 
 
@@ -39,7 +39,8 @@ def folded(graph: Graph, fold: str) -> Graph:
 def merged(graph: Graph, groups: Sequence[int], title: Callable[[Node], str] | None) -> Graph:
     """Return a graph with one node for each group.
 
-    groups : the group of each node.  title : of a merged node; by default the names of its ops.
+    groups : the group number of each node.  title : returns the title for a group, given its last node;
+    if it is None, the title consists of the names of the group's ops.
     """
     members: dict[int, list[int]] = {}
     for i, group in enumerate(groups):
@@ -62,7 +63,7 @@ def merged(graph: Graph, groups: Sequence[int], title: Callable[[Node], str] | N
 def joined_nodes(
     nodes: Sequence[Node], layouts: list[str], title: Callable[[Node], str] | None
 ) -> Node:
-    """Return several nodes as one.  layouts : of the results that other nodes use."""
+    """Return several nodes as one.  layouts : the layouts of the results that other nodes use."""
     first, last = nodes[0], nodes[-1]
     if first is last:
         return first
@@ -115,7 +116,7 @@ def by_scope(graph: Graph) -> Graph:
 
 
 def fold_by_key(graph: Graph, key: Callable[[Node], str]) -> Graph:
-    """Merge all nodes of one key: the turns of a loop become a cycle."""
+    """Merge all nodes with the same key, so that the iterations of a loop become a cycle."""
     first: dict[str, int] = {}
     groups = [
         i if node.kind in ("source", "left") or not node.ops else first.setdefault(key(node), i)

@@ -19,7 +19,8 @@ PRODUCTS = ("multiply", "matmul", "vecdot")
 class Death(NamedTuple):
     """A record with a nonzero cotangent of its result, and only zeros for its inputs on the path.
 
-    cancelled : True if earlier contributions to an input were not zero, so that a sum cancelled.
+    cancelled : True if contributions may have cancelled: an input had a nonzero cotangent before the
+    record, or the record has an input twice.
     """
 
     record: Record
