@@ -375,10 +375,49 @@ def test_a_forked_process_runs_and_compiles_steps():
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
+def test_other_threads_run_next_to_large_programs():
+    def f(x):
+        for _ in range(40):
+            x = xp.sin(x) * 0.5 + 1.0
+        return x
+
+    x = xp.asarray(np.linspace(0.0, 1.0, 500_000))
+    step = warmed(compiled(f), x)
+    expected, ticks, found = np.asarray(step(x)), [], []
+    thread = threading.Thread(target=lambda: found.append(step(x)))
+    thread.start()
+    while thread.is_alive():
+        ticks.append(time.perf_counter())
+        time.sleep(0.001)
+    thread.join()
+    np.testing.assert_array_equal(found[0], expected)
+    assert len(ticks) > 10  # of some hundred, while machine code ran
+
+
+def test_threads_call_one_large_step_at_once():
+    f = chain
+    inputs = [xp.asarray(np.random.default_rng(i).normal(size=3000)) for i in range(3)]
+    step = warmed(compiled(f), inputs[0])
+    expected = [np.asarray(step(x)[1]).tobytes() for x in inputs]
+    wrong = []
+
+    def run(i):
+        found = [np.asarray(step(inputs[i])[1]).tobytes() for _ in range(30)]
+        wrong.extend({*found} - {expected[i]})
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert wrong == []
+
+
 def test_large_scratch_memory_is_not_kept(monkeypatch):
     from arraytape.replay.compiled import lowering
 
     monkeypatch.setattr(lowering, "MOST", 100)
+    monkeypatch.setattr(executable, "MOST", 100)
     x = xp.asarray(np.linspace(0.1, 1.0, 50))
     step = warmed(compiled(chain), x)
     assert step.traces[0].memory == 0

@@ -97,7 +97,8 @@ def replayed(name: str) -> Step:
         {
             "hessian": lambda *given: ours.reverse([*given]),
             "jacobian": lambda x: [jacobians.jacobian_of(lambda x: ours.f(xp, x), x)],
-        }.get(order, lambda *given: step(ours, [*given]))
+        }.get(order, lambda *given: step(ours, [*given])),
+        compile=True,  # as soon as there is a program, where llvmlite is installed
     )
     for _ in range(5):
         traced(*arguments)

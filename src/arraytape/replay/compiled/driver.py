@@ -212,8 +212,10 @@ done:
 }
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+"""
 
-define ptr @drive(ptr %self, ptr %arguments, i64 %count) {
+DRIVE = """
+define ptr @NAME(ptr %self, ptr %arguments, i64 %count) {
 entry:
   %bases = alloca [1024 x ptr], align 64
   %bad = alloca i64
@@ -256,10 +258,12 @@ ended:
   br i1 %aligned, label %go, label %unusual
 go:
   store i64 0, ptr %bad
+  RELEASE
   call void @clear_flags()
   call void @walk(ptr %bases, ptr %first, ptr %bad, i64 0)
   call void @note_flags(ptr %bad)
   call void @clear_flags()
+  RETAKE
   %found = load i64, ptr %bad
   %failed = and i64 %found, WARNED
   %fails = icmp ne i64 %failed, 0
@@ -324,7 +328,16 @@ def driver_text(machine: str) -> str:
         "UNDERFLOW": flags["underflow"] << 8,
         "KEPT": ~flags["all"] & 0xFFFFFFFF,
     }
-    text = READ_FLAGS[machine] + DRIVER
+    # The second function lets other threads of Python run meanwhile.
+    save, restore = [
+        ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+        for name in ("PyEval_SaveThread", "PyEval_RestoreThread")
+    ]
+    release = f"%state = call ptr inttoptr (i64 {save} to ptr)()"
+    retake = f"call void inttoptr (i64 {restore} to ptr)(ptr %state)"
+    holding = DRIVE.replace("NAME", "drive").replace("RELEASE", "").replace("RETAKE", "")
+    releasing = DRIVE.replace("NAME", "drive_released").replace("RELEASE", release)
+    text = READ_FLAGS[machine] + DRIVER + holding + releasing.replace("RETAKE", retake)
     for name, value in words.items():
         text = text.replace(name, str(value))
     return text
@@ -341,18 +354,21 @@ def offset_of_data() -> int:
     return offset
 
 
-def python_function(table: Table) -> Callable[..., bool | None]:
+def python_function(table: Table, released: bool = False) -> Callable[..., bool | None]:
     """Return a Python function that runs a table on ndarrays.
 
     It returns None if nothing unusual happened, True if the results must not be used, and False if
-    a result underflowed.  It keeps the table alive.
+    a result underflowed.  It keeps the table alive.  released : whether other threads may run
+    meanwhile; then each call needs scratch memory of its own.
     """
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = (
         ctypes.py_object,
         [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p],
     )
-    method = MethodDef(b"compiled", driver().address("drive"), FASTCALL, None)
+    method = MethodDef(
+        b"compiled", driver().address("drive_released" if released else "drive"), FASTCALL, None
+    )
     table.kept = table.kept, method
     return make(ctypes.addressof(method), table, None)  # type: ignore[no-any-return]
 

@@ -17,9 +17,10 @@ import numpy as np
 
 from ..passes.nodes import packed
 from ..program import Node, Program, defined_function, operands, result_of
+from ..text.kept_memory import MOST
 from ..text.program_source import Source, show
 from .driver import FALLBACK
-from .lowering import LINE, with_partial_sums
+from .lowering import with_partial_sums
 from .machine import Unsupported, why_not
 from .segments import Segment, segments_of, source_of
 
@@ -79,9 +80,7 @@ class Executable:
                 started = True
                 # No daemon: LLVM must not run while the process ends.
                 thread = threading.Thread(target=self.compile, name="arraytape-compile")
-                with suppress(
-                    RuntimeError
-                ):  # the interpreter is ending, or threads are at their limit
+                with suppress(RuntimeError):  # the process is ending, or can have no more threads
                     thread.start()
             return result
 
@@ -119,18 +118,19 @@ class Executable:
             begin = perf_counter()
             result = chosen(*inputs)
             times[chosen].append(perf_counter() - begin)
-            if turns == 2 * TIMED:
-                faster = min(times[native][2:]) < GAIN * min(times[self.numpys][2:])
-                if not faster:
-                    self.use_numpys("machine code takes as long")
-                else:
+            if turns >= 2 * TIMED and all(len(found) > 2 for found in times.values()):
+                by_native, by_numpys = [min(times[one][2:]) for one in (native, self.numpys)]
+                if by_native < GAIN * by_numpys:
                     self.install(native)
+                else:
+                    self.use_numpys("machine code takes as long")
             return result
 
         return run
 
     def use_numpys(self, why: str) -> None:
         self.state, self.compiled = f"NumPy's calls: {why}", False
+        self.segments = []  # which hold memory
         self.install(self.numpys)
 
     def explain(self) -> str:
@@ -143,7 +143,7 @@ class Executable:
     def bytes(self) -> int:
         """Return how much memory machine code keeps between calls."""
         kept = [one.lowered for one in self.segments if one.lowered is not None]
-        return sum([one.bytes for one in kept if not one.own_scratch])
+        return sum([one.bytes for one in kept if one.bytes <= MOST])
 
     # --- the function -------------------------------------------------------------------------------
     def joined(self) -> Run:
@@ -180,16 +180,22 @@ class Executable:
             native = f"native{number}"
             watched = Watched(segment, scope, native, self)
             scope[native], scope[f"fallen{number}"] = watched.first_run, watched.fall_back
+            targets_ = targets
             if segment.lowered.own_scratch:
-                lines.append(f"scratch = empty({segment.lowered.bytes + LINE}, uint8)")
-                targets_ = f"{targets}scratch"
-            else:
-                targets_ = targets
+                size, targets_ = segment.lowered.bytes, f"{targets}scratch"
+                pool = f"idle{number}"
+                scope[pool] = []
+                lines += [
+                    f"try: scratch = {pool}.pop()",
+                    f"except IndexError: scratch = empty({size}, uint8)",
+                ]
             lines += [
                 f"r = {' or '.join([*unfit, ''])}{native}({arguments}{', ' if given else ''}{targets_})",
                 f"if r is not None and (r or underflow_matters()): "
                 f"({targets}), _ = fallen{number}({arguments})",
             ]
+            if segment.lowered.own_scratch and segment.lowered.bytes <= MOST:
+                lines.append(f"{pool}.append(scratch)")
             checked.update(found)
         outputs, writes = self.result_texts(names, scope)
         lines.append(f"return ({outputs}), ({writes})")

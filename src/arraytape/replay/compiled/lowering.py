@@ -42,6 +42,7 @@ from .machine import Code, Unsupported
 
 BLOCK = 2048  # elements of a block of a large group with calls of NumPy's loops
 MEMBERS = 48  # elementwise nodes of a kernel, at most: LLVM's time grows faster than their count
+LARGE_WORK = 1 << 16  # elements that a program computes, from which other threads may run
 LINE = 64  # bytes of a cache line, to which scratch memory is aligned
 ALWAYS = 1 << 60  # the place of the last read of what leaves the program
 # Nodes that only arrange data: their result is a view, or a copy where the layout asks for one.
@@ -121,7 +122,7 @@ class Lowered:
     run : takes the inputs and the memory for the results; see ``python_function``.  results : shape,
     dtype and strides of this memory, for the program's outputs and then its writes.  kernels,
     records : how many there are.  bytes : of scratch memory.  own_scratch : whether each call gets
-    scratch memory of its own, because that is more than a program may keep.
+    scratch memory of its own, because other threads may run meanwhile.
     """
 
     def __init__(self, lowering: Lowering) -> None:
@@ -130,7 +131,8 @@ class Lowered:
         self.bytes = lowering.place_buffers()
         self.code = Code(lowering.text()) if lowering.kernels else None
         masks = [dtype.alignment - 1 for dtype in lowering.argument_dtypes()]
-        self.own_scratch = self.bytes > MOST
+        # Other threads run next to large programs, as they do next to NumPy's large calls.
+        self.own_scratch = self.bytes > MOST or work_of(lowering.program) >= LARGE_WORK
         if self.own_scratch:  # the caller gives it, as the last argument
             lowering.scratch_base = ARGUMENTS + len(masks)
             memory = np.zeros(0, np.uint8)
@@ -147,7 +149,17 @@ class Lowered:
             words += entry.words()
         table = np.array([*words, 0], np.int64).view(Table)
         table.kept = self.code, memory, lowering.constants
-        self.run = python_function(table)
+        self.run = python_function(table, released=self.own_scratch)
+
+
+def work_of(program: Program) -> int:
+    """Return how many elements a program computes; products of matrices count as their sums."""
+    found = 0
+    for node in program.nodes:
+        if node.is_call and node.op not in ARRANGES:
+            terms = node.args[0].shape[-1] if node.op == "matmul" else 1
+            found += node.size * terms
+    return found
 
 
 class Lowering:
