@@ -7,9 +7,9 @@ the results bit by bit; afterwards a few calls of either kind are timed, and the
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from threading import Thread
 from time import perf_counter
 from typing import Any
 
@@ -79,7 +79,7 @@ class Executable:
             if left < 0 and not started:
                 started = True
                 # No daemon: LLVM must not run while the process ends.
-                thread = threading.Thread(target=self.compile, name="arraytape-compile")
+                thread = Thread(target=self.compile, name="arraytape-compile")
                 with suppress(RuntimeError):  # the process is ending, or can have no more threads
                     thread.start()
             return result

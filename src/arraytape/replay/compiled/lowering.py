@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._util.blocks import Quiet
 from ..passes.nodes import like, packed, same_layout
 from ..passes.simplify import MASKED, is_basic, mapped
 from ..passes.sums_by_blas import DOT
@@ -917,7 +918,7 @@ def resolved(ufunc: np.ufunc, node: Node) -> tuple[np.dtype[Any], ...]:
         raise Unsupported(f"{node.op} to another dtype")
     for x, dtype in zip(node.args, found, strict=False):
         if type(x) in (int, float) and dtype.kind in "fiu":
-            with np.errstate(all="ignore"):
+            with Quiet():
                 fits = np.asarray(x).astype(dtype)
             if (dtype.kind in "iu" and fits != x) or np.isinf(fits) != math.isinf(x):
                 raise Unsupported(f"{node.op} of a number beyond {dtype}")

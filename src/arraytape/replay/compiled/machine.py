@@ -10,21 +10,19 @@ import hashlib
 import os
 import sys
 import sysconfig
-import threading
 from pathlib import Path
+from threading import get_ident
 from typing import Any
+
+from ..._util.locks import reentrant_lock
 
 OLDEST = (0, 45)  # llvmlite with the pass managers of today's LLVM
 LEVEL = 2  # of LLVM's optimizations, as clang -O2
 PASSES = "without vectorizers"  # for the cache: what else is asked of LLVM
 DIGEST = hashlib.sha256
-COMPILING = threading.RLock()  # llvmlite's engines are made one at a time
-if hasattr(os, "register_at_fork"):  # a child would wait for a thread that it does not have
-    os.register_at_fork(
-        before=COMPILING.acquire,
-        after_in_parent=COMPILING.release,
-        after_in_child=COMPILING.release,
-    )
+COMPILING = reentrant_lock()  # held by the one thread that makes an engine of llvmlite
+if hasattr(os, "register_at_fork"):  # a child cannot use LLVM if another thread was within it
+    os.register_at_fork(before=COMPILING.acquire, after_in_parent=COMPILING.release)
 
 
 class Unsupported(Exception):
@@ -89,24 +87,34 @@ class Code:
         import llvmlite.binding as llvm
 
         with COMPILING:
-            machine = target_machine()
-            module = llvm.parse_assembly(text)
             file = ObjectFile(text if kept else None)
             self.cached = file.code is not None
+            code = file.code if file.code is not None else object_code(text)
             if not self.cached:
-                options = llvm.create_pipeline_tuning_options(speed_level=LEVEL)
-                # The text has vectors already, and LLVM's vectorizer ends the process by an
-                # assertion on some loops (LLVM 20, LoopVectorize.cpp).
-                options.loop_vectorization = options.slp_vectorization = False
-                options.loop_interleaving = False
-                builder = llvm.create_pass_builder(machine, options)
-                builder.getModulePassManager().run(module, builder)
-            self.engine = llvm.create_mcjit_compiler(module, machine)
-            self.engine.set_object_cache(file.write, file.read)
+                file.write(code)
+            # An engine of an empty module: the text's own module takes a hundred times the memory.
+            self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
+            self.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
             self.engine.finalize_object()
 
     def address(self, name: str) -> int:
         return int(self.engine.get_function_address(name))
+
+
+def object_code(text: str) -> bytes:
+    """Return the object code of a text for this processor."""
+    import llvmlite.binding as llvm
+
+    machine = target_machine()
+    module = llvm.parse_assembly(text)
+    options = llvm.create_pipeline_tuning_options(speed_level=LEVEL)
+    # The text has vectors already, and LLVM's vectorizer ends the process by an assertion on some
+    # loops (LLVM 20, LoopVectorize.cpp).
+    options.loop_vectorization = options.slp_vectorization = False
+    options.loop_interleaving = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return bytes(machine.emit_object(module))
 
 
 class ObjectFile:
@@ -127,15 +135,12 @@ class ObjectFile:
             if DIGEST(code).digest() == digest:
                 self.code = code
 
-    def read(self, module: object) -> bytes | None:
-        return self.code
-
-    def write(self, module: object, code: bytes) -> None:
+    def write(self, code: bytes) -> None:
         """Write the file by a rename, so that no other process reads a part of it."""
         if self.path is None:
             return
         try:
-            part = self.path.with_name(f"{self.path.name}.{os.getpid()}.{threading.get_ident()}")
+            part = self.path.with_name(f"{self.path.name}.{os.getpid()}.{get_ident()}")
             part.write_bytes(DIGEST(code).digest() + code)
             part.chmod(0o600)
             part.replace(self.path)
