@@ -273,8 +273,8 @@ def _check_class(cls: type) -> None:
         )
     if hasattr(cls, "__dlpack__") or issubclass(cls, tuple(LEAVES)):
         raise TypeError(
-            f"register_nesting: {name} cannot be registered, because its instance is a leaf (an "
-            f"array, a Module, a number or a string) [at {user_line()}]"
+            f"register_nesting: {name} is a leaf (an array, a Module, a number or a string), and cannot "
+            f"be registered [at {user_line()}]"
         )
 
 
