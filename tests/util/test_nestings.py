@@ -100,7 +100,9 @@ def test_a_leaf_that_is_no_array_is_named_with_a_way_out():
         name: str
 
     given = {"first": [Named(two(), "n")]}
-    says = r"str 'n' at 'first.0.name' \(to leave out a field of Named, .*metadata=\{'static': True\}"
+    says = (
+        r"str 'n' at 'first.0.name' \(to leave out a field of Named, .*metadata=\{'static': True\}"
+    )
     with GradientTape() as tape, pytest.raises(TypeError, match=rf"watch.*{says}"):
         tape.watch(given)
     with pytest.raises(TypeError, match=rf"every source must be an Array, got {says}"):

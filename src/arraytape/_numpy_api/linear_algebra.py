@@ -126,7 +126,7 @@ def dot(a: ArrayLike, b: ArrayLike) -> Array:
 
 
 def dot_of_stacks(function: Callable[..., Any], a: Array, b: Array, axis: int) -> Array:
-    """Sum products over the last axis of a and ``axis`` of b; NumPy's ``function`` computes the values."""
+    """Sum products over the last axis of a and ``axis`` of b, with the values of NumPy's function."""
 
     def sum_products() -> Array:
         return in_order(tensordot(a, b, axes=([-1], [axis])), "C")

@@ -153,7 +153,7 @@ class Captures(BaseRecorder):
         self.given, self.first = {current(x)[0] for x in given}, new_value_id()
 
     def record(self, record: Record) -> None:
-        """Raise ValueError for a followed input that is no argument and existed before the first call."""
+        """Raise ValueError for a followed input that is no argument and is older than the first call."""
         for value_id in inputs_of(record):
             if value_id < self.first and value_id not in self.given and value_id in self.followed:
                 raise captured(self.name, "an Array that a tape follows")

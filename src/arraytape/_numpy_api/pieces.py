@@ -88,8 +88,8 @@ def split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list
         raise ZeroDivisionError(f"np.split: 0 parts: needs one or more [at {user_line()}]")
     if not asked.ndim and ary.shape[axis] % number_of_parts(asked):
         raise ValueError(
-            f"np.split: use np.array_split, since {ary.shape[axis]} elements cannot be split into {asked} "
-            f"equal parts [at {user_line()}]"
+            f"np.split: use np.array_split, since {ary.shape[axis]} elements cannot be split into "
+            f"{asked} equal parts [at {user_line()}]"
         )
     return array_split(ary, indices_or_sections, axis)
 
