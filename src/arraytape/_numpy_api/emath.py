@@ -55,8 +55,8 @@ def extended(
 def mirrored(function: Callable[[Array], Array]) -> Callable[[Any], Array]:
     """Return ``np.emath.arccos`` or ``arcsin``: for real x > 1, ``conj(function(conj(x)))``.
 
-    The branch cut lies on the real axis, where the sign of a zero imaginary part selects the side.  For
-    conj(x) the imaginary part of ``1 - z * z``, in the derivative, is a zero with the right sign.
+    The branch cut lies on the real axis, where the sign of a zero imaginary part selects the side.  With
+    z = conj(x) the imaginary part of ``1 - z * z``, in the derivative, is a zero with the right sign.
     """
 
     def compute_on_branch_cut(x: ArrayLike) -> Array:

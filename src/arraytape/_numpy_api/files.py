@@ -17,7 +17,10 @@ from .numpy_arguments import host_values
 
 
 def on_host_data(function: Callable[..., Any], leaves: bool) -> Callable[..., Any]:
-    """Return NumPy's function for Arrays; with ``leaves``, tapes record an exit of each Array."""
+    """Return a function that calls NumPy's ``function`` with NumPy arrays in place of Arrays.
+
+    leaves : True if the tapes record the conversion of each Array as an exit.
+    """
     how = f"np.{function.__name__}()"
 
     def host_data_of_array(x: Any) -> Any:

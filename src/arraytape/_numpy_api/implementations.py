@@ -48,7 +48,7 @@ NEWTON_STEPS = 3  # for np.roots: makes its derivatives up to the seventh order 
 DEVICE: contextvars.ContextVar[Any] = contextvars.ContextVar("DEVICE", default=None)
 
 
-# --- replacements for functions that make arrays --------------------------------------------------
+# --- replacements for NumPy's functions in programs -----------------------------------------------
 def asarray_in_program(
     a: ArrayLike, dtype: DType = None, *layout: Any, copy: bool | None = None, **options: Any
 ) -> Any:
@@ -57,7 +57,8 @@ def asarray_in_program(
     if isinstance(a, Array):
         found = a if dtype is None else astype(a, dtype, copy=False)
         return creation.copied(found) if copy and found is a else found
-    if isinstance(a, numbers.Rational) and not isinstance(a, numbers.Integral):  # Fraction
+    # NumPy would store a Fraction as an object.
+    if isinstance(a, numbers.Rational) and not isinstance(a, numbers.Integral):
         a = float(a)
     made = np.asarray(a, dtype)
     if made.dtype.kind not in NUMBERS or made.dtype.char in "gG":
@@ -79,7 +80,7 @@ def maker(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def empty(*args: Any, **options: Any) -> Any:
     """Make an Array of zeros; make a NumPy array for integers, in which programs hold lengths."""
-    made = np.zeros(*args, **options)  # zeros are the same in each call, as a replay needs
+    made = np.zeros(*args, **options)  # a replay needs the same values in each call
     return made if made.dtype.kind in "iu" else asarray_in_program(made)
 
 
@@ -140,7 +141,7 @@ class AnyArray(metaclass=OfArrays):
 
 
 def nan_to_num(x: ArrayLike, copy: bool = True, *more: Any, **named: Any) -> Any:
-    """Compute ``numpy.nan_to_num``; for complex x, part by part, since NumPy writes to views of x."""
+    """Compute ``numpy.nan_to_num``; for complex x, part by part, as NumPy writes to x.real."""
     if not isinstance(x, Array) or x.dtype.kind != "c":
         return of_numpy(np.nan_to_num)(x, copy, *more, **named)
     parts = [of_numpy(np.nan_to_num)(part(x), True, *more, **named) for part in (np.real, np.imag)]
@@ -182,7 +183,8 @@ def piecewise(
     **kw: Any,
 ) -> Any:  # fmt: skip
     """Compute ``numpy.piecewise``; ``condlist`` may be one condition that is in no list."""
-    # NumPy's program tests whether condlist[0] is a list or ndarray, and an Array is neither.
+    # NumPy's program assumes several conditions if condlist[0] is an ndarray.  For a single condition
+    # that is an Array, condlist[0] is an Array, too, and counts as an ndarray: see AnyArray.
     several = isinstance(condlist, list | tuple) or np.ndim(condlist) > 0
     single = not several or (
         len(condlist) > 0
@@ -200,9 +202,9 @@ def nanstd(a: ArrayLike, *args: Any, **options: Any) -> Any:
 
 
 def roots_refined_by_newton(p: ArrayLike) -> Any:
-    """Compute ``numpy.roots``, with derivatives also with respect to first and last coefficients of 0.
+    """Compute ``numpy.roots``, with derivatives also with respect to leading and trailing zeros.
 
-    NumPy removes these coefficients first, so the roots would not depend on them.  Newton steps, which
+    NumPy removes these coefficients of p, so the roots would not depend on them.  Newton steps, which
     start at NumPy's roots as constants, depend on all coefficients.  Each step doubles the order up to
     which derivatives are right.  The derivative of a multiple root 0 is NaN.
     """
@@ -296,8 +298,8 @@ def i0(x: Any) -> Any:
     """Compute ``numpy.i0``; where abs(x) < 1, with the derivative of a series.
 
     NumPy's program computes with abs(x), whose corner at 0 would make the second derivative wrong there.
-    The series is formula
-    9.6.12 in Abramowitz and Stegun; 16 terms are exact in double precision where abs(x) < 1.
+    The series is formula 9.6.12 in Abramowitz and Stegun; 16 terms are exact in double precision where
+    abs(x) < 1.
     """
     x = asarray_in_program(x)
     y = of_numpy(np.i0)(x)
@@ -375,7 +377,7 @@ class Warnings:
     def warn(
         self, message: str, category: type[Warning] | None = None, stacklevel: int = 1, **more: Any
     ) -> None:
-        """Issue a warning that names the user's line, unless NumPy has issued it already."""
+        """Issue a warning that names the user's line, unless ``exact`` has set WARNED."""
         if not exact.WARNED.get():
             warnings.warn(message, category, stacklevel=errors.stacklevel(), **more)
 

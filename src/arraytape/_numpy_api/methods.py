@@ -55,7 +55,7 @@ def position_of(name: str) -> Callable[..., Array]:
     return find_position
 
 
-# --- shapes ------------------------------------------------------------------------------------
+# --- methods that change the shape -------------------------------------------------------------
 def reshape(x: Array, *shape: Any, order: str = "C", copy: bool | None = None) -> Array:
     """Reshape the array: ``reshape`` as a method.
 
@@ -189,7 +189,7 @@ def repeat(x: Array, repeats: int | Array, axis: int | None = None) -> Array:
     return manipulation.repeat(x, repeats, axis=axis)
 
 
-# --- copies ------------------------------------------------------------------------------------
+# --- methods that copy, and view ---------------------------------------------------------------
 def astype(
     x: Array, dtype: DType, order: str = "K", casting: Casting = "unsafe", subok: bool = True,
     copy: bool = True,
@@ -296,7 +296,7 @@ def view(x: Array, dtype: DType = None) -> Array:
     return read_only(dtypes.reinterpreted(x, wanted.kind))  # a write to the copy would not change x
 
 
-# --- elements ----------------------------------------------------------------------------------
+# --- methods that select elements or return indices --------------------------------------------
 def clip(x: Array, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
     """Limit each element to an interval, as ``numpy.clip`` does.
 
@@ -530,7 +530,7 @@ def searchsorted(
     return searching.searchsorted(x, v, side=side, sorter=sorter)
 
 
-# --- writing -----------------------------------------------------------------------------------
+# --- methods and properties that write ---------------------------------------------------------
 def fill(x: Array, value: ArrayLike) -> None:
     """Assign one value to all elements.
 

@@ -1,7 +1,7 @@
 """Calls of a function for one example after the other, under ``vmap``.
 
-Such calls are needed if the branches or shapes in a function depend on values, which batched data has
-many of.  An example is one of the arrays that batched data represents along a hidden axis.
+An example is one of the arrays that batched data represents along a hidden axis.  The examples need
+separate calls if a branch or a shape in the function depends on a value that differs between them.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def one_by_one(
 
 
 def together(found: Sequence[Any], axis_id: int) -> Any:
-    """Stack the results of all examples; leave a NumPy value unstacked if all examples agree in it."""
+    """Stack the results of all examples; return a NumPy value that is the same for all unstacked."""
     first = found[0]
     if isinstance(first, Array):
         return batched(stack(found), axis_id)

@@ -232,10 +232,9 @@ def with_options(
 
 
 def outs_of(ufunc: np.ufunc, outs: tuple[Any, ...]) -> tuple[Array | None, ...]:
-    """Return ``outs`` after a check: the Arrays of ``out=``, with None for a result without Array.
+    """Return ``outs``, which holds for each result the Array to write into, or None; () if all are None.
 
-    Return () if all are None.  Raise TypeError for a NumPy array, since tapes cannot follow writes to
-    it.
+    Raise TypeError for a NumPy array, since tapes cannot follow a write to a NumPy array.
     """
     for out in outs:
         if out is not None and not isinstance(out, Array):
@@ -386,7 +385,7 @@ def write_broadcast(out: Array, result: Array, casting: Casting = "same_kind") -
     return into(out, result, casting)
 
 
-# --- other functions ---------------------------------------------------------------------------
+# --- functions that are no ufuncs --------------------------------------------------------------
 def array_function(
     x: Array, function: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -501,7 +500,7 @@ def compute_by_ops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> A
         return ours(*args)
     try:
         given = signature(function).bind(*args, **kwargs)
-    except ValueError:  # written in C, such as np.where: the op has the same parameters
+    except ValueError:  # written in C, such as np.where, with the parameters of the op
         return ours(*arrays_for_lists(ours, args), **kwargs)
     out = given.arguments.pop("out", None)
     if out is not None:
@@ -575,9 +574,9 @@ def matched(
 
 @functools.lru_cache(1024)
 def accepted(function: Callable[..., Any]) -> tuple[float, set[str], bool]:
-    """Return the number of positional parameters, the names of keywords, and if any keyword is allowed.
+    """Return (number of positional parameters, names of keywords, True if all keywords are accepted).
 
-    The number is infinite for a function with ``*args``; the last result is True if it has ``**kwargs``.
+    The number is infinite for a function with ``*args``.
     """
     parameters = signature(function).parameters.values()
     places = sum(p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in parameters)

@@ -320,7 +320,7 @@ def align_weights(a: Array, weights: Array, axis: Axis) -> Array:
     return reshape(weights, tuple(n if i in axes else 1 for i, n in enumerate(a.shape)))
 
 
-# --- quantiles ---------------------------------------------------------------------------------
+# --- the median --------------------------------------------------------------------------------
 def join_reduced_axes(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
     """Join the axes to reduce into one last axis; also return the shape of a result with keepdims."""
     places = normalize_axes("quantile", a, axis)
@@ -349,7 +349,7 @@ def without_nan(function: Callable[..., Array], instead: float) -> Callable[...,
     return call_without_nan
 
 
-# --- along an axis -----------------------------------------------------------------------------
+# --- cumulative functions, differences, sorting and rounding ------------------------------------
 def cumulative(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
     """Return a cumulative function that flattens its argument if ``axis`` is None."""
 

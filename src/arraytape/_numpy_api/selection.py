@@ -178,7 +178,7 @@ def extract(condition: ArrayLike, arr: ArrayLike) -> Array:
     return reshape(array_of(arr), (-1,))[np.flatnonzero(host_values(condition))]
 
 
-# --- writing -----------------------------------------------------------------------------------
+# --- functions that write into arrays ----------------------------------------------------------
 def target(name: str, x: ArrayLike) -> Array:
     """Return x if it is a writable Array; else raise an error, which names NumPy's function ``name``."""
     if not isinstance(x, Array):

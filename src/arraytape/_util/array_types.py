@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from types import EllipsisType
     from typing import Any, Protocol, SupportsIndex, TypeAlias
 
-    # The right operand of an array's operator.  Each library accepts other types, and only Any lets the
-    # classes of all libraries match the protocol.
+    # The parameter ``other`` of an array's operators.  Each library accepts other types of operands, and
+    # only with Any do the classes of all libraries match the protocol.
     Operand: TypeAlias = Any
 
     class HasLayout(Protocol):
