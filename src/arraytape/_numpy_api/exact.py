@@ -184,6 +184,8 @@ def join_numpys_values(found: Any, value: Any, function: Callable[..., Any]) -> 
         return type(found)([join_numpys_values(part, other, function) for part, other in pairs])
     if not isinstance(found, Array):
         return found
+    # NumPy's scalars and its arrays of shape () differ in type.  Data of other storages has one type, so
+    # the state of the ops' result decides.
     traced = type(value) in STORAGES and type(value) is not np.ndarray
     state = found._state & SCALAR if traced else SCALAR if isinstance(value, np.generic) else 0
     value = owned(value)

@@ -120,7 +120,7 @@ def sized(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
         }  # fmt: skip
         if initial is not None:
             given["initial"] = initial
-        try:  # here, not by ``entrance``, whose cost the calls that end above do not need
+        try:  # not ``entrance``, a wrapper that would slow down the calls that return above
             return exact.exactly(numpys, lambda: composed(a, **given), (a,), given)
         except Exception as error:
             raise_documented(
@@ -434,7 +434,7 @@ def check_order(
     stable: bool | None,
     descending: bool | None,
 ) -> None:
-    """Raise ValueError for an ``order``, or for ``kind`` with ``stable`` or ``descending``."""
+    """Raise ValueError for names of fields in ``order``, or for ``kind`` together with other options."""
     without_fields(order)
     if kind is not None and (stable is not None or descending is not None):
         raise ValueError(

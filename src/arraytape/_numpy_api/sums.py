@@ -76,7 +76,7 @@ def interp(
         at = elementwise.clip(searching.searchsorted(xp, x, side="right") - 1, 0, last - 1)
         x0, y0 = xp[at], fp[at]
         y = (fp[at + 1] - y0) / (xp[at + 1] - x0) * (x - x0) + y0
-    else:
+    else:  # the interpolant through one point is constant
         y = x * 0.0 + fp[0]
     y = searching.where(x == xp[last], fp[last], y)
     return in_order(searching.where(x < xp[0], left, searching.where(x > xp[last], right, y)), "C")

@@ -1,6 +1,7 @@
 """Tools of the whole package that do not depend on Arrays: messages, nestings, locks, blocks.
 
-This module checks the version of NumPy, because no other module of the package is imported earlier.
+This module checks the version of NumPy, because it is imported before the modules that would fail with
+an older NumPy.
 """
 
 import numpy as np

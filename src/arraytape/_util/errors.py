@@ -40,7 +40,7 @@ R = TypeVar("R")
 
 
 class TapeWarning(UserWarning):
-    """A warning that a gradient may differ from the expected one; the message names reason and line.
+    """A warning that a gradient may differ from the expected one; the message gives the reason and line.
 
     Examples
     --------

@@ -58,7 +58,7 @@ def _collect(structure: Nesting, found: list[Any]) -> None:
 
 
 def parts_of_nesting(value: Nesting) -> Any:
-    """Return the parts of a container: a dict by name, or a list or tuple; None for a leaf."""
+    """Return the parts of a container: a dict from names to parts, a list or a tuple; None for a leaf."""
     kind = KINDS[type(value)]
     return None if kind is None else kind.flatten(value)[0]
 
@@ -138,7 +138,7 @@ def leaves_like(
     Raise ValueError if the structures differ.  A list matches a tuple.  A dict matches any container
     whose parts have the same names.
 
-    name : the argument of which the message of the error speaks.
+    name : the name of the argument, with which the message of the error begins.
     numbers : True if a leaf matches a nested list of numbers.
     """
     parts, matches = parts_of_nesting(structure), parts_of_nesting(other)

@@ -16,7 +16,7 @@ UNNEEDED = "no need: "  # begins the text for a name without counterpart; the re
 
 NAMESPACE: Table = {
     "NumPy": {
-        # Functions that have another name in the standard, or one similar function.
+        # Functions that have another name in the standard, or for which it has a similar function.
         "absolute": "xp.abs",
         "amax": "xp.max",
         "amin": "xp.min",

@@ -158,7 +158,7 @@ def cut_stack(stack: Stack, frames: Container[int]) -> Stack:
 
 def frame_that_counts() -> FrameType | None:
     """Return the innermost running frame that is neither arraytape's nor NumPy's."""
-    frame: FrameType | None = sys._getframe(2)  # the caller is arraytape's
+    frame: FrameType | None = sys._getframe(2)  # skips the caller, a function of arraytape
     while frame is not None:
         # Inlined from ``is_foreign_frame``, since each op may call this function.
         known = FOREIGN.get(frame.f_code.co_filename)
