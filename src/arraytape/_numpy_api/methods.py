@@ -199,7 +199,7 @@ def astype(
     Parameters
     ----------
     dtype : dtype
-        The dtype of the result.  An integer or boolean dtype cuts the gradient.
+        The dtype of the result.  The gradient of an integer or boolean result is None.
     order : str, default: 'K'
         The layout of the result in memory, as in ``numpy.asarray``.
     casting : str, default: 'unsafe'
@@ -303,9 +303,9 @@ def clip(x: Array, min: ArrayLike | None = None, max: ArrayLike | None = None) -
     Parameters
     ----------
     min : Array | float | None, default: None
-        Lower bound.
+        The lower bound; None: no lower bound.
     max : Array | float | None, default: None
-        Upper bound.
+        The upper bound; None: no upper bound.
 
     Returns
     -------
@@ -353,12 +353,12 @@ def take(x: Array, indices: Any, axis: int | None = None, *, mode: str = "raise"
     axis : int | None, default: None
         The axis; None: x is flattened first.
     mode : str, default: 'raise'
-        The treatment of indices that are out of range: 'raise', 'wrap' around or 'clip'.
+        For indices out of range: 'raise' an error, 'wrap' around, or 'clip' to the range.
 
     Returns
     -------
     Array
-        The elements, of the dtype of x; the shape of indices replaces the axis.
+        The elements, of the dtype of x.  In the shape, the shape of indices replaces the axis.
 
     Raises
     ------
@@ -482,7 +482,8 @@ def argpartition(x: Array, kth: ArrayLike, axis: int | None = -1, **options: Any
     Parameters
     ----------
     kth : int
-        The index, in sorted order, at which to partition.
+        An index into the sorted elements: no element before it is greater, and none after it is
+        smaller, than the element at this index.
     axis : int | None, default: -1
         The axis; None: x is flattened first.
     **options : object
@@ -584,7 +585,8 @@ def partition(x: Array, kth: ArrayLike, axis: int = -1) -> None:
     Parameters
     ----------
     kth : int
-        The index, in sorted order, at which to partition.
+        An index into the sorted elements: no element before it is greater, and none after it is
+        smaller, than the element at this index.
     axis : int, default: -1
         The axis; a negative one counts from the end.
 
@@ -672,7 +674,7 @@ def divmod(x: Array, other: ArrayLike) -> tuple[Array, Array]:
     Returns
     -------
     tuple of Array
-        Those of ``floor_divide`` and ``remainder``, whose errors and derivatives they have.
+        The results of ``floor_divide`` and ``remainder``, with their errors and derivatives.
     """
     return ufuncs.divmod(x, list_beside("divmod", x, other))
 
@@ -688,7 +690,7 @@ def rdivmod(x: Array, other: ArrayLike) -> tuple[Array, Array]:
     Returns
     -------
     tuple of Array
-        Those of ``floor_divide`` and ``remainder``, whose errors and derivatives they have.
+        The results of ``floor_divide`` and ``remainder``, with their errors and derivatives.
     """
     return ufuncs.divmod(list_beside("divmod", x, other), x)
 

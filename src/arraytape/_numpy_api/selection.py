@@ -122,7 +122,7 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Array:
     choices : Sequence[Array]
         The arrays, of shapes that broadcast with that of a.
     mode : str, default: 'raise'
-        The treatment of integers that are out of range: 'raise', 'wrap' around or 'clip'.
+        For integers out of range: 'raise' an error, 'wrap' around, or 'clip' to the range.
 
     Returns
     -------
@@ -287,7 +287,7 @@ def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None
     v : Array or number
         A value for each index; too few values are repeated.
     mode : str, default: 'raise'
-        The treatment of indices that are out of range: 'raise', 'wrap' around or 'clip'.
+        For indices out of range: 'raise' an error, 'wrap' around, or 'clip' to the range.
 
     Raises
     ------

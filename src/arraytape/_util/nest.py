@@ -58,7 +58,7 @@ def _collect(structure: Nesting, found: list[Any]) -> None:
 
 
 def parts_of_nesting(value: Nesting) -> Any:
-    """Return the parts of a container: a dict from names to parts, a list or a tuple; None for a leaf."""
+    """Return the parts of a container: a dict of named parts, a list or a tuple; None for a leaf."""
     kind = KINDS[type(value)]
     return None if kind is None else kind.flatten(value)[0]
 
