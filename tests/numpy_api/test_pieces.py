@@ -172,12 +172,15 @@ def test_a_buffer_made_like_an_array_takes_its_elements(runs_as_on_numpy):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda x: np.split(x, 5), "not equal"),
+        (lambda x: np.split(x, 5), "equal parts"),
         (lambda x: np.flip(x, axis="a"), "flip: an axis is an integer, got str 'a'"),
         (lambda x: np.moveaxis(x, 0, "b"), "moveaxis: an axis is an integer"),
         (lambda x: np.tril(x[0, 0]), "tril: needs matrices"),
         (lambda x: np.pad(x, 1, mode="new"), "np.pad: mode 'new'"),
-        (lambda x: np.lib.stride_tricks.sliding_window_view(x, 2), "a length, not negative"),
+        (
+            lambda x: np.lib.stride_tricks.sliding_window_view(x, 2),
+            "one length that is not negative",
+        ),
         (lambda x: np.lib.stride_tricks.sliding_window_view(x, (1, 9)), "longer than axis 1"),
         (lambda x: np.lib.stride_tricks.sliding_window_view(x, 1, 0, writeable=True), "writeable"),
         (lambda x: x.astype("int64", casting="same_kind"), "same_kind"),

@@ -100,7 +100,9 @@ def test_a_leaf_that_is_no_array_is_named_with_a_way_out():
         name: str
 
     given = {"first": [Named(two(), "n")]}
-    says = r"str 'n' at 'first.0.name' \(a field of Named .*metadata=\{'static': True\}"
+    says = (
+        r"str 'n' at 'first.0.name' \(to leave out a field of Named, .*metadata=\{'static': True\}"
+    )
     with GradientTape() as tape, pytest.raises(TypeError, match=rf"watch.*{says}"):
         tape.watch(given)
     with pytest.raises(TypeError, match=rf"every source must be an Array, got {says}"):
@@ -182,7 +184,7 @@ def test_a_dataclass_of_a_builtin_class_is_taken_apart_but_has_to_be_registered_
     with GradientTape() as tape:
         tape.watch(failure)
         y = xp.sum(failure.w)
-    with pytest.raises(TypeError, match=r"dataclass .*Failure.*register_nesting\(.*Failure"):
+    with pytest.raises(TypeError, match=r"register_nesting\(.*Failure, .*dataclass .*Failure"):
         tape.gradient(y, failure)
     xp.register_nesting(Failure, lambda f: ([f.w], None), lambda _, parts: Failure(*parts))
     assert values(xp.grad(lambda f: xp.sum(f.w))(failure).w) == [1.0, 1.0]

@@ -85,8 +85,8 @@ def parted(x):
 
 WRONG = {
     "an instance": (lambda: xp.register_nesting(Half(), parted, parted), TypeError, "a class, got H"),
-    "a function": (lambda: xp.register_nesting(parted, parted, parted), TypeError, "takes a class"),
-    "a generic alias": (lambda: xp.register_nesting(Unhashable[int]), TypeError, "takes a class"),
+    "a function": (lambda: xp.register_nesting(parted, parted, parted), TypeError, "pass a class"),
+    "a generic alias": (lambda: xp.register_nesting(Unhashable[int]), TypeError, "pass a class"),
     "an unhashable class": (
         lambda: xp.register_nesting(EqualToAll("Odd", (), {}), parted, parted), TypeError,
         "Odd must be hashable"),

@@ -1,7 +1,8 @@
-"""Generalized ufuncs (``vecdot``, ``matmul``, ...) with ``axis=``, ``axes=`` and ``keepdims=``.
+"""The options ``axis=``, ``axes=`` and ``keepdims=`` of generalized ufuncs, such as ``np.vecdot``.
 
-Our ops take the core axes last.  So the core axes of each input are moved to the end, the op runs, and
-the core axes of the result are moved to the requested positions.
+The core axes of a generalized ufunc are those over which one elementary operation runs: one axis of each
+input for ``vecdot``.  Arraytape's ops expect the core axes last.  So the core axes of each input are
+moved to the end, the op runs, and the core axes of the result are moved to the requested positions.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ OPTIONS = frozenset(("axes", "axis", "keepdims"))
 def with_core_axes(
     ufunc: np.ufunc, function: Callable[..., Any], options: dict[str, Any], *inputs: Any
 ) -> Any:
-    """Call ``function``, the op of a generalized ufunc, with the core axes that ``options`` name.
+    """Call ``function``, the op for the generalized ufunc, with the ufunc's core axes in ``options``.
 
     Raise TypeError or ValueError in the cases in which NumPy does: ``axis`` for several core axes,
     ``axes`` of the wrong length, ``keepdims`` for a result with core axes.

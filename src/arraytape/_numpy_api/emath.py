@@ -1,4 +1,4 @@
-"""``np.emath`` on Arrays: functions whose results are complex outside of the real domain."""
+"""``np.emath`` on Arrays: functions such as ``sqrt``, which are complex outside their real domain."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def as_complex(x: Array) -> Array:
 
 
 def complex_if_negative(x: Array) -> Array:
-    """Return x, as complex numbers if an element is real and negative."""
+    """Return x; cast x to a complex dtype if an element is real and negative."""
     if x.dtype.kind == "c":
         found = any((elementwise.imag(x) == 0) & (elementwise.real(x) < 0))
     else:
@@ -31,7 +31,7 @@ def complex_if_negative(x: Array) -> Array:
 
 
 def complex_if_beyond_one(x: Array) -> Array:
-    """Return x, as complex numbers if an element is real and its absolute value exceeds 1."""
+    """Return x; cast x to a complex dtype if an element is real and its absolute value exceeds 1."""
     outside = abs(x) > 1
     if x.dtype.kind == "c":
         outside = outside & (elementwise.imag(x) == 0)
@@ -39,7 +39,7 @@ def complex_if_beyond_one(x: Array) -> Array:
 
 
 def in_floating_dtype(x: Array) -> Array:
-    """Cast integers and booleans to the floating-point dtype in which NumPy computes with them."""
+    """Cast integers and booleans to the floating-point dtype of ``np.sqrt`` for their dtype."""
     if x.dtype.kind in "fc":
         return x
     return astype(x, np.sqrt(np.ones((), x.dtype)).dtype)
@@ -48,15 +48,15 @@ def in_floating_dtype(x: Array) -> Array:
 def extended(
     function: Callable[[Array], Array], outside: Callable[[Array], Array]
 ) -> Callable[[Any], Array]:
-    """Return ``function`` of x after ``outside``, which makes x complex if an element needs it."""
+    """Return ``x -> function(outside(x))``; ``outside`` casts x to complex if an element needs that."""
     return lambda x: function(in_floating_dtype(outside(array_of(x))))
 
 
 def mirrored(function: Callable[[Array], Array]) -> Callable[[Any], Array]:
-    """Return ``arccos`` or ``arcsin`` that computes real x > 1 at conj(x), below the branch cut.
+    """Return ``np.emath.arccos`` or ``arcsin``: for real x > 1, ``conj(function(conj(x)))``.
 
-    On that side the derivative is right, too: the imaginary part of ``1 - z * z`` is a zero of the sign
-    that the square root needs.
+    The branch cut lies on the real axis, where the sign of a zero imaginary part selects the side.  With
+    z = conj(x) the imaginary part of ``1 - z * z``, in the derivative, is a zero with the right sign.
     """
 
     def compute_on_branch_cut(x: ArrayLike) -> Array:
@@ -80,7 +80,7 @@ def logn(n: ArrayLike, x: ArrayLike) -> Array:
 
 
 def power(x: ArrayLike, p: ArrayLike) -> Array:
-    """Return ``numpy.emath.power``; negative integer exponents give floats."""
+    """Compute ``numpy.emath.power``; with negative integer exponents the result is floating-point."""
     x, p = arrays_like_first(x, p)
     if p.dtype.kind in "iu" and bool(any(p < 0)):
         p = astype(p, np.float64)

@@ -1,10 +1,11 @@
-"""Results with NumPy's own values, bit for bit, and the derivatives of compositions of our ops.
+"""Results whose values NumPy computes, and whose derivatives are those of a composition of ops.
 
-A composition of ops may differ from NumPy's function in rounding errors, in dtypes that depend on the
-type of a number, and at infinities and NaN.  So NumPy's function runs on the raw data and gives the
-value, the warnings and the errors; the composition is recorded for the derivative.  Integers have no
-derivative, so no composition runs for them.  A replay calls NumPy's function, too.  Data of other
-storages get the values of the composition, unless the storage can call NumPy's function.
+A composition of arraytape's ops may differ from NumPy's function in rounding errors, in dtypes that
+depend on the type of a number, and at infinities and NaN.  So NumPy's function runs on the raw data, and
+determines the value, the warnings and the errors.  The composition runs, too, and is recorded for the
+derivative.  For integers, which have no derivative, the composition does not run.  A replay calls
+NumPy's function, too.  On data of other storages the composition determines the values, unless the
+storage can call NumPy's function.
 """
 
 from __future__ import annotations
@@ -30,20 +31,21 @@ from ..ops.manipulation_functions import broadcast_to
 from ..ops.statistical_functions import sum as total
 from .numpy_arguments import OPTIONS, arrays_like_first, raw_argument
 
-# Functions whose arithmetic differs from that of our ops.  None of them writes to its arguments or
-# returns a view.
+# Functions whose values the composition of ops does not reproduce exactly.  None of these functions
+# writes to its arguments or returns a view.
 COMPOSED = frozenset((
     np.angle, np.append, np.clip, np.convolve, np.correlate, np.emath.logn, np.emath.power, np.interp,
     np.linalg.cond, np.linalg.lstsq, np.linalg.norm, np.nanmax, np.nanmin, np.polyfit, np.unique,
 ))  # fmt: skip
-# Reductions whose results of integers have another dtype in NumPy, in general or with ``initial=``.
+# Reductions whose results for integers have another dtype in NumPy than the op's, always or with
+# ``initial=``.
 OF_INTEGERS = frozenset((
     np.amax, np.amin, np.linalg.matrix_norm, np.linalg.vector_norm, np.max, np.min, np.prod, np.sum,
 ))  # fmt: skip
 
 
 def is_numpys(function: Callable[..., Any], args: tuple[Any, ...]) -> bool:
-    """Return True if NumPy computes the value of a call."""
+    """Return True if NumPy computes the value of the call ``function(*args)``."""
     if function in COMPOSED:
         return True
     return function in OF_INTEGERS and bool(args) and is_of_integers(args[0])
@@ -53,11 +55,11 @@ def is_of_integers(x: Any) -> bool:
     return isinstance(x, Array) and x.dtype.kind in "biu"
 
 
-# True while a composition runs whose warnings NumPy has issued already.
+# True while a composition runs after NumPy's function has issued the warnings, so that none comes twice.
 WARNED: contextvars.ContextVar[bool] = contextvars.ContextVar("WARNED", default=False)
 
 
-DEEPEST = 64  # levels of lists: a list may hold itself
+DEEPEST = 64  # the most levels of nested lists to search; limited because a list may hold itself
 
 
 def arrays_among(values: Any, depth: int = 0) -> list[Array]:
@@ -72,12 +74,17 @@ def exactly(
     function: Callable[..., Any], ours: Callable[[], Any], args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:  # fmt: skip
-    """Return the result of NumPy's function with the derivative of ``ours``, a composition of ops."""
+    """Return ``function(*args, **kwargs)``, with the derivative of ``ours()``.
+
+    function : the function of NumPy.  ours : calls the composition of ops with the same arguments.
+    """
     kwargs = kwargs | {name: unwrap_option(kwargs[name]) for name in OPTIONS & kwargs.keys()}
     given = arrays_among([*args, *kwargs.values()])
     if not given:
         return ours()
     data = raw_argument(args), raw_argument(kwargs)
+    # The data of other storages than NumPy's; if one of the storages can combine them, it has the
+    # greatest ``mixed``.
     elsewhere = [x for x in [current(x)[1] for x in given] if type(x) is not np.ndarray]
     try:
         if elsewhere:
@@ -85,13 +92,13 @@ def exactly(
             value = max(storages, key=lambda storage: storage.mixed).numpys_value(function, *data)
         else:
             value = at_users_line(function, ValueError())(*data[0], **data[1])
-    except Warning:  # a filter of the user's turns warnings into errors
+    except Warning:  # the user's warning filters turn warnings into errors
         raise
     except Exception as error:
         try:
             ours()
         except built_in(error):
-            raise  # an op's message names the shapes and the user's line; NumPy's does not
+            raise  # the op's own message, which names the shapes and the user's line
         except Exception:
             pass
         named = {f"argument {i}": x for i, x in enumerate(args, start=1)}
@@ -103,7 +110,7 @@ def exactly(
     try:
         with Setting(WARNED, True), HERE if elsewhere else Quiet():
             found = ours()
-    except (IndexError, ValueError):  # a composition may fail without elements, such as at x[0]
+    except (IndexError, ValueError):  # the composition may fail for empty Arrays, such as at x[0]
         if any(x.size for x in given):
             raise
         with Setting(WARNED, True):
@@ -112,14 +119,14 @@ def exactly(
 
 
 def built_in(error: Exception) -> type[BaseException]:
-    """Return the nearest built-in class of an error, such as ValueError for numpy.linalg.LinAlgError."""
+    """Return the nearest built-in base class of an error: ValueError for numpy.linalg.LinAlgError."""
     return next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins")
 
 
 def result_for_empty(x: Array, value: Any) -> Any:
-    """Return a result for an empty x: a broadcast of the sum over x, so that the result depends on x.
+    """Return a result of the shape of ``value``, NumPy's result for an empty x.
 
-    ``value`` is NumPy's result, which has the shape.
+    The result is a broadcast of the sum over x, so that it depends on x.
     """
     if isinstance(value, tuple | list):
         return numpys_result_as_arrays(value, x)
@@ -129,7 +136,7 @@ def result_for_empty(x: Array, value: Any) -> Any:
 def with_numpys_values(
     function: Callable[..., Any], ours: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return the composition ``ours`` with the values of NumPy's function, of the same arguments."""
+    """Return a function like ``ours``, a composition of ops, with the values of NumPy's ``function``."""
 
     def call_with_numpys_values(*args: Any) -> Any:
         if not arrays_among(args):  # the only Array was given as ``out=``
@@ -140,14 +147,14 @@ def with_numpys_values(
 
 
 def named_as(name: str, function: Callable[..., Any], *first: Any) -> Callable[..., Any]:
-    """Return a partial application of a function of NumPy's under another name."""
+    """Return ``functools.partial(function, *first)`` with the ``__name__`` that messages show."""
     found = functools.partial(function, *first)
     found.__name__ = name  # type: ignore[attr-defined]
     return found
 
 
 def numpys_result_as_arrays(value: Any, home: Array) -> Any:
-    """Convert the data in NumPy's result to Arrays on the device of ``home``."""
+    """Convert the arrays and scalars in NumPy's result to Arrays on the device of ``home``."""
     if isinstance(value, tuple | list):
         parts = [numpys_result_as_arrays(part, home) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
@@ -155,12 +162,12 @@ def numpys_result_as_arrays(value: Any, home: Array) -> Any:
 
 
 def is_data(value: Any) -> bool:
-    """Return True if a value is a storage's raw data or a scalar of NumPy's."""
+    """Return True if a value is raw data of any storage, or a NumPy scalar."""
     return isinstance(value, np.generic) or type(value) in STORAGES
 
 
 def owned(value: Any) -> Any:
-    """Return data that is no view of other data."""
+    """Return the data, or a copy if the data is a view of other memory."""
     if type(value) in STORAGES and type(value) is not np.ndarray:
         return value
     value = np.asarray(value)
@@ -168,12 +175,17 @@ def owned(value: Any) -> Any:
 
 
 def join_numpys_values(found: Any, value: Any, function: Callable[..., Any]) -> Any:
-    """Return NumPy's value under the value id that the ops found, so that tapes follow it."""
+    """Return Arrays with NumPy's values and with the value ids of ``found``, the result of the ops.
+
+    Tapes follow these value ids, so that the derivative of an Array is that of the ops.
+    """
     if isinstance(found, tuple | list):
         pairs = zip(found, value, strict=True)
         return type(found)([join_numpys_values(part, other, function) for part, other in pairs])
     if not isinstance(found, Array):
         return found
+    # NumPy's scalars and its arrays of shape () differ in type.  Data of other storages has one type, so
+    # the state of the ops' result decides.
     traced = type(value) in STORAGES and type(value) is not np.ndarray
     state = found._state & SCALAR if traced else SCALAR if isinstance(value, np.generic) else 0
     value = owned(value)
@@ -181,8 +193,9 @@ def join_numpys_values(found: Any, value: Any, function: Callable[..., Any]) -> 
         return asarray_like(found, value)
     if found.shape != value.shape:
         raise TypeError(
-            f"np.{function.__name__} of Arrays gives {describe(found)} where NumPy gives shape "
-            f"{value.shape} [at {user_line()}]; compute it by the functions of the array API"
+            f"np.{function.__name__}: compute this with functions of the array API instead: for Arrays "
+            f"the result is {describe(found)}, but NumPy's has the shape {value.shape} "
+            f"[at {user_line()}]"
         )
     if found.dtype.kind == "c" and value.dtype.kind == "f":
         found = elementwise.real(found)

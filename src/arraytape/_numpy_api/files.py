@@ -1,7 +1,7 @@
 """NumPy's functions that write arrays to files or as text, on Arrays.
 
-``np.save(file, x)`` is an untracked conversion, as ``np.asarray(x)`` is: it is recorded, so that a
-gradient of None can name the line.  Text, as ``print`` shows it, is not recorded.
+``np.save(file, x)`` is an exit, as ``np.asarray(x)`` is: the tapes record the exit, so that the message
+about a gradient of None can name the line.  A conversion to text is not recorded.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from .numpy_arguments import host_values
 
 
 def on_host_data(function: Callable[..., Any], leaves: bool) -> Callable[..., Any]:
-    """Call a NumPy function on host data; ``leaves``: tapes record that each Array leaves them."""
+    """Return a function that calls NumPy's ``function`` with NumPy arrays in place of Arrays.
+
+    leaves : True if the tapes record the conversion of each Array as an exit.
+    """
     how = f"np.{function.__name__}()"
 
     def host_data_of_array(x: Any) -> Any:

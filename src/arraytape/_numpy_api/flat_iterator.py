@@ -1,4 +1,4 @@
-"""NumPy's ``x.flat``: a read is a recorded copy, a write goes into x."""
+"""The iterator ``x.flat``: a read returns a recorded copy, and a write changes x."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from .numpy_arguments import ArrayLike, DType, arrays_like_first, host_values
 
 
 class FlatIterator:
-    """The elements of an Array in one dimension, in the order of C, as ``numpy.flatiter``.
+    """An iterator over the elements of an Array in C order, like ``numpy.flatiter``.
 
-    A read by index or slice is a recorded copy; a write goes into the Array.
+    A read by index or slice returns a recorded copy of elements.  A write changes the Array.
 
     Attributes
     ----------
     base : Array
         The Array.
     coords : tuple[int, ...]
-        The index in base of the element that comes next.
+        The index in base of the next element.
     index : int
-        The number of elements that have been iterated over.
+        The number of elements that the iteration has returned so far.
     """
 
-    __hash__ = None  # type: ignore[assignment]  # == compares elements
+    __hash__ = None  # type: ignore[assignment]  # since == compares elements
 
     def __init__(self, base: Array) -> None:
         self.base, self.index = base, 0
 
     def flat_view(self) -> Array:
-        """Return the elements in one dimension: a view of base where its layout allows one."""
+        """Return the elements in one dimension: a view of base if its layout allows one, else a copy."""
         return reshape(self.base, (-1,))
 
     @property
     def coords(self) -> tuple[int, ...]:
-        """Return the index in base of the element that comes next."""
+        """Return the index in base of the next element."""
         return tuple(int(i) for i in np.unravel_index(self.index, self.base.shape))
 
     def copy(self) -> Array:
@@ -73,10 +73,10 @@ class FlatIterator:
         return found if not found.ndim else in_order(found, "C")
 
     def __setitem__(self, key: Index, value: ArrayLike) -> None:
-        """Write elements; repeat the values where there are too few, as NumPy does."""
+        """Write elements; if there are fewer values than elements, repeat the values, as NumPy does."""
         check_writeable(self.base, current(self.base)[1])
         key = host_values(key) if isinstance(key, Array) else key
-        numbers: Any = np.arange(self.base.size)  # NumPy itself interprets the key
+        numbers: Any = np.arange(self.base.size)  # indexed so that NumPy interprets the key
         places = numbers[key]
         value = reshape(arrays_like_first(self.base, value)[1], (-1,))
         if not value.size or not places.size:

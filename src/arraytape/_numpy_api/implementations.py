@@ -1,9 +1,10 @@
-"""NumPy's own programs on Arrays: most of its functions are a few lines of Python over others.
+"""Functions of NumPy that are written in Python, run on Arrays from NumPy's installed code.
 
-Such a program, the Python code of a function of NumPy's, runs here as it is installed: with all of its
-keywords, and with NumPy's values bit for bit.  The functions that it calls dispatch to the Arrays again,
-and are recorded.  Functions that make arrays, such as ``asarray`` and ``empty``, do not dispatch.  So a
-program is copied with other globals, in which these functions make Arrays.
+The *program* of a function is its Python code in NumPy.  The program runs with all of its keywords, and
+returns NumPy's values bit for bit.  Those NumPy functions that the program calls dispatch to arraytape's
+ops by ``__array_function__``, and are recorded.  Functions that make arrays, such as ``asarray`` and
+``empty``, do not dispatch.  So the program runs with copied globals, in which these functions make
+Arrays.
 """
 
 from __future__ import annotations
@@ -41,22 +42,23 @@ from .numpy_arguments import (
     assembled,
 )
 
-NUMBERS = "biufc"  # kinds of dtypes
-NEWTON_STEPS = 3  # of roots: derivatives up to the seventh are right
-# The device of the Arrays of the running call.
+NUMBERS = "biufc"  # the kinds of dtypes that hold numbers and booleans
+NEWTON_STEPS = 3  # for np.roots: makes its derivatives up to the seventh order right
+# The device of the arguments of the running call, on which new Arrays are made.
 DEVICE: contextvars.ContextVar[Any] = contextvars.ContextVar("DEVICE", default=None)
 
 
-# --- replacements for functions that make arrays --------------------------------------------------
+# --- replacements for NumPy's functions in programs -----------------------------------------------
 def asarray_in_program(
     a: ArrayLike, dtype: DType = None, *layout: Any, copy: bool | None = None, **options: Any
 ) -> Any:
-    """Replace ``numpy.asarray``: an Array stays, and data that an Array can hold becomes an Array."""
+    """Return ``a`` as an Array; as a NumPy array if no Array can hold its dtype, such as strings."""
     a = assembled(a)
     if isinstance(a, Array):
         found = a if dtype is None else astype(a, dtype, copy=False)
         return creation.copied(found) if copy and found is a else found
-    if isinstance(a, numbers.Rational) and not isinstance(a, numbers.Integral):  # Fraction
+    # NumPy would store a Fraction as an object.
+    if isinstance(a, numbers.Rational) and not isinstance(a, numbers.Integral):
         a = float(a)
     made = np.asarray(a, dtype)
     if made.dtype.kind not in NUMBERS or made.dtype.char in "gG":
@@ -72,20 +74,20 @@ def array_in_program(
 
 
 def maker(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function such as ``numpy.zeros`` whose results become Arrays, with NumPy's layout."""
+    """Return ``function``, such as ``numpy.zeros``, with its result converted to an Array."""
     return lambda *args, **options: asarray_in_program(function(*args, **options))
 
 
 def empty(*args: Any, **options: Any) -> Any:
-    """Replace ``numpy.empty``; arrays of integers stay NumPy's, since programs hold lengths in them."""
-    made = np.zeros(*args, **options)  # zeros are the same in each call, as a replay needs
+    """Make an Array of zeros; make a NumPy array for integers, in which programs hold lengths."""
+    made = np.zeros(*args, **options)  # a replay needs the same values in each call
     return made if made.dtype.kind in "iu" else asarray_in_program(made)
 
 
 def full_in_program(
     shape: ShapeLike, fill_value: ArrayLike, dtype: DType = None, **layout: Any
 ) -> Any:
-    """Replace ``numpy.full``; the result depends on the value."""
+    """Make an Array filled with ``fill_value``, on which the Array depends."""
     value = asarray_in_program(fill_value)
     made = asarray_in_program(np.zeros(shape, value.dtype if dtype is None else dtype))
     made[...] = value
@@ -93,20 +95,20 @@ def full_in_program(
 
 
 class Converter:
-    """Replacement for ``_array_converter`` of ``numpy._core._multiarray_umath``: arguments as arrays."""
+    """A replacement for NumPy's ``_array_converter`` that converts the arguments to Arrays."""
 
     def __init__(self, *given: Any) -> None:
         self.given = given
         self.arrays = tuple([asarray_in_program(x) for x in given])
 
     def keep_python_numbers(self, arrays: Iterable[Any]) -> list[Any]:
-        """Return ``arrays`` with Python's numbers among the arguments in their places."""
+        """Return ``arrays``, but for arguments that are Python numbers the arguments themselves."""
         plain = (int, float, complex)
         pairs = zip(self.given, arrays, strict=True)
         return [x if type(x) in plain else other for x, other in pairs]
 
     def as_arrays(self, *, subok: bool = True, pyscalars: str = "convert") -> tuple[Any, ...]:
-        """Return the arguments as arrays, with ``pyscalars="preserve"`` but Python's numbers."""
+        """Return the arguments as Arrays; ``pyscalars="preserve"`` leaves Python numbers unconverted."""
         return (
             self.arrays if pyscalars == "convert" else tuple(self.keep_python_numbers(self.arrays))
         )
@@ -117,7 +119,7 @@ class Converter:
         return np.result_type(*kinds, *([0.0] if ensure_inexact else []))
 
     def wrap(self, arr: Array, to_scalar: bool | None = None) -> Any:
-        """Return the result unchanged: an Array of shape () takes the place of a scalar."""
+        """Return the result unchanged: Arrays of shape () need no conversion to scalars."""
         return arr
 
     def __getitem__(self, at: int) -> Any:
@@ -128,18 +130,18 @@ class Converter:
 
 
 class OfArrays(type):
-    """A metaclass: instances of its classes are NumPy's arrays and Arrays."""
+    """A metaclass that makes ``isinstance`` return True for NumPy arrays and Arrays."""
 
     def __instancecheck__(cls, value: Any) -> bool:
         return isinstance(value, np.ndarray | Array)
 
 
 class AnyArray(metaclass=OfArrays):
-    """Replacement for ``numpy.ndarray`` in tests by ``isinstance``."""
+    """A replacement for ``numpy.ndarray`` in calls of ``isinstance``."""
 
 
 def nan_to_num(x: ArrayLike, copy: bool = True, *more: Any, **named: Any) -> Any:
-    """Return ``numpy.nan_to_num``, whose program writes to views of the parts of complex numbers."""
+    """Compute ``numpy.nan_to_num``; for complex x, part by part, as NumPy writes to x.real."""
     if not isinstance(x, Array) or x.dtype.kind != "c":
         return of_numpy(np.nan_to_num)(x, copy, *more, **named)
     parts = [of_numpy(np.nan_to_num)(part(x), True, *more, **named) for part in (np.real, np.imag)]
@@ -151,14 +153,17 @@ def nan_to_num(x: ArrayLike, copy: bool = True, *more: Any, **named: Any) -> Any
 
 
 def broadcast(*given: Any) -> Any:
-    """Replace ``numpy.broadcast``, which programs ask for the common shape."""
+    """Replace ``numpy.broadcast``, from which programs read the common shape."""
     return np.broadcast(*[np.broadcast_to(False, np.shape(x)) for x in given])
 
 
 def grown(
     array: Array, pad_width: Iterable[tuple[int, int]], fill_value: ArrayLike | None = None
 ) -> tuple[Any, tuple[slice, ...]]:
-    """Replace ``_pad_simple`` of ``numpy.pad``, which reads the flags of the array."""
+    """Replace ``_pad_simple`` of ``numpy.pad``, which reads ``array.flags``.
+
+    Return the padded Array, and the slices of the region in it that holds ``array``.
+    """
     flags = getattr(current(array)[1], "flags", None)
     ends = [
         (left, left + n, n + left + right)
@@ -177,8 +182,9 @@ def piecewise(
     x: Any, condlist: Any, funclist: Sequence[Callable[..., Any] | ArrayLike], *args: Any,
     **kw: Any,
 ) -> Any:  # fmt: skip
-    """Return ``numpy.piecewise``, which also takes one condition without a list."""
-    # NumPy's program recognises one condition by the type of condlist[0], which here is an Array.
+    """Compute ``numpy.piecewise``; ``condlist`` may be one condition that is in no list."""
+    # NumPy's program assumes several conditions if condlist[0] is an ndarray.  For a single condition
+    # that is an Array, condlist[0] is an Array, too, and counts as an ndarray: see AnyArray.
     several = isinstance(condlist, list | tuple) or np.ndim(condlist) > 0
     single = not several or (
         len(condlist) > 0
@@ -191,16 +197,16 @@ def piecewise(
 
 
 def nanstd(a: ArrayLike, *args: Any, **options: Any) -> Any:
-    """Return ``numpy.nanstd``; the derivative at a deviation of 0 is 0, as that of ``std``."""
+    """Compute ``numpy.nanstd``; where the result is 0, its derivative is 0, as for ``std``."""
     return root_of_variance(of_numpy(np.nanvar)(a, *args, **options))
 
 
 def roots_refined_by_newton(p: ArrayLike) -> Any:
-    """Return ``numpy.roots``, with derivatives also with respect to coefficients of 0 at either end.
+    """Compute ``numpy.roots``, with derivatives also with respect to leading and trailing zeros.
 
-    NumPy removes these coefficients, so the roots would not depend on them.  Newton steps from the fixed
-    roots restore the dependence; each step doubles the order up to which derivatives are right.  The
-    derivative of a multiple root 0 is NaN.
+    NumPy removes these coefficients of p, so the roots would not depend on them.  Newton steps, which
+    start at NumPy's roots as constants, depend on all coefficients.  Each step doubles the order up to
+    which derivatives are right.  The derivative of a multiple root 0 is NaN.
     """
     found = of_numpy(np.roots)(p)
     if not isinstance(p, Array) or not found.size or not bool((p[0] == 0) | (p[-1] == 0)):
@@ -219,10 +225,12 @@ def roots_refined_by_newton(p: ArrayLike) -> Any:
 def extremum_but_nan(
     function: Callable[..., Any], extremum: Callable[..., Any], neutral: float
 ) -> Callable[..., Any]:
-    """Return ``numpy.nanmax`` or ``nanmin``; ``neutral`` replaces NaN and is no extremum.
+    """Return ``numpy.nanmax`` or ``nanmin`` for Arrays.
 
-    With ``initial=``, where all elements are NaN, NumPy gives the initial value for an ndarray.  Its
-    program for other types, which runs here without ``initial=``, would give NaN.
+    If all elements are NaN and ``initial=`` is given, NumPy returns the initial value for an ndarray,
+    but its program for other array types returns NaN.  So that program runs only without ``initial=``.
+
+    neutral : -inf for ``nanmax``, inf for ``nanmin``; replaces NaN before ``extremum`` is called.
     """
     program, missing = of_numpy(function), np._NoValue
 
@@ -251,12 +259,15 @@ def extremum_but_nan(
 def by_lines_where_nan_is(
     function: Callable[..., Any], plain: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return ``function``, a quantile that loops over lines, or the faster ``plain`` if a has no NaN."""
+    """Return ``function``, such as ``np.nanquantile``, which computes one line of ``a`` after the other.
+
+    If ``a`` holds no NaN, the result is computed by the faster ``plain``, such as ``np.quantile``.
+    """
     of_lines, of_all = of_numpy(function), of_numpy(plain)
 
     @functools.wraps(function)
     def compute_quantile_by_lines(a: ArrayLike, q: Any, *args: Any, **options: Any) -> Any:
-        # overwrite_input=False: the input of a replay must not change.
+        # Replace overwrite_input=True by False, since a recorded input must not change.
         args, options = (*args[:2], *[False] * len(args[2:3]), *args[3:]), {**options}
         options.pop("overwrite_input", None)
         data = current(a)[1] if isinstance(a, Array) else None
@@ -264,7 +275,7 @@ def by_lines_where_nan_is(
         if not whole or np.ndim(q) > 1 or storage_of(data).has_nan(data):
             return of_lines(a, q, *args, **options)
         y = of_all(a, q, *args, **options)
-        # NumPy writes line by line, so in memory the quantiles of one line are neighbours.
+        # NumPy writes the result line by line, so that in memory the quantiles of a line are adjacent.
         return with_axes_in_memory(y, (*range(1, y.ndim), 0)) if np.ndim(q) else y
 
     return compute_quantile_by_lines
@@ -273,8 +284,8 @@ def by_lines_where_nan_is(
 def nanmedian_of_lines(
     a: Any, axis: int = -1, out: None = None, overwrite_input: bool = False
 ) -> Any:
-    """Replace ``_nanmedian_small`` of ``numpy.nanmedian``, which computes with masked arrays."""
-    ordered: Any = np.sort(a, axis=axis)  # NaN is last
+    """Replace ``_nanmedian_small`` of ``numpy.nanmedian``, which uses masked arrays."""
+    ordered: Any = np.sort(a, axis=axis)  # NaN is sorted to the end
     order: Any = order_of(ordered)[:1] or "K"  # the layout of a masked array's mask
     count = np.sum(np.copy(~np.isnan(a), order=order), axis=axis, keepdims=True)
     for _ in range(np.count_nonzero(count == 0)):
@@ -284,9 +295,11 @@ def nanmedian_of_lines(
 
 
 def i0(x: Any) -> Any:
-    """Return ``numpy.i0``; near 0, where its program of abs(x) has a corner, a series is differentiated.
+    """Compute ``numpy.i0``; where abs(x) < 1, with the derivative of a series.
 
-    Source: Abramowitz and Stegun 9.6.12, of which 16 terms are exact where abs(x) is below 1.
+    NumPy's program computes with abs(x), whose corner at 0 would make the second derivative wrong there.
+    The series is formula 9.6.12 in Abramowitz and Stegun; 16 terms are exact in double precision where
+    abs(x) < 1.
     """
     x = asarray_in_program(x)
     y = of_numpy(np.i0)(x)
@@ -303,7 +316,7 @@ def i0(x: Any) -> Any:
 def corrcoef(
     x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, *deprecated: Any, **options: Any
 ) -> Any:
-    """Return ``numpy.corrcoef``; the clip of rounded values to [-1, 1] keeps the derivative."""
+    """Compute ``numpy.corrcoef``; the final clip to [-1, 1] leaves the derivative unchanged."""
     if deprecated or options.keys() - {"dtype"}:
         return of_numpy(np.corrcoef)(x, y, rowvar, *deprecated, **options)
     found: Any = of_numpy(np.cov)(x, y, rowvar, **options)
@@ -318,20 +331,24 @@ def corrcoef(
 
 
 def with_value_of(value: Array, formula: Array) -> Any:
-    """Return ``value`` with the derivatives of ``formula``, which equals it but for rounding."""
+    """Return ``value`` with the derivatives of ``formula``; the two differ only by rounding errors.
+
+    The added difference is -0.0 where they are equal, since adding 0.0 would turn -0.0 into 0.0.
+    """
     fixed: Any = stop_gradient(formula)
     value = stop_gradient(value)
     return formula + np.where(value == fixed, -0.0, value - fixed)
 
 
 def private(path: str) -> Any:
-    """Return NumPy's object under a private name; None in versions without it."""
+    """Return NumPy's private object at a path such as "_core._methods._var"; None if there is none."""
     found: Any = np
     for name in path.split("."):
         found = getattr(found, name, None)
     return found
 
 
+# From objects in the globals of NumPy's programs to their replacements.
 REPLACED: dict[Any, Any] = {
     np.array: array_in_program,
     np.asanyarray: asarray_in_program,
@@ -355,12 +372,12 @@ REPLACED: dict[Any, Any] = {
 
 # --- programs with copied globals -----------------------------------------------------------------
 class Warnings:
-    """Replacement for the module ``warnings`` in NumPy's programs: warnings name the user's line."""
+    """A replacement for the module ``warnings`` in NumPy's programs; warnings name the user's line."""
 
     def warn(
         self, message: str, category: type[Warning] | None = None, stacklevel: int = 1, **more: Any
     ) -> None:
-        """Warn at the user's line that called NumPy's function."""
+        """Issue a warning that names the user's line, unless ``exact`` has set WARNED."""
         if not exact.WARNED.get():
             warnings.warn(message, category, stacklevel=errors.stacklevel(), **more)
 
@@ -369,7 +386,7 @@ class Warnings:
 
 
 class Module:
-    """Replacement for a module of NumPy's that replaces each object when it is first read."""
+    """A replacement for a module of NumPy; each attribute is replaced when it is first read."""
 
     def __init__(self, module: types.ModuleType) -> None:
         self._module = module
@@ -381,7 +398,7 @@ class Module:
 
 
 class Program:
-    """A function of NumPy's in Python, which gets copied globals at its first call."""
+    """A function of NumPy that is written in Python; its globals are copied at the first call."""
 
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
@@ -394,9 +411,10 @@ class Program:
 
 
 class DispatchingFunction:
-    """A function of NumPy's that dispatches on its arguments, as programs call it here.
+    """A replacement for a NumPy function that has ``__array_function__`` dispatch, for use in programs.
 
-    Lists of Arrays among the arguments become Arrays first; results that are NumPy's become Arrays.
+    Lists of Arrays among the arguments are joined to Arrays first, since NumPy does not dispatch on
+    them.  NumPy arrays in the result are converted to Arrays.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -411,14 +429,14 @@ class DispatchingFunction:
         return getattr(self.function, name)
 
 
-# The dtypes whose squares NumPy's program of var computes in place, in a view of real numbers.  In its
-# copied globals the table is empty, so that var multiplies by the conjugate instead.
+# The dtypes of complex numbers that NumPy's program of var squares in place, in a view of real numbers.
+# In the copied globals this table is empty, so that var multiplies by the conjugate instead.
 COMPLEX = private("_core._methods._complex_to_float")
-GLOBALS: dict[str, dict[str, Any]] = {}  # of NumPy's modules, by their names
+GLOBALS: dict[str, dict[str, Any]] = {}  # from the name of a module of NumPy to its copied globals
 
 
 def rebound(function: types.FunctionType) -> Callable[..., Any]:
-    """Copy a program, with globals in which functions that make arrays make Arrays."""
+    """Return a copy of a program with the globals in GLOBALS, in which ``asarray`` makes Arrays."""
     home = function.__globals__
     if home["__name__"] not in GLOBALS:
         GLOBALS[home["__name__"]] = {
@@ -434,7 +452,7 @@ def rebound(function: types.FunctionType) -> Callable[..., Any]:
 
 
 def replace_numpys_global(value: Any) -> Any:
-    """Return the replacement for a global of NumPy's programs, or the global itself."""
+    """Return the replacement for the value of a global in NumPy's programs; by default the value."""
     if value is None:
         return None
     if value is warnings:
@@ -457,14 +475,14 @@ def replace_numpys_global(value: Any) -> Any:
 
 
 def of_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return NumPy's implementation of one of its functions, on Arrays."""
+    """Return a function that runs the program of NumPy's ``function`` on Arrays."""
     implementation: types.FunctionType = function._implementation  # type: ignore[attr-defined]
     call: Callable[..., Any] = functools.wraps(function)(program_of(implementation))
     return call
 
 
 def program_of(function: types.FunctionType) -> Callable[..., Any]:
-    """Return a program of NumPy's, on Arrays, also under ``vmap``."""
+    """Return a function that runs NumPy's program on Arrays, also under ``vmap``."""
     program, name = Program(function), f"np.{function.__name__}"
 
     def run_numpys_program(*args: Any, **options: Any) -> Any:
@@ -486,7 +504,7 @@ def program_of(function: types.FunctionType) -> Callable[..., Any]:
 
 
 def raised_by_numpy(error: Exception) -> bool:
-    """Return True if a line of NumPy's raised the error, which then does not name the function yet."""
+    """Return True if NumPy's code raised the error, so that the message does not name the function."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -494,7 +512,7 @@ def raised_by_numpy(error: Exception) -> bool:
 
 
 def as_results(value: Any) -> Any:
-    """Convert NumPy's arrays in a nesting to Arrays; its integers stay, since they may be lengths."""
+    """Convert NumPy arrays and scalars in a nesting to Arrays; integers stay, as they may be lengths."""
     if isinstance(value, np.ndarray | np.inexact | np.bool):
         return asarray_in_program(value)
     if type(value) is dict:

@@ -1,4 +1,7 @@
-"""NumPy's products, factorisations, norms and transforms with parameters that the standard lacks."""
+"""NumPy's products, factorisations, norms and Fourier transforms on Arrays.
+
+The standard lacks these functions, or some of their parameters.
+"""
 
 from __future__ import annotations
 
@@ -47,14 +50,14 @@ from .numpy_arguments import (
 )
 from .pieces import is_fortran, laid_out_in_order
 
-Order: TypeAlias = Literal["fro", "nuc"] | float | None  # of a norm
+Order: TypeAlias = Literal["fro", "nuc"] | float | None  # the parameter ``ord`` of a norm
 
 
 def einsum(
     *operands: Any, optimize: bool | str | Sequence[Any] = False, dtype: DType = None,
     casting: Casting = "safe", order: str = "K", out: Array | None = None,
 ) -> Array:  # fmt: skip
-    """Return ``numpy.einsum``; subscripts may also be lists of numbers, one behind each operand."""
+    """Compute ``numpy.einsum``, also called with lists of axes: ``einsum(x, [0, 1], y, [1, 2])``."""
     if isinstance(operands[0], str):
         subscripts, arrays = operands[0], arrays_like_first(*operands[1:])
     else:
@@ -67,9 +70,9 @@ def einsum(
     # The standard sums small integers in int64; NumPy's einsum keeps the dtype.
     y = astype(einstein(subscripts, *arrays, optimize=optimize), common, copy=False)
     if out is not None:
-        # With optimize= NumPy ends with an assignment, which casts anything.
+        # With optimize= NumPy assigns the result to out, which casts to any dtype.
         return into(out, y, "unsafe" if optimize else casting)
-    if any(x.dtype != common for x in given):  # NumPy's layout follows the operands before the cast
+    if any(x.dtype != common for x in given):  # the layout depends on the uncast operands
         path = _einsum.order_of(subscripts, given, optimize) if optimize else None
         y = _einsum.einsum_layout(y, subscripts, given, path)
     if order in ("A", "a"):
@@ -78,6 +81,7 @@ def einsum(
 
 
 def letter(i: int | EllipsisType) -> str:
+    """Return einsum's letter for axis number i, or "..." for Ellipsis."""
     if i is Ellipsis:
         return "..."
     if not 0 <= i < 52:
@@ -122,7 +126,7 @@ def dot(a: ArrayLike, b: ArrayLike) -> Array:
 
 
 def dot_of_stacks(function: Callable[..., Any], a: Array, b: Array, axis: int) -> Array:
-    """Sum products over the last axis of a and ``axis`` of b, in NumPy's order: one sum per element."""
+    """Sum products over the last axis of a and ``axis`` of b, with the values of NumPy's function."""
 
     def sum_products() -> Array:
         return in_order(tensordot(a, b, axes=([-1], [axis])), "C")
@@ -159,7 +163,8 @@ def kron(a: ArrayLike, b: ArrayLike) -> Array:
     return reshape(spread[0] * spread[1], tuple([i * j for i, j in zip(of_a, of_b, strict=True)]))
 
 
-CROSS_LENGTHS = {2, 3} if NUMPY < (2, 5) else {3}  # NumPy 2.5 removed vectors of length 2
+# The lengths of vectors for np.cross; NumPy 2.5 removed vectors of length 2.
+CROSS_LENGTHS = {2, 3} if NUMPY < (2, 5) else {3}
 
 
 def cross(
@@ -171,7 +176,7 @@ def cross(
         moveaxis(x, at, -1) for x, at in zip(arrays_like_first(a, b), (axisa, axisb), strict=True)
     )
     lengths = {a.shape[-1], b.shape[-1]}
-    if 2 in lengths <= CROSS_LENGTHS:  # NumPy warns that they are deprecated
+    if 2 in lengths <= CROSS_LENGTHS:  # NumPy's call warns of the deprecation
         return exact.exactly(np.cross, lambda: of_planes(a, b, axisc), (a, b), {"axisc": axisc})
     if lengths != {3}:
         raise ValueError(
@@ -182,10 +187,10 @@ def cross(
 
 
 def of_planes(a: Array, b: Array, axisc: int) -> Array:
-    """Return the vector product where a or b has length 2, thus a third element of 0.
+    """Return the vector product where the vectors of a or b have length 2, and 0 as third element.
 
-    Of two such vectors only the third element is returned.  No product with that 0 is computed, since
-    0 times infinity is NaN.
+    If both have length 2, return only the third element of the product.  Terms with the third element
+    that is 0 are left out, since 0 times infinity would be NaN.
     """
     upright = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
     if a.shape[-1] == b.shape[-1]:
@@ -210,7 +215,7 @@ of_hermitian = of_numpy(np.linalg.svd)
 
 
 def numpy_cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
-    """Return ``numpy.linalg.cholesky``; with ``upper`` the upper triangle of a is read."""
+    """Compute ``numpy.linalg.cholesky``; with ``upper``, read the upper triangle of a."""
     if not upper:
         return linalg.cholesky(array_of(a))
     lower = linalg.cholesky(from_triangle("cholesky", a, "U"))
@@ -218,7 +223,7 @@ def numpy_cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
 
 
 def from_triangle(name: str, a: ArrayLike, UPLO: str) -> Array:
-    """Return Hermitian matrices whose lower triangle, which our ops read, is the one UPLO names."""
+    """Return a, or its adjoint for UPLO="U", since arraytape's ops read only the lower triangle."""
     if not isinstance(UPLO, str) or UPLO.upper() not in ("L", "U"):
         raise ValueError(
             f"np.linalg.{name}: UPLO must be 'L' or 'U', got {short_repr(UPLO)} [at {user_line()}]"
@@ -228,7 +233,7 @@ def from_triangle(name: str, a: ArrayLike, UPLO: str) -> Array:
 
 
 def numpy_qr(a: ArrayLike, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
-    """Return ``numpy.linalg.qr``; with mode="r" R alone."""
+    """Compute ``numpy.linalg.qr``; with mode="r", return only R."""
     if mode not in ("reduced", "complete", "r"):
         raise TypeError(
             f"np.linalg.qr of Arrays has no mode={short_repr(mode)}, only 'reduced', 'complete' and 'r' "
@@ -256,7 +261,7 @@ def numpy_pinv(
     a: ArrayLike, rcond: ArrayLike | None = None, hermitian: bool = False, *,
     rtol: ArrayLike | NoValue | None = np._NoValue,
 ) -> Array:  # fmt: skip
-    """Return ``numpy.linalg.pinv``; ``hermitian`` has no effect."""
+    """Compute ``numpy.linalg.pinv``; ``hermitian`` has no effect."""
     if rcond is not None and rtol is not np._NoValue:
         raise ValueError(f"np.linalg.pinv: rtol= or rcond=, not both [at {user_line()}]")
     tolerance: Any = (1e-15 if rtol is np._NoValue else rtol) if rcond is None else rcond
@@ -264,17 +269,17 @@ def numpy_pinv(
 
 
 def numpy_eigvals(a: ArrayLike) -> Array:
-    """Return ``numpy.linalg.eigvals``: real where ``are_given_as_real`` says so, else complex."""
+    """Compute ``numpy.linalg.eigvals``; the result is real if ``are_given_as_real``, else complex."""
     a = array_of(a)
     values = linalg.eigvals(a)
     return elementwise.real(values) if are_given_as_real(a, values) else values
 
 
 def are_given_as_real(a: Array, values: Array) -> bool:
-    """Return True if NumPy gives these eigenvalues of a as real numbers.
+    """Return True if NumPy returns these eigenvalues of ``a`` in a real dtype.
 
-    It does so before version 2.5 if a is real and all imaginary parts are 0.  Under ``vmap`` values are
-    unknown here, so eigenvalues stay complex.
+    NumPy did so before version 2.5 if ``a`` is real and all imaginary parts are 0.  Under ``vmap`` the
+    imaginary parts may differ between the examples, so that the eigenvalues stay complex.
     """
     if NUMPY >= (2, 5):
         return False
@@ -284,7 +289,7 @@ def are_given_as_real(a: Array, values: Array) -> bool:
 
 
 def numpy_eig(a: ArrayLike) -> Any:
-    """Return ``numpy.linalg.eig``, with the dtypes of ``numpy_eigvals``."""
+    """Compute ``numpy.linalg.eig``; the results are real or complex as in ``numpy_eigvals``."""
     a = array_of(a)
     values, vectors = found = linalg.eig(a)
     if not are_given_as_real(a, values):
@@ -293,7 +298,7 @@ def numpy_eig(a: ArrayLike) -> Any:
 
 
 def norm(x: ArrayLike, ord: Order = None, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Return ``numpy.linalg.norm``, whose gradient at 0 is 0."""
+    """Compute ``numpy.linalg.norm``; the gradient at 0 is 0."""
     x = array_of(x)
     x = x if x.dtype.kind in "fc" else astype(x, np.float64)
     if ord is None and (axis is None or np.ndim(axis) == 0):
@@ -325,7 +330,7 @@ def cond(x: ArrayLike, p: Order = None) -> Array:
         )
     infinite = elementwise.logical_not(utilities.all(elementwise.isfinite(x), axis=(-2, -1)))
     if holds_anywhere(current(infinite)[1]):
-        # NumPy gives NaN or infinity (since 2.5 for every p), so the derivative is not finite, either.
+        # For such matrices NumPy returns NaN or infinity, and the derivative is not finite, either.
         finite = where(infinite[..., None, None], eye(*x.shape[-2:], dtype=x.dtype), x)
         return where(infinite, linalg.matrix_norm(x), cond(finite, p))
     if p in (None, 2, -2):
@@ -333,18 +338,17 @@ def cond(x: ArrayLike, p: Order = None) -> Array:
         least, most = values[..., -1], values[..., 0]
         over, under = (least, most) if p == -2 else (most, least)
         return infinite_where_nan(over / under, under)
-    singular = (
-        linalg.slogdet(stop_gradient(x)).sign == 0.0
-    )  # where LU has a pivot of 0, and inv raises
+    # The sign is 0 where the LU factorisation has a pivot of 0, for which inv would raise an error.
+    singular = linalg.slogdet(stop_gradient(x)).sign == 0.0
     regular = where(singular[..., None, None], eye(x.shape[-1], dtype=x.dtype), x)
     norm = linalg.matrix_norm(x, ord=p)
-    # Where x is singular the derivative is infinite or NaN.
+    # For singular x the value is infinite, and the derivative is infinite or NaN.
     found = norm * where(singular, np.inf, linalg.matrix_norm(linalg.inv(regular), ord=p))
     return infinite_where_nan(found, norm)
 
 
 def infinite_where_nan(found: Array, zero: Array) -> Array:
-    """Replace NaN by infinity: 1 / ``zero`` with its derivative, or ``zero`` if that overflowed."""
+    """Replace NaN in ``found`` by infinity: by 1 / zero, or by ``zero`` itself if it is infinite."""
     infinite = where(elementwise.isinf(zero), zero, 1.0 / zero)
     return where(elementwise.isnan(found), infinite, found)
 
@@ -356,7 +360,7 @@ def squared_modulus(x: Array) -> Array:
 def numpy_lstsq(
     a: ArrayLike, b: ArrayLike, rcond: float | None = None
 ) -> tuple[Array, Array, int, Array]:
-    """Return ``numpy.linalg.lstsq``; the gradient is that of the pseudoinverse."""
+    """Compute ``numpy.linalg.lstsq``, with the solution ``pinv(a) @ b``."""
     a, b = (astype(x, np.float64) if x.dtype.kind in "biu" else x for x in arrays_like_first(a, b))
     if a.ndim != 2 or b.ndim not in (1, 2) or b.shape[0] != a.shape[0]:
         raise np.linalg.LinAlgError(
@@ -369,7 +373,7 @@ def numpy_lstsq(
     data = current(a)[1]
     rank: Any
     if type(data) is np.ndarray:
-        # The rank may depend on the last bits of a singular value, so NumPy computes it.
+        # The rank may depend on rounding errors of the singular values, so NumPy's lstsq computes it.
         rank = int(np.linalg.lstsq(data, np.zeros(m, data.dtype), rcond)[2])
         rcond = tolerance_for_rank(host_values(values), rank)
     else:
@@ -387,7 +391,7 @@ def numpy_lstsq(
 
 
 def tolerance_for_rank(values: np.ndarray[Any, Any], rank: int) -> float:
-    """Return a tolerance, relative to the greatest singular value, that ``rank`` of them exceed."""
+    """Return a tolerance, relative to the greatest singular value, with which ``pinv`` has this rank."""
     if not rank:
         return 1.0
     below = values[rank] if rank < len(values) else 0.0
@@ -395,7 +399,7 @@ def tolerance_for_rank(values: np.ndarray[Any, Any], rank: int) -> float:
 
 
 def over_axes(name: str, usual: tuple[int, int] | None = None) -> Callable[..., Array]:
-    """Return a transform over several axes, such as ``numpy.fft.fftn``; ``usual``: the default axes."""
+    """Return the function ``name`` of ``numpy.fft``, such as "fftn"; ``usual`` are its default axes."""
     function = getattr(fft, name)
 
     def transform_over_axes(
@@ -413,22 +417,21 @@ def over_axes(name: str, usual: tuple[int, int] | None = None) -> Callable[..., 
 def lengths(
     name: str, a: Array, s: Sequence[int | None], axes: Sequence[int] | None
 ) -> tuple[Any, Any]:
-    """Return the lengths and axes of a transform; a length of -1 or None is that of the axis."""
+    """Return non-negative lengths and axes for a transform; -1 and None mean the length of the axis."""
     s = [*s]
     if axes is None:
         warn(
-            f"np.fft.{name}: `axes` should not be `None` if `s` is not `None`: NumPy deprecates that; "
-            "say the last axes"
+            f"np.fft.{name}: pass `axes`, such as the last ones, together with `s`; NumPy deprecates "
+            "`axes=None` if `s` is not `None`"
         )
         axes = range(-len(s), 0)
     axes = [normalize_axis_index(f"fft.{name}", a, axis) for axis in axes]
     if len(s) != len(axes):
-        raise ValueError(f"np.fft.{name}: {len(s)} lengths, {len(axes)} axes [at {user_line()}]")
-    if None in s:
-        warn(
-            f"np.fft.{name}: Passing an array containing `None` values to `s` is deprecated by NumPy; "
-            "say -1"
+        raise ValueError(
+            f"np.fft.{name}: s has {len(s)} lengths for {len(axes)} axes [at {user_line()}]"
         )
+    if None in s:
+        warn(f"np.fft.{name}: write -1 in place of None in `s`; NumPy deprecates `None` in `s`")
     last = 2 * (a.shape[axes[-1]] - 1) if name == "irfftn" and s[-1] is None else None
     s = [a.shape[axis] if n in (None, -1) else n for n, axis in zip(s, axes, strict=True)]
     return s if last is None else [*s[:-1], last], axes

@@ -1,6 +1,7 @@
-"""NumPy's methods of arrays, which the standard lacks.
+"""Methods of Array that ``numpy.ndarray`` has and the standard lacks.
 
-``_numpy_hook`` attaches ``METHODS`` to Array, and knows the names before this module is imported.
+``_numpy_hook`` attaches ``METHODS`` to Array.  It has a list of their names, so that this module is
+imported only when such a method is first used.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from .numpy_arguments import (
 
 
 def position_of(name: str) -> Callable[..., Array]:
-    """Return ``argmax`` or ``argmin`` with ``axis`` as its first positional parameter."""
+    """Return the method ``argmax`` or ``argmin``, whose ``axis`` may be a positional argument."""
     function = getattr(searching, name)
 
     def find_position(x: Array, axis: int | None = None, *, keepdims: bool = False) -> Array:
@@ -54,14 +55,14 @@ def position_of(name: str) -> Callable[..., Array]:
     return find_position
 
 
-# --- shapes ------------------------------------------------------------------------------------
+# --- methods that change the shape -------------------------------------------------------------
 def reshape(x: Array, *shape: Any, order: str = "C", copy: bool | None = None) -> Array:
     """Reshape the array: ``reshape`` as a method.
 
     Parameters
     ----------
     *shape : int | tuple[int, ...]
-        The new shape, as a tuple or as lengths one by one; one may be -1.
+        The new shape, as a tuple or as several ints.  One length may be -1: it follows from the size.
     order : str, default: 'C'
         The order in which elements are read and written, as in ``numpy.reshape``.
     copy : bool | None, default: None
@@ -70,12 +71,12 @@ def reshape(x: Array, *shape: Any, order: str = "C", copy: bool | None = None) -
     Returns
     -------
     Array
-        A view where the layout allows one, else a copy.
+        A view if the layout of x allows one, else a copy.
 
     Raises
     ------
     ValueError
-        When x has another number of elements, or needs a copy and copy=False.
+        When x has another number of elements, or when copy=False and no view is possible.
     """
     shape = normalize_shape("reshape", shape[0] if len(shape) == 1 else shape)
     if isinstance(order, str) and order == "C":
@@ -90,8 +91,8 @@ def transpose(x: Array, *axes: Any) -> Array:
     Parameters
     ----------
     *axes : int | tuple[int, ...]
-        For each axis of the result the axis of x, as a tuple or one by one; none: in reverse
-        order.
+        For each axis of the result the axis of x, as a tuple or as several ints.  By default the
+        order of the axes is reversed.
 
     Returns
     -------
@@ -140,7 +141,7 @@ def squeeze(x: Array, axis: Axis = None) -> Array:
     Parameters
     ----------
     axis : int | tuple[int, ...] | None, default: None
-        The axis or axes; None: all of length 1.
+        The axis or axes; None: all axes of length 1.
 
     Returns
     -------
@@ -150,7 +151,7 @@ def squeeze(x: Array, axis: Axis = None) -> Array:
     Raises
     ------
     ValueError
-        When an axis has another length.
+        When an axis of another length is named.
     IndexError
         When there is no such axis.
     """
@@ -188,7 +189,7 @@ def repeat(x: Array, repeats: int | Array, axis: int | None = None) -> Array:
     return manipulation.repeat(x, repeats, axis=axis)
 
 
-# --- copies ------------------------------------------------------------------------------------
+# --- methods that copy, and view ---------------------------------------------------------------
 def astype(
     x: Array, dtype: DType, order: str = "K", casting: Casting = "unsafe", subok: bool = True,
     copy: bool = True,
@@ -198,7 +199,7 @@ def astype(
     Parameters
     ----------
     dtype : dtype
-        The dtype of the result.  An integer or boolean dtype cuts the gradient.
+        The dtype of the result.  The gradient of an integer or boolean result is None.
     order : str, default: 'K'
         The layout of the result in memory, as in ``numpy.asarray``.
     casting : str, default: 'unsafe'
@@ -261,14 +262,15 @@ def flatten(x: Array, order: str = "C") -> Array:
 
 
 def view(x: Array, dtype: DType = None) -> Array:
-    """Make another handle on x, or read pairs of real numbers as complex ones.
+    """Return a view of x, or reinterpret pairs of real numbers as complex numbers, or back.
 
     Parameters
     ----------
     dtype : dtype | None, default: None
-        None or the dtype of x: a view.  Between a real dtype and the complex one of the same precision:
-        pairs of real numbers along the last axis are read as complex numbers, or back, in a read-only
-        copy.
+        None or the dtype of x: the result is a view.  The complex dtype for a real x: pairs of
+        numbers along the last axis become the parts of complex numbers.  The real dtype for a complex
+        x: the parts become pairs.  In both cases the result is a read-only copy, and the dtypes must
+        have the same precision.
 
     Returns
     -------
@@ -288,27 +290,27 @@ def view(x: Array, dtype: DType = None) -> Array:
     )
     if x.dtype.kind not in "fc" or wanted != pair or not x.ndim:
         raise TypeError(
-            f"view: {describe(x)} cannot be read as {wanted} [at {user_line()}]; a real dtype only as "
-            "the complex one of its precision and back: use astype to convert"
+            f"view: {describe(x)} cannot be read as {wanted} [at {user_line()}]; use astype to convert. "
+            "view reads a real dtype only as the complex dtype of the same precision, and back"
         )
     return read_only(dtypes.reinterpreted(x, wanted.kind))  # a write to the copy would not change x
 
 
-# --- elements ----------------------------------------------------------------------------------
+# --- methods that select elements or return indices --------------------------------------------
 def clip(x: Array, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
     """Limit each element to an interval, as ``numpy.clip`` does.
 
     Parameters
     ----------
     min : Array | float | None, default: None
-        Lower bound.
+        The lower bound; None: no lower bound.
     max : Array | float | None, default: None
-        Upper bound.
+        The upper bound; None: no upper bound.
 
     Returns
     -------
     Array
-        The result of ``clip``; integers between floats become floats.
+        The result of ``clip``; integers become floats if a bound is a float.
 
     Raises
     ------
@@ -336,7 +338,7 @@ def compress(x: Array, condition: ArrayLike, axis: int | None = None) -> Array:
     Raises
     ------
     IndexError
-        When there is no such axis, or the condition is longer than it.
+        When there is no such axis, or when the condition is longer than the axis.
     """
     return pieces.numpy_compress(condition, x, axis)
 
@@ -351,12 +353,12 @@ def take(x: Array, indices: Any, axis: int | None = None, *, mode: str = "raise"
     axis : int | None, default: None
         The axis; None: x is flattened first.
     mode : str, default: 'raise'
-        The treatment of indices that are out of range: 'raise', 'wrap' around or 'clip'.
+        For indices out of range: 'raise' an error, 'wrap' around, or 'clip' to the range.
 
     Returns
     -------
     Array
-        The elements, of the dtype of x; the shape of indices replaces the axis.
+        The elements, of the dtype of x.  In the shape, the shape of indices replaces the axis.
 
     Raises
     ------
@@ -378,7 +380,7 @@ def argsort(
     x: Array, axis: int | None = -1, kind: str | None = None, order: None = None, *,
     stable: bool | None = None, descending: bool | None = None,
 ) -> Array:  # fmt: skip
-    """Find the indices that sort along an axis: ``argsort`` as a method.
+    """Return the indices that sort along an axis: ``argsort`` as a method.
 
     Parameters
     ----------
@@ -413,12 +415,13 @@ def argsort(
 
 
 def last_two(x: Array, axis1: int, axis2: int) -> Array:
+    """Return a view of x in which axis1 and axis2 are the last two axes."""
     ends = [normalize_axis_index("diagonal", x, axis) for axis in (axis1, axis2)]
     return permute_dims(x, tuple([i for i in range(x.ndim) if i not in ends] + ends))
 
 
 def diagonal(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-    """View a diagonal, of the first two axes unless others are named.
+    """Return a diagonal of the matrices over two axes, by default the first two, as a view.
 
     Parameters
     ----------
@@ -445,7 +448,7 @@ def diagonal(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array
 
 
 def trace(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DType = None) -> Array:
-    """Sum over a diagonal, of the first two axes unless others are named.
+    """Sum over a diagonal of the matrices over two axes, by default the first two.
 
     Parameters
     ----------
@@ -474,12 +477,13 @@ def trace(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTyp
 
 
 def argpartition(x: Array, kth: ArrayLike, axis: int | None = -1, **options: Any) -> Array:
-    """Find the indices that partition along an axis, as ``numpy.argpartition`` does.
+    """Return the indices that partition along an axis, as ``numpy.argpartition`` does.
 
     Parameters
     ----------
     kth : int
-        The index, in sorted order, at which to partition.
+        An index into the sorted elements: no element before it is greater, and none after it is
+        smaller, than the element at this index.
     axis : int | None, default: -1
         The axis; None: x is flattened first.
     **options : object
@@ -503,7 +507,7 @@ def searchsorted(
     x: Array, v: Array | float, side: Literal["left", "right"] = "left",
     sorter: Array | None = None,
 ) -> Array:  # fmt: skip
-    """Find the indices at which inserted elements keep x sorted: ``searchsorted`` as a method.
+    """Return the indices at which inserted elements keep x sorted: ``searchsorted`` as a method.
 
     Parameters
     ----------
@@ -522,12 +526,12 @@ def searchsorted(
     Raises
     ------
     ValueError
-        When x has not one dimension, sorter not its shape, or side is another word.
+        When x does not have one dimension, sorter has another shape than x, or side is neither word.
     """
     return searching.searchsorted(x, v, side=side, sorter=sorter)
 
 
-# --- writing -----------------------------------------------------------------------------------
+# --- methods and properties that write ---------------------------------------------------------
 def fill(x: Array, value: ArrayLike) -> None:
     """Assign one value to all elements.
 
@@ -576,12 +580,13 @@ def sort(
 
 
 def partition(x: Array, kth: ArrayLike, axis: int = -1) -> None:
-    """Partition the elements of x itself; they are sorted, which is a partition at each index.
+    """Sort the elements of x itself, which partitions them at each index.
 
     Parameters
     ----------
     kth : int
-        The index, in sorted order, at which to partition.
+        An index into the sorted elements: no element before it is greater, and none after it is
+        smaller, than the element at this index.
     axis : int, default: -1
         The axis; a negative one counts from the end.
 
@@ -609,7 +614,7 @@ def set_real(x: Array, value: ArrayLike) -> None:
         setitem(x, ..., value)
         return
     seen = alias(x, REAL, None)
-    if seen is None:  # a storage without such views
+    if seen is None:  # the storage has no view of the real parts
         setitem(x, ..., arrays_like_first(x, value)[1] + 1j * elementwise.imag(x))
     else:
         setitem(seen, ..., value)
@@ -643,7 +648,7 @@ def conj(x: Array) -> Array:
 
 
 def set_flat(x: Array, value: ArrayLike) -> None:
-    """Assign to the elements in C's order; values are repeated if they are too few."""
+    """Assign values to all elements in C order; if there are too few values, repeat them."""
     FlatIterator(x)[:] = value
 
 
@@ -669,7 +674,7 @@ def divmod(x: Array, other: ArrayLike) -> tuple[Array, Array]:
     Returns
     -------
     tuple of Array
-        Those of ``floor_divide`` and ``remainder``, whose errors and derivatives they have.
+        The results of ``floor_divide`` and ``remainder``, with their errors and derivatives.
     """
     return ufuncs.divmod(x, list_beside("divmod", x, other))
 
@@ -685,7 +690,7 @@ def rdivmod(x: Array, other: ArrayLike) -> tuple[Array, Array]:
     Returns
     -------
     tuple of Array
-        Those of ``floor_divide`` and ``remainder``, whose errors and derivatives they have.
+        The results of ``floor_divide`` and ``remainder``, with their errors and derivatives.
     """
     return ufuncs.divmod(list_beside("divmod", x, other), x)
 
@@ -740,7 +745,8 @@ METHODS: dict[str, Any] = {
     "var": reductions.var,
     "view": view,
 }
-# Methods that run in loops and get no ``entrance``: the functions that they call check the arguments.
+# Methods that users call in loops.  They get no ``entrance``, which costs a call; the functions that
+# they call raise documented errors.
 QUICK = {
     "__divmod__", "__rdivmod__", "conj", "conjugate", "copy", "dot", "fill", "flatten", "ravel",
     "reshape", "squeeze", "sum", "swapaxes", "transpose",

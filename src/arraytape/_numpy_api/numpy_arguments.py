@@ -1,4 +1,4 @@
-"""Conversions of the arguments of NumPy's functions: to Arrays, axes, shapes, dtypes and host values."""
+"""Conversions of arguments of NumPy's functions to Arrays, axes, shapes, dtypes and NumPy arrays."""
 
 from __future__ import annotations
 
@@ -31,22 +31,23 @@ ArrayLike: TypeAlias = "Array | npt.ArrayLike"
 Axis = int | tuple[int, ...] | None
 Casting: TypeAlias = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
 DType: TypeAlias = "npt.DTypeLike | None"
-NoValue: TypeAlias = "_NoValueType"  # the type of a default that no argument can be
+NoValue: TypeAlias = "_NoValueType"  # the type of np._NoValue, NumPy's default for "not given"
 ShapeLike: TypeAlias = "SupportsIndex | Sequence[SupportsIndex] | np.ndarray[Any, Any] | Array"
-# Functions whose argument is a sequence of arrays, each of which may be a list of Arrays.
+# Functions with an argument that is a sequence of arrays.  Each of these arrays may be a list of Arrays.
 OF_SEQUENCES = {
     np.choose, np.column_stack, np.concatenate, np.dstack, np.hstack, np.linalg.multi_dot, np.select,
     np.stack, np.vstack,
 }  # fmt: skip
 INTEGERS = frozenset((int,))
-# Options that may be NumPy's integers and booleans for NumPy's functions, but only Python's for ours.
+# Options that may be integers and booleans of NumPy in NumPy's functions.  Arraytape's functions require
+# Python's.
 OPTIONS = frozenset((
     "axis", "axes", "axis1", "axis2", "keepdims", "ddof", "correction", "k", "offset", "rcond", "rtol",
     "tol",
 ))  # fmt: skip
-# Functions in whose arguments a list of integers is an array, never a shape, axes or indices.
+# Functions in which a list of integers as an argument is an array, never a shape, axes or an index.
 OF_INTEGERS = {np.bincount, np.take_along_axis}
-# Functions that read lists in their arguments themselves, since such a list is no array.
+# Functions for which a list as an argument is not an array, and which convert the list themselves.
 OF_LISTS = {
     np.apply_along_axis, np.block, np.einsum_path, np.histogram2d, np.histogramdd, np.ix_, np.lexsort,
     np.pad, np.piecewise, np.ravel_multi_index, np.reshape,
@@ -54,22 +55,22 @@ OF_LISTS = {
 
 
 def assembled(value: Any) -> Any:
-    """Join nested lists that hold Arrays to one recorded Array; return other values unchanged."""
+    """Join nested lists that hold Arrays to one Array, recorded; return other values unchanged."""
     holds = isinstance(value, list | tuple) and first_array(value) is not None
     return asarray(value) if holds else value
 
 
 def assembled_data(value: Any) -> Any:
-    """Join nested lists as ``assembled`` does, unless all Arrays in them are integers of shape ().
+    """Join nested lists that hold Arrays to one Array, unless all these Arrays are integers of shape ().
 
-    Those may be lengths, axes or indices.
+    Integers of shape () may be lengths, axes or indices, which must stay in their list.
     """
     holds = isinstance(value, list | tuple) and not are_integer_scalars(value)
     return asarray(value) if holds else value
 
 
 def assemble_argument(function: Callable[..., Any], value: Any) -> Any:
-    """Return an argument of NumPy's function with lists of Arrays joined where it takes an array."""
+    """Return an argument of NumPy's ``function``; join lists of Arrays where an array is expected."""
     if not isinstance(value, list | tuple) or function in OF_LISTS:
         return value
     if function in OF_SEQUENCES:
@@ -78,7 +79,7 @@ def assemble_argument(function: Callable[..., Any], value: Any) -> Any:
 
 
 def are_integer_scalars(nested: list[Any] | tuple[Any, ...]) -> bool:
-    """Return True if all Arrays in nested lists are integers of shape (), or if there is none."""
+    """Return True if each Array in nested lists is an integer of shape (), or if there is no Array."""
     return all(
         are_integer_scalars(part) if isinstance(part, list | tuple)
         else not isinstance(part, Array) or (not part.ndim and part.dtype.kind in "iu")
@@ -91,9 +92,9 @@ def arrays_like_first(*values: ArrayLike) -> list[Array]: ...
 @overload
 def arrays_like_first(*values: ArrayLike | None) -> list[Any]: ...
 def arrays_like_first(*values: Any) -> list[Any]:
-    """Convert values to Arrays on the device of the first Array among them; Arrays and None stay.
+    """Convert values to Arrays on the device of the first Array among them; leave Arrays and None.
 
-    A Python float takes on the precision of that Array, as it does with NumPy's arrays.
+    A Python float is converted to the precision of the first Array, as in NumPy's arithmetic.
     """
     values = tuple([assembled(value) for value in values])
     home = next((value for value in values if isinstance(value, Array)), None)
@@ -104,7 +105,7 @@ def arrays_like_first(*values: Any) -> list[Any]:
         weak = type(value) in (float, complex)
         try:
             host = np.array(value, np.result_type(home.dtype, value) if weak else None)
-        except Exception as error:  # lists of unequal lengths, or in themselves
+        except Exception as error:  # lists of unequal lengths, or lists that hold themselves
             raise_documented(error, "asarray", value)
         return asarray_like(home, host)
 
@@ -115,9 +116,9 @@ def arrays_like_first(*values: Any) -> list[Any]:
 
 
 def as_operands(*values: ArrayLike) -> list[Array]:
-    """Convert as ``arrays_like_first`` does, but Python's floats in double precision.
+    """Convert values to Arrays like ``arrays_like_first``, but Python floats to double precision.
 
-    NumPy does so in functions that call ``np.asarray`` on each argument.
+    NumPy's functions that call ``np.asarray`` on each argument convert Python floats in this way.
     """
     return arrays_like_first(*[np.asarray(x) if type(x) in (float, complex) else x for x in values])
 
@@ -131,21 +132,23 @@ def array_of(value: ArrayLike) -> Array:
 def complex_from_parts(real_part: Array, imaginary: Array) -> Array:
     """Build complex numbers from real and imaginary parts.
 
-    ``x + 1j * y`` would give NaN where a part is infinite.
+    ``real_part + 1j * imaginary`` would be NaN where a part is infinite.
     """
     found: Array = reinterpreted(stack([real_part, imaginary], axis=-1), "c")[..., 0]
     return found
 
 
 def broadcasts(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Return True if an array of this shape can be broadcast to the shape ``wanted``."""
     extra = len(wanted) - len(shape)
     return extra >= 0 and all(n in (1, m) for n, m in zip(shape, wanted[extra:], strict=True))
 
 
 def mask_of(name: str, x: Array, where: ArrayLike) -> Array:
-    """Return ``where=`` as a boolean Array that broadcasts to x.
+    """Return the argument ``where=`` as a boolean Array, which must broadcast to the shape of x.
 
-    Lists and scalars are converted by their truth; arrays of another dtype raise TypeError, as in NumPy.
+    Lists and scalars are converted to booleans.  As in NumPy, an array of another dtype raises
+    TypeError.
     """
     where = assembled(where)
     if not isinstance(where, np.ndarray | Array):
@@ -153,7 +156,7 @@ def mask_of(name: str, x: Array, where: ArrayLike) -> Array:
     mask: Array = arrays_like_first(x, where)[1]
     if mask.dtype.kind != "b":
         raise TypeError(
-            f"np.{name}: where= takes booleans, not {mask.dtype} [at {user_line()}]; compare first"
+            f"np.{name}: pass booleans as where=, such as x != 0, not {mask.dtype} [at {user_line()}]"
         )
     if not broadcasts(mask.shape, x.shape):
         raise ValueError(
@@ -163,7 +166,7 @@ def mask_of(name: str, x: Array, where: ArrayLike) -> Array:
 
 
 def mark_as_scalar(y: Array) -> Array:
-    """Mark a result of shape () as a scalar: ``y += 1`` then binds the name y to a new Array."""
+    """Mark a result of shape () as an immutable scalar, for which ``y += 1`` makes a new Array."""
     if y._state & IS_VIEW and y.dtype.kind != "b":
         return positive(y)
     if not y._state & IS_VIEW:
@@ -172,18 +175,18 @@ def mark_as_scalar(y: Array) -> Array:
 
 
 def on_axis(name: str, x: Array, axis: int | None) -> tuple[Array, int]:
-    """Return x and a non-negative axis; for axis=None the flattened x and 0."""
+    """Return x and the axis as a non-negative int; for axis=None, return the flattened x and 0."""
     return (reshape(x, (-1,)), 0) if axis is None else (x, normalize_axis_index(name, x, axis))
 
 
 def normalize_axes(name: str, x: Array, axis: Axis) -> list[int]:
-    """Return the non-negative axes that an int, a tuple of ints or None (all axes) stands for."""
+    """Return a list of non-negative axes for an int, a tuple of ints, or None (all axes)."""
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     return [normalize_axis_index(name, x, i) for i in axes]
 
 
 def into(out: Array, result: Array, casting: Casting = "same_kind") -> Array:
-    """Write a result into ``out``, which must have its shape, and return ``out``."""
+    """Write a result into ``out``, which must have the same shape, and return ``out``."""
     if result.shape != out.shape:
         raise ValueError(
             f"out= must have the result's shape {result.shape}, got {describe(out)} [at {user_line()}]"
@@ -208,13 +211,13 @@ def check_fits(out: Array, result: Array, casting: Casting) -> None:
     """Raise TypeError if ``casting`` forbids the cast of a result to the dtype of ``out``."""
     if not np.can_cast(result.dtype, out.dtype, casting):
         raise TypeError(
-            f"a result of dtype {result.dtype} does not fit into {describe(out)} by "
-            f"casting={short_repr(casting)} [at {user_line()}]"
+            f"a result of dtype {result.dtype} does not fit into {describe(out)}: "
+            f"casting={short_repr(casting)} forbids the cast [at {user_line()}]"
         )
 
 
 def normalize_shape(name: str, shape: ShapeLike | None) -> tuple[int, ...]:
-    """Return a tuple of ints for a shape as NumPy takes it: one or several integers, no booleans."""
+    """Return a shape as a tuple of ints; raise TypeError unless it is one or several integers."""
     if type(shape) is int:
         return (shape,)
     if type(shape) is tuple and INTEGERS.issuperset(map(type, shape)):
@@ -239,13 +242,14 @@ def cast_checked(name: str, x: Array, dtype: DType, casting: Casting) -> Array:
         raise failure(f"{name}({describe(x)}, dtype={describe(dtype)})", error) from error
     if not fits:
         raise TypeError(
-            f"{name}: {describe(x)} is no {dtype} by casting={short_repr(casting)} [at {user_line()}]"
+            f"{name}: casting={short_repr(casting)} forbids the cast of {describe(x)} to {dtype} "
+            f"[at {user_line()}]"
         )
     return astype(x, dtype, copy=False)
 
 
 def host_values(x: ArrayLike) -> np.ndarray[Any, Any]:
-    """Return the current values of an Array, or of anything else, as a NumPy array."""
+    """Return the values of an Array, or any other array-like object, as a NumPy array."""
     x = assembled(x)
     if not isinstance(x, Array):
         return np.asarray(x)
@@ -258,14 +262,14 @@ def wrapped(value: Any) -> Any:
 
 
 def raw_argument(value: Any) -> Any:
-    """Return an argument, or a nesting of some, with the raw data of Arrays in their places."""
+    """Replace each Array in an argument, or in nested lists, tuples and dicts, by its raw data."""
     return map_nested_arrays(value, lambda x: current(x)[1])
 
 
 def without_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a NumPy function whose results are integers or booleans, which NumPy computes.
+    """Return a function on Arrays that calls a NumPy function whose results are integers or booleans.
 
-    Under ``vmap`` NumPy is called for one example after the other.
+    The results are Arrays.  Under ``vmap`` NumPy is called for one example after the other.
     """
 
     def host_argument(value: Any) -> Any:

@@ -1,4 +1,8 @@
-"""Calls of functions whose branches or shapes depend on values, under ``vmap``: one for each example."""
+"""Calls of a function for one example after the other, under ``vmap``.
+
+An example is one of the arrays that batched data represents along a hidden axis.  The examples need
+separate calls if a branch or a shape in the function depends on a value that differs between them.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +42,7 @@ def map_nested_arrays(value: Any, function: Callable[[Array], Any]) -> Any:
 
 
 def asks_for_a_value(error: BaseException | None) -> bool:
-    """Return True if an error comes from reading a value of batched data, which has one per example."""
+    """Return True if an error or a cause of it is NoBatchedForm, as for ``float(x)`` under ``vmap``."""
     while error is not None and not isinstance(error, NoBatchedForm):
         error = error.__cause__
     return error is not None
@@ -47,7 +51,7 @@ def asks_for_a_value(error: BaseException | None) -> bool:
 def together_or_one_by_one(
     name: str, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
-    """Call the function once for all examples, or if it reads values, for one after the other."""
+    """Call a function once for all examples; if that raises NoBatchedForm, once for each example."""
     try:
         return function(*args, **options)
     except TypeError as error:
@@ -61,10 +65,13 @@ def one_by_one(
     name: str, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any],
     axis_id: int, size: int,
 ) -> Any:  # fmt: skip
-    """Call the function for each example of a hidden axis and stack the results, which have one shape.
+    """Call the function for each example of a hidden axis, and stack the results along that axis.
 
-    An argument that all examples share is repeated where a tape inside of the ``vmap`` follows its
-    value: the tape must not sum the cotangents of different examples.
+    The results must have the same shape.  If a tape inside the ``vmap`` follows an argument that all
+    examples share, the argument is repeated for each example, because the tape must not sum the
+    cotangents of different examples.
+
+    axis_id, size : the id and the length of the hidden axis.
     """
     inside = recorders_within(axis_id)
     shown = {
@@ -81,6 +88,7 @@ def one_by_one(
 
             given, named = map_nested_arrays((args, options), example)
             found.append(together_or_one_by_one(name, function, given, named))
+    # A result with this hidden axis depends on a mapped Array that was no argument.
     if axis_id in axis_ids_of([current(x)[1] for each in found for x in iterate_arrays(each)]):
         raise captured(name, "a mapped Array")
     if not found:
@@ -91,7 +99,7 @@ def one_by_one(
 
 
 def together(found: Sequence[Any], axis_id: int) -> Any:
-    """Stack the results of the examples; values of NumPy's become Arrays only where they differ."""
+    """Stack the results of all examples; return a NumPy value that is the same for all unstacked."""
     first = found[0]
     if isinstance(first, Array):
         return batched(stack(found), axis_id)
@@ -112,16 +120,16 @@ def is_followed(value_id: int, inside: Sequence[Recorder]) -> bool:
 
 
 def captured(name: str, what: str) -> Exception:
-    """Return the error for a value from outside that is not among a function's arguments."""
+    """Return the error for a function that uses ``what`` without getting it as an argument."""
     return ValueError(
         f"{name}: pass what your function uses to it as an argument, through {name}'s further "
-        f"arguments: under vmap it runs for one example after the other, and uses {what} from outside "
-        f"[at {user_line()}]"
+        f"arguments: under vmap your function runs for one example after the other, and must not use "
+        f"{what} from an enclosing scope [at {user_line()}]"
     )
 
 
 class FollowedWithin(set[int]):
-    """The value ids that recorders within a vmap follow."""
+    """The union of the sets ``followed`` of the recorders inside a vmap, computed at each test."""
 
     def __init__(self, inside: Sequence[Recorder]) -> None:
         super().__init__()
@@ -135,9 +143,10 @@ class FollowedWithin(set[int]):
 
 
 class Captures(BaseRecorder):
-    """A recorder that refuses followed values from outside while one example after the other runs.
+    """A recorder that raises ValueError if an example's call uses a followed value that is no argument.
 
-    The recorders around would sum the cotangents of different examples.
+    The tapes inside the ``vmap`` would sum the cotangents that different examples add to such a value.
+    given : the Arrays that the calls get as arguments.
     """
 
     def __init__(self, name: str, inside: Sequence[Recorder], given: Iterable[Array]) -> None:
@@ -145,7 +154,7 @@ class Captures(BaseRecorder):
         self.given, self.first = {current(x)[0] for x in given}, new_value_id()
 
     def record(self, record: Record) -> None:
-        """Raise ValueError if an input existed before the first example ran."""
+        """Raise ValueError for a followed input that is no argument and is older than the first call."""
         for value_id in inputs_of(record):
             if value_id < self.first and value_id not in self.given and value_id in self.followed:
                 raise captured(self.name, "an Array that a tape follows")

@@ -45,7 +45,7 @@ from .numpy_arguments import (
     on_axis,
 )
 
-Blocks: TypeAlias = "list[Blocks] | ArrayLike"  # nested lists, as ``numpy.block`` takes them
+Blocks: TypeAlias = "list[Blocks] | ArrayLike"  # the argument of ``numpy.block``
 
 
 def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list[Array]:
@@ -57,7 +57,7 @@ def array_split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -
 
 
 def ends_of_parts(n: int, indices_or_sections: ArrayLike) -> list[int]:
-    """Return the indices at which the parts of a split axis of length n begin and end."""
+    """Return the indices at which the parts of an axis of length n begin, followed by n."""
     asked = host_values(indices_or_sections)
     if asked.ndim:
         return [0, *asked.tolist(), n]
@@ -66,11 +66,11 @@ def ends_of_parts(n: int, indices_or_sections: ArrayLike) -> list[int]:
     return [k * each + min(k, longer) for k in range(count + 1)]
 
 
-MOST_PARTS = 2**31  # a list of more parts would fill the memory
+MOST_PARTS = 2**31  # a list of as many parts would fill the memory
 
 
 def number_of_parts(asked: np.ndarray[Any, Any]) -> int:
-    """Return the number of parts; raise TypeError or ValueError if there cannot be so many."""
+    """Return the number of parts as an int; raise TypeError or ValueError for an impossible number."""
     try:
         count = operator.index(asked.item())
     except TypeError as error:
@@ -84,17 +84,18 @@ def split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list
     ary = array_of(ary)
     axis = normalize_axis_index("split", ary, axis)
     asked = host_values(indices_or_sections)
-    if asked.ndim == 0 and asked == 0:  # NumPy's error, of a division
+    if asked.ndim == 0 and asked == 0:  # NumPy raises ZeroDivisionError, too
         raise ZeroDivisionError(f"np.split: 0 parts: needs one or more [at {user_line()}]")
     if not asked.ndim and ary.shape[axis] % number_of_parts(asked):
         raise ValueError(
-            f"np.split: {asked} parts of {ary.shape[axis]} are not equal [at {user_line()}]"
+            f"np.split: use np.array_split, since {ary.shape[axis]} elements cannot be split into "
+            f"{asked} equal parts [at {user_line()}]"
         )
     return array_split(ary, indices_or_sections, axis)
 
 
 def split_along(name: str, least: int, axis: int) -> Callable[..., list[Array]]:
-    """Return ``numpy.hsplit`` or the like, for arrays with ``least`` axes or more."""
+    """Return ``numpy.hsplit``, ``vsplit`` or ``dsplit``, which require ``least`` axes or more."""
 
     def split_on_axis(ary: Array, indices_or_sections: ArrayLike) -> list[Array]:
         if ary.ndim < least:
@@ -110,7 +111,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     m = array_of(m)
     first, second = (normalize_axis_index("rot90", m, i) for i in axes)
     if first == second:
-        raise ValueError(f"np.rot90: the axes {axes} are one and the same [at {user_line()}]")
+        raise ValueError(f"np.rot90: pass two different axes, got {axes} [at {user_line()}]")
     order = [*range(m.ndim)]
     order[first], order[second] = second, first
     if k % 4 == 1:
@@ -136,7 +137,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
 
 
 def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> Array:
-    """Return ``numpy.insert``: NumPy inserts into an array of indices, which then selects elements."""
+    """Compute ``numpy.insert``: NumPy inserts into an array of indices, which then select elements."""
     arr, values = arrays_like_first(arr, values)
     arr, at = on_axis("insert", arr, axis)
     obj = host_values(obj) if isinstance(obj, Array) else obj
@@ -170,10 +171,10 @@ def numpy_compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None) 
 
 
 def take_from_empty(a: Array, places: ArrayLike, axis: int, mode: Any = "raise") -> Array:
-    """Take elements of an empty Array: NumPy checks the indices and gives the shape."""
+    """Take elements of an empty Array; NumPy checks the indices and determines the result's shape."""
     places = host_values(places)
     places = places if places.size else places.astype(int)
-    try:  # mode="wrap" on an axis of length 0 is an endless loop in NumPy 2.4
+    try:  # not mode="wrap", which never ends on an axis of length 0 in NumPy 2.4
         found = np.take(np.empty(a.shape), places, axis, mode="clip" if mode == "wrap" else mode)
     except IndexError as error:
         raise explain("np.take", error, a=a, indices=places, axis=axis) from error
@@ -213,7 +214,7 @@ def levels(nested: Blocks) -> int:
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: ArrayLike, /, *args: Any, **kw: Any
 ) -> Any:
-    """Run ``numpy.apply_along_axis``, with one call for each line."""
+    """Run ``numpy.apply_along_axis``: call ``func1d`` for each line of ``arr`` along the axis."""
     arr = array_of(arr)
     at = normalize_axis_index("apply_along_axis", arr, axis)
     lines = moveaxis(arr, at, -1)
@@ -232,15 +233,15 @@ def sliding_window_view(
     x = array_of(x)
     if writeable:
         raise TypeError(
-            f"sliding_window_view: no writeable=True for Arrays, since windows overlap: a write through "
-            f"one is a write to others [at {user_line()}]; write to the array itself"
+            f"sliding_window_view: write to the array itself, without writeable=True: windows overlap, "
+            f"so that a write to a window would change others [at {user_line()}]"
         )
     lengths = np.atleast_1d(window_shape).tolist()
     axes = normalize_axes("sliding_window_view", x, axis)
     if len(lengths) != len(axes) or min(lengths, default=0) < 0:
         raise ValueError(
-            f"sliding_window_view: needs a length, not negative, for each of the axes {axes}, got "
-            f"{window_shape} [at {user_line()}]"
+            f"sliding_window_view: pass one length that is not negative for each of the axes {axes}, "
+            f"got {window_shape} [at {user_line()}]"
         )
     ndim = x.ndim
     for length, at in zip(lengths, axes, strict=True):
@@ -261,7 +262,7 @@ def tiled(A: ArrayLike, reps: ArrayLike) -> Array:
 
 
 def is_fortran(x: Array) -> bool:
-    """Return True if x is contiguous in Fortran's order and not in C's."""
+    """Return True if x is contiguous in Fortran order but not in C order."""
     return order_of(x) == "F"
 
 
@@ -278,7 +279,7 @@ def check_order(order: str | None) -> None:
 
 
 def laid_out_in_order(y: Array, order: str | None, like: Array) -> Array:
-    """Return y in the layout that ``order`` names: "A" follows ``like``, "K" keeps that of y."""
+    """Return y in the layout ``order``; "A" means "F" if ``like`` is in Fortran order, "K" no change."""
     check_order(order)
     if order == "A":
         order = "F" if is_fortran(like) else "C"
@@ -290,10 +291,10 @@ def in_memory_order(x: Array) -> Array:
 
     Axes of stride 0 keep their positions, as in ``numpy.nditer``.
     """
-    strides = getattr(data_in_layout(x), "strides", None)  # other storages have no layout to follow
+    strides = getattr(data_in_layout(x), "strides", None)  # None for storages without strides
     if strides is None:
         return x
-    inner: list[int] = []  # the innermost axis first
+    inner: list[int] = []  # the axes sorted so far, with the smallest stride first
     for axis in reversed(range(x.ndim)):
         place = len(inner)
         for i in reversed(range(len(inner))):
@@ -381,7 +382,7 @@ def maker_of_alike(name: str) -> Callable[..., Array]:
 
 
 def axes_in_memory_like(made: Array, a: Array) -> Array:
-    """Return new data of another shape with its axes in memory in the order of those of ``a``."""
+    """Return ``made`` with its axes in memory in the same order as the axes of ``a``."""
     strides = getattr(data_in_layout(a), "strides", None)
     if strides is None or order_of(a):
         return in_order(made, "F") if is_fortran(a) else made
@@ -402,7 +403,7 @@ def numpy_array(
 def meshgrid(
     *xi: Any, indexing: Literal["xy", "ij"] = "xy", sparse: bool = False, copy: bool = True
 ) -> Any:
-    """Return ``numpy.meshgrid``; with ``copy=False`` the grids are views."""
+    """Compute ``numpy.meshgrid``; with ``copy=False`` the grids are views."""
     grids = creation.grids(arrays_like_first(*xi), indexing, sparse)
     return tuple([in_order(grid, "C") for grid in grids]) if copy else tuple(grids)
 

@@ -1,7 +1,8 @@
-"""NumPy's dispatch protocols: ``np.sin(x)``, ``np.sum(x)``, ``plain @ x`` on Arrays are recorded ops.
+"""NumPy's dispatch protocols for Arrays: ``__array_ufunc__`` and ``__array_function__``.
 
-A function without a recorded counterpart raises a TypeError that names it, so that no value leaves the
-tape unnoticed.
+NumPy calls these methods for ``np.sin(x)``, ``np.sum(x)`` and ``ndarray @ x``, and they run recorded
+ops.  A function without a recorded counterpart raises a TypeError that names the function.  If such a
+function computed on the raw data instead, no tape could follow its result, and nobody would notice.
 """
 
 from __future__ import annotations
@@ -57,8 +58,9 @@ from .numpy_arguments import (
 )
 
 NUMPYS = np.generic | np.ndarray
-# NumPy's ufuncs, by identity: np.arcsin is np.asin.  Only ops of the public namespace: a user's op that
-# has the name of a NumPy ufunc does not replace it.
+# From NumPy's ufuncs to arraytape's functions.  The keys are the ufuncs themselves, not names, since one
+# ufunc may have two names: np.arcsin is np.asin.  The ops are those of the public namespace, so that a
+# user's op with the name of a NumPy ufunc does not enter the table.
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     function: op.public
     for name, op in REGISTRY.items()
@@ -70,7 +72,9 @@ UFUNCS |= {
     ufunc: exact.with_numpys_values(ufunc, ours) if ufunc in ufuncs.COMPOSED else ours
     for ufunc, ours in ufuncs.UFUNCS.items()
 }
-LOADED: dict[str, Mapping[np.ufunc, Callable[..., Any]]] = {}  # ops for ufuncs of other libraries
+# From the name of another library's module to a dict from its ufuncs to arraytape's ops: see UFUNCS_FOR.
+LOADED: dict[str, Mapping[np.ufunc, Callable[..., Any]]] = {}
+# The functions for ``np.add.reduce`` and the like.
 REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.add: reductions.sum,
     np.logical_and: reductions.all,
@@ -79,8 +83,8 @@ REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.minimum: reductions.amin,
     np.multiply: reductions.prod,
 }
-# Functions that the standard lacks, or has with fewer parameters; their first two parameters are at
-# NumPy's positions.
+# The modules with counterparts, for functions that the standard lacks or has with fewer parameters.  The
+# first two parameters of a counterpart are those of NumPy's function.
 MODULES = (
     emath,
     files,
@@ -95,16 +99,16 @@ MODULES = (
 COUNTERPARTS: dict[Any, Callable[..., Any]] = {
     function: ours for module in MODULES for function, ours in module.FUNCTIONS.items()
 }
-# NumPy's other names for functions of the standard, and for their parameters.
+# Functions and parameters of NumPy that have another name in the standard.
 FUNCTIONS = {"concatenate": "concat"}
 PARAMETERS = {"a_max": "max", "a_min": "min"}
-# Functions that take ``like=x`` and make their result on the device of x.
+# Functions with a parameter ``like``; with ``like=x`` the result is on the device of x.
 LIKE = {
     np.arange, np.array, np.asarray, np.empty, np.eye, np.full, np.identity, np.ones, np.zeros,
 }  # fmt: skip
-# Parameters that change how or where a result is computed, but not its value.
+# Parameters that may be ignored, since they do not change the value of a result.
 SILENT = frozenset(("kind", "order", "overwrite_input", "subok"))
-# Functions whose results are no Arrays and depend on shapes and dtypes, or on host values.
+# Functions whose results are no Arrays, such as np.shape: from NumPy's function to one for Arrays.
 FACTS: dict[Any, Callable[..., Any]] = {
     np.iscomplexobj: lambda x: x.dtype.kind == "c",
     np.isrealobj: lambda x: x.dtype.kind != "c",
@@ -117,15 +121,15 @@ FACTS: dict[Any, Callable[..., Any]] = {
     np.shape: lambda a: a.shape,
     np.size: lambda a, axis=None: np.size(np.broadcast_to(0, a.shape), axis),
 }
-# Uses of ufuncs, and functions that end with a ufunc or an assignment: NumPy broadcasts their result to
-# the shape of ``out``.
+# Methods of ufuncs, and functions, whose result NumPy broadcasts to the shape of ``out``.  For all
+# others ``out`` must have the shape of the result.
 SPREADING = {
     "__call__", "outer", np.clip, np.fix, np.nanmedian, np.nanpercentile, np.nanquantile, np.outer,
     np.percentile, np.quantile,
 }  # fmt: skip
-# Functions that compute in the dtype of ``out``.
+# Functions that compute in the dtype of ``out`` if they have no ``dtype``.
 SUMS = {np.cumprod, np.cumsum, np.mean, np.prod, np.sum}
-# Functions whose results of shape () are arrays in NumPy; other functions give scalars.
+# Functions whose results of shape () are arrays in NumPy.  Other functions return scalars.
 OF_ARRAYS = {
     np.array, np.astype, np.block, np.broadcast_arrays, np.broadcast_to, np.copy, np.cov, np.diff,
     np.empty_like, np.expand_dims, np.fft.fftn, np.fft.ifftn, np.full_like, np.isin,
@@ -134,11 +138,11 @@ OF_ARRAYS = {
     np.roll, np.select, np.tensordot, np.tile, np.unique, np.unique_all,
     np.unique_inverse, np.where, np.zeros_like,
 }  # fmt: skip
-# Functions that give scalars of scalars, and arrays of arrays.
+# Functions that return scalars for scalars, and arrays of shape () for arrays of shape ().
 OF_EITHER = {np.imag, np.real, np.squeeze, np.transpose}
-# Annotations of an op's operands.
+# The annotations that parameters of ops have if an argument may be an Array.
 OF_ARRAY = {"Array", "Array | float | None", "Array | None", "Array | float"}
-# Modules of NumPy's functions, by the name of the namespace's extension that has the ops of their names.
+# From extensions of the namespace to NumPy's modules with functions of the same names.
 HOMES = {"": np, "linalg": np.linalg, "fft": np.fft}
 
 
@@ -148,6 +152,7 @@ signature = functools.lru_cache(1024)(inspect.signature)
 def unknown(
     name: str, why: str = "has no recorded counterpart in arraytape", home: str = "np."
 ) -> TypeError:
+    """Return the TypeError for NumPy's function ``name`` in the module ``home``, on Arrays."""
     return TypeError(
         f"{home}{name} {why} [at {user_line()}]; use the array API's name on the Arrays, or "
         f"np.asarray first if no gradient is needed {see('numpy-function-without-counterpart')}"
@@ -156,7 +161,7 @@ def unknown(
 
 # --- ufuncs ------------------------------------------------------------------------------------
 def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-    """Run a NumPy ufunc as the recorded op: ``np.sin(x)``, ``plain + x``, ``np.add.reduce(x)``.
+    """Run a NumPy ufunc as a recorded op, such as for ``np.sin(x)`` and ``np.add.reduce(x)``.
 
     Parameters
     ----------
@@ -185,9 +190,8 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
             if is_of_dask(kind):
                 raise no_array(ufunc.__name__, "an operand", kind)
             return NotImplemented
-        if (
-            kind is list or kind is tuple or kind is range
-        ) and method != "at":  # whose lists are indices
+        # The lists in the arguments of ``at`` are indices.
+        if (kind is list or kind is tuple or kind is range) and method != "at":
             inputs = tuple([list_beside(ufunc.__name__, x, value) for value in inputs])
     if not options and method == "__call__" and ufunc in UFUNCS:
         y = UFUNCS[ufunc](*inputs)
@@ -228,9 +232,9 @@ def with_options(
 
 
 def outs_of(ufunc: np.ufunc, outs: tuple[Any, ...]) -> tuple[Array | None, ...]:
-    """Return the Arrays of ``out=``, one for each result, None where NumPy makes it; () without any.
+    """Return ``outs``, which holds for each result the Array to write into, or None; () if all are None.
 
-    Raise TypeError for a NumPy array.
+    Raise TypeError for a NumPy array, since tapes cannot follow a write to a NumPy array.
     """
     for out in outs:
         if out is not None and not isinstance(out, Array):
@@ -243,7 +247,7 @@ def outs_of(ufunc: np.ufunc, outs: tuple[Any, ...]) -> tuple[Array | None, ...]:
 def call_ufunc(
     ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any], outs: tuple[Any, ...]
 ) -> Any:
-    """Call a ufunc, as ``np.add(x, y)``, with ``dtype``, ``casting`` and ``where``."""
+    """Call a ufunc with its options; return MISSING if there is no op for the ufunc and the options."""
     function = op_of_ufunc(ufunc)
     if function is not None and ufunc.signature and not core_axes.OPTIONS.isdisjoint(options):
         asked = {name: options.pop(name) for name in core_axes.OPTIONS & {*options}}
@@ -261,7 +265,7 @@ def call_ufunc(
         y = function(*inputs)
         return y if inputs is given else as_laid_out(ufunc, given, y)
     masks = [mask_of(ufunc.__name__, out, mask) for out in outs]
-    with Quiet():  # NumPy does not compute what is not taken
+    with Quiet():  # no warnings about elements outside the mask, which NumPy does not compute
         y = function(*inputs)
     parts = y if isinstance(y, tuple) else (y,)
     taken_of = [where(*each) for each in zip(masks, parts, outs, strict=True)]
@@ -269,7 +273,7 @@ def call_ufunc(
 
 
 def as_laid_out(ufunc: np.ufunc, given: Sequence[Any], y: Any) -> Any:
-    """Return the result of cast inputs in the layout that NumPy derives from the uncast ones."""
+    """Return y, which was computed from cast inputs, in NumPy's layout for the inputs ``given``."""
     arrays = [current(x)[1] for x in arrays_like_first(*[x for x in given if type(x) not in WEAK])]
     if ufunc.signature or type(y) is not Array or any(type(x) is not np.ndarray for x in arrays):
         return y
@@ -280,7 +284,7 @@ def as_laid_out(ufunc: np.ufunc, given: Sequence[Any], y: Any) -> Any:
 
 
 def op_of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
-    """Return the op for a ufunc of NumPy's or of another library's; None if there is none."""
+    """Return the op for a ufunc of NumPy or of another library, such as SciPy; None if there is none."""
     if ufunc in UFUNCS:
         return UFUNCS[ufunc]
     for library, load in UFUNCS_FOR.items():
@@ -290,11 +294,11 @@ def op_of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
 
 
 def in_dtype(ufunc: np.ufunc, inputs: Sequence[Any], dtype: DType, casting: Casting) -> list[Any]:
-    """Cast the inputs to the dtypes in which NumPy computes results of ``dtype`` (None: of any)."""
-    # NumPy's own programs pass a class of dtypes, which np.dtype would take for object.
+    """Cast inputs to the dtypes in which NumPy computes a result of ``dtype``; None means any dtype."""
+    # NumPy's own programs pass a class of dtypes, which np.dtype would convert to the dtype object.
     make: Any = dtype if isinstance(dtype, type(np.dtype)) else lambda: dtype and np.dtype(dtype)
     dtype = make()
-    # Python's numbers take the dtypes of arrays, so they are not converted.
+    # Python's numbers stay, since their dtypes depend on the dtypes of the arrays.
     given = iter(arrays_like_first(*[x for x in inputs if type(x) not in WEAK]))
     operands = [x if type(x) in WEAK else next(given) for x in inputs]
     kinds = (*[getattr(x, "dtype", type(x)) for x in operands], *[None] * ufunc.nout)
@@ -314,7 +318,7 @@ def in_dtype(ufunc: np.ufunc, inputs: Sequence[Any], dtype: DType, casting: Cast
 def reduced(
     ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any], outs: tuple[Any, ...]
 ) -> Any:
-    """Run ``np.add.reduce(x)``, by default over the first axis."""
+    """Run the method ``reduce`` of a ufunc, by default over the first axis, as in NumPy."""
     function = REDUCTIONS.get(ufunc)
     if outs and ufunc in (np.add, np.multiply):
         options = in_dtype_of_out(inputs[0], options, *outs)
@@ -339,7 +343,7 @@ def accumulated(
 
 
 def in_dtype_of_out(x: ArrayLike, options: dict[str, Any], out: Array) -> dict[str, Any]:
-    """Add the dtype of ``out``, in which NumPy computes a sum or product, unless ``dtype`` is given."""
+    """Return options with ``dtype=out.dtype``, in which NumPy computes sums; keep a given dtype."""
     if options.get("dtype") is not None or not isinstance(x, Array):
         return options
     fits = np.can_cast(x.dtype, out.dtype, "same_kind")
@@ -349,13 +353,14 @@ def in_dtype_of_out(x: ArrayLike, options: dict[str, Any], out: Array) -> dict[s
 def added_at(
     ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any], outs: tuple[Any, ...]
 ) -> Any:
-    """Run ``np.add.at(x, indices, values)``, which writes into x, an Array."""
+    """Run ``np.add.at(x, indices, values)`` or ``np.subtract.at``; return MISSING if x is no Array."""
     known = ufunc in ufuncs.ADDED and isinstance(inputs[0], Array)
     return ufuncs.ufunc_at(ufunc, *inputs) if known else MISSING
 
 
-WEAK = (int, float, complex)
-MISSING = object()  # the result of a use of a ufunc that has no recorded counterpart
+WEAK = (int, float, complex)  # Python's numbers, whose dtypes depend on those of the arrays
+MISSING = object()  # returned by the functions in USES if there is no recorded counterpart
+# From the name of a ufunc's method to the function (ufunc, inputs, options, outs) that runs the method.
 USES: dict[str, Callable[..., Any]] = {
     "__call__": call_ufunc,
     "accumulate": accumulated,
@@ -373,19 +378,19 @@ def missing_ufunc(ufunc: np.ufunc, method: str, options: dict[str, Any]) -> Type
 
 
 def write_broadcast(out: Array, result: Array, casting: Casting = "same_kind") -> Array:
-    """Write the result of a ufunc into ``out``, broadcast to its shape, and return ``out``."""
+    """Broadcast a result to the shape of ``out``, write it into ``out``, and return ``out``."""
     check_fits(out, result, casting)
     if result.shape != out.shape:
         result = broadcast_to(result, np.broadcast_shapes(result.shape, out.shape))
     return into(out, result, casting)
 
 
-# --- other functions ---------------------------------------------------------------------------
+# --- functions that are no ufuncs --------------------------------------------------------------
 def array_function(
     x: Array, function: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:  # fmt: skip
-    """Run a NumPy function as the recorded op: ``np.sum(x, axis=0)``, ``np.linalg.svd(x)``.
+    """Run a NumPy function as a recorded op, such as for ``np.linalg.svd(x)``.
 
     Parameters
     ----------
@@ -428,14 +433,18 @@ def array_function(
 def as_numpys(
     function: Callable[..., Any], y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Make a result of shape () immutable where NumPy's is a scalar, writable where it is an array."""
+    """Mark a result of shape () as a scalar, or unmark it, as NumPy's function would return it.
+
+    A scalar is immutable, and an array is writable.  args, kwargs : the arguments of the call, one of
+    which may be the result itself.
+    """
     if not isinstance(y, Array) or y.shape or function in OF_EITHER:
         return y
     for x in (*args, *kwargs.values()):
         if x is y or (isinstance(x, list | tuple) and any(part is y for part in x)):
             if function not in OF_ARRAYS or not y._state & SCALAR:
                 return y
-            y = writable_copy(y)  # an array in the place of a scalar
+            y = writable_copy(y)  # NumPy returns an array, but the argument is a scalar
     if function not in OF_ARRAYS:
         return mark_as_scalar(y)
     if not y._state & IS_VIEW:
@@ -444,9 +453,10 @@ def as_numpys(
 
 
 def is_supported_type(kind: type) -> bool:
-    """Return True if our ops take values of this type.
+    """Return True if arraytape's ops accept values of this type.
 
-    False for types that wrap arrays (with units or labels): their own protocol calls ours.
+    Return False for types that wrap arrays, with units or labels: their own ``__array_ufunc__`` and
+    ``__array_function__`` have to run first, and call NumPy's function again with the wrapped Arrays.
     """
     if not hasattr(kind, "__array_ufunc__") and not hasattr(kind, "__array_function__"):
         return True
@@ -455,7 +465,7 @@ def is_supported_type(kind: type) -> bool:
 
 
 def call_numpy_function(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Run NumPy's function as an op or a counterpart, with NumPy's own value where ``exact`` says so."""
+    """Run NumPy's function by ops; if ``exact.is_numpys``, with the value from NumPy's function."""
     if function in FACTS:
         return FACTS[function](*args, **kwargs)
     kwargs |= {name: unwrap_option(kwargs[name]) for name in OPTIONS & kwargs.keys()}
@@ -468,10 +478,10 @@ def call_numpy_function(function: Callable[..., Any], *args: Any, **kwargs: Any)
 
 
 def with_plain_options(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return positional arguments of NumPy's function with its options in Python's spelling."""
+    """Return the positional arguments of a call; convert NumPy's numbers in options to Python's."""
     try:
         names = list(signature(function).parameters)
-    except ValueError:  # written in C
+    except ValueError:  # the function is written in C, and its parameters are unknown
         return args
     return tuple([
         unwrap_option(x) if isinstance(x, np.bool_) or name in OPTIONS else x
@@ -480,16 +490,17 @@ def with_plain_options(function: Callable[..., Any], args: tuple[Any, ...]) -> t
 
 
 def compute_by_ops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Run NumPy's function as its counterpart, or as the op of the same name."""
     name, ours = function.__name__, COUNTERPARTS.get(function)
     if ours is None:
         ours = op_of_numpy_function(function)
     args = tuple([assemble_argument(function, x) for x in args])
     kwargs = {parameter: assemble_argument(function, x) for parameter, x in kwargs.items()}
-    if function in COUNTERPARTS and not kwargs and len(args) <= 2:  # these positions are NumPy's
+    if function in COUNTERPARTS and not kwargs and len(args) <= 2:  # see MODULES
         return ours(*args)
     try:
         given = signature(function).bind(*args, **kwargs)
-    except ValueError:  # written in C, such as np.where: NumPy's positions are ours
+    except ValueError:  # written in C, such as np.where, with the parameters of the op
         return ours(*arrays_for_lists(ours, args), **kwargs)
     out = given.arguments.pop("out", None)
     if out is not None:
@@ -510,7 +521,7 @@ def compute_by_ops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> A
 
 
 def arrays_for_lists(ours: Callable[..., Any], positional: Sequence[Any]) -> list[Any]:
-    """Convert lists among the arguments of an op to Arrays, where the op is annotated with Array."""
+    """Convert lists among an op's arguments to Arrays, if the parameter's annotation is in OF_ARRAY."""
     if not any(isinstance(x, list | tuple) for x in positional):
         return list(positional)
     home = next((x for x in positional if isinstance(x, Array)), None)
@@ -528,9 +539,10 @@ def arrays_for_lists(ours: Callable[..., Any], positional: Sequence[Any]) -> lis
 def matched(
     name: str, given: inspect.BoundArguments, ours: Callable[..., Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Return the arguments of NumPy's function as positional and keyword arguments of ours.
+    """Return arguments of NumPy's function ``name`` as positional and keyword arguments of ``ours``.
 
-    An argument that has NumPy's default may be one that ours lacks.
+    Raise TypeError for a parameter that ``ours`` lacks, unless the argument is the default of NumPy's
+    function, or the parameter is in SILENT.
     """
     places, named, takes_any = accepted(ours)
     positional: list[Any] = []
@@ -556,13 +568,16 @@ def matched(
         elif parameter in SILENT:
             continue
         else:
-            raise unknown(name, f"has a parameter {parameter!r} that arraytape's has not")
+            raise unknown(name, f"has a parameter {parameter!r} that arraytape's lacks")
     return positional, options
 
 
 @functools.lru_cache(1024)
 def accepted(function: Callable[..., Any]) -> tuple[float, set[str], bool]:
-    """Return a function's number of positions, its keywords, and True if it takes any keyword."""
+    """Return (number of positional parameters, names of keywords, True if all keywords are accepted).
+
+    The number is infinite for a function with ``*args``.
+    """
     parameters = signature(function).parameters.values()
     places = sum(p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in parameters)
     named = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
@@ -572,7 +587,7 @@ def accepted(function: Callable[..., Any]) -> tuple[float, set[str], bool]:
 
 
 def is_default(value: Any, default: Any) -> bool:
-    """Return True if an argument is what NumPy takes without one."""
+    """Return True if an argument equals the parameter's default in NumPy's function."""
     if value is default or value is np._NoValue:
         return True
     return (
@@ -581,7 +596,10 @@ def is_default(value: Any, default: Any) -> bool:
 
 
 def op_of_numpy_function(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the op under the name of NumPy's function, found by identity: np.char.add is not np.add."""
+    """Return the op that has the name of NumPy's function.
+
+    The function must be the one in NumPy's main namespace, linalg or fft: np.char.add is no np.add.
+    """
     name = function.__name__
     chapter = next((path for path, home in HOMES.items() if vars(home).get(name) is function), None)
     if chapter is None:

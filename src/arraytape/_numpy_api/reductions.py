@@ -1,4 +1,7 @@
-"""NumPy's reductions, cumulative functions and sorting on Arrays, with NumPy's parameters."""
+"""NumPy's reductions, cumulative functions and sorting on Arrays, with NumPy's parameters.
+
+Most of these functions also are methods of Array: ``np.sum(x)`` and ``x.sum()``.
+"""
 
 from __future__ import annotations
 
@@ -70,20 +73,23 @@ PARAMETERS = {
         "The axis or axes to reduce, negative ones from the end; None: all of them.",
     ),
     "dtype": ("dtype | None, default: None", "The dtype of the result."),
-    "keepdims": ("bool, default: False", "Whether reduced axes stay, with length 1."),
-    "initial": ("number | None, default: None", "The value to begin with."),
-    "where": ("Array, default: True", "Which elements count."),
+    "keepdims": ("bool, default: False", "True: reduced axes stay, with length 1."),
+    "initial": ("number | None, default: None", "The value with which the reduction begins."),
+    "where": ("Array, default: True", "A boolean for each element; only True elements count."),
     "ddof": ("float, default: 0.0", "The divisor is the number of elements minus ddof."),
     "mean": (
         "Array | None, default: None",
-        "The mean, if it is known, with reduced axes of length 1.",
+        "The mean, if it is known already, in the shape for keepdims=True.",
     ),
-    "correction": ("float, default: 0.0", "The same as ddof, by the standard's name."),
+    "correction": ("float, default: 0.0", "The standard's name of ddof."),
 }
 
 
 def documented(name: str, *more: str, axis: str = "", summary: str = "Reduce axes") -> str:
-    """Return the docstring of a reduction that serves as NumPy's function and as Array's method."""
+    """Return the docstring of a reduction that is NumPy's function and a method of Array.
+
+    more : the names in PARAMETERS of the parameters after ``axis``.  axis : another text for ``axis``.
+    """
     described = PARAMETERS | ({"axis": ("int | None, default: None", axis)} if axis else {})
     entries = ["{} : {}\n    {}".format(p, *described[p]) for p in ("axis", *more)]
     summary = f"{summary}, as ``numpy.{name}`` does."
@@ -91,14 +97,14 @@ def documented(name: str, *more: str, axis: str = "", summary: str = "Reduce axe
 
 
 def sized(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
-    """Return a reduction of the standard with NumPy's ``dtype``, ``initial`` and ``where``.
+    """Return the reduction ``name`` of the standard with NumPy's ``dtype``, ``initial`` and ``where``.
 
-    ``identity`` has ``left_out``, which stands for elements that ``where`` leaves out, and ``combine``,
-    which joins the result with ``initial``.
+    ``identity`` may have two keys.  ``left_out`` is the value that replaces elements at which ``where``
+    is False.  ``combine`` is a function that combines the result with ``initial``.
     """
     homes = (statistics, utilities)
     function = next(found for home in homes if (found := getattr(home, name, None)) is not None)
-    # With a mask NumPy adds the elements in an order of its own, so NumPy computes the value.
+    # With a mask NumPy adds the elements in another order than the op, so NumPy computes the value.
     numpys = exact.named_as(name, ufunc.reduce)
 
     def call_reduction(
@@ -114,7 +120,7 @@ def sized(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
         }  # fmt: skip
         if initial is not None:
             given["initial"] = initial
-        try:  # no ``entrance`` names the method in errors, since most calls end above
+        try:  # not ``entrance``, a wrapper that would slow down the calls that return above
             return exact.exactly(numpys, lambda: composed(a, **given), (a,), given)
         except Exception as error:
             raise_documented(
@@ -127,7 +133,7 @@ def sized(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
     ) -> Array:  # fmt: skip
         a = array_of(a)
         options = {} if dtype is None else {"dtype": dtype}
-        if options and name in ("max", "min"):  # only as reductions of ufuncs
+        if options and name in ("max", "min"):  # dtype= comes only from ``np.maximum.reduce``
             a, options = astype(a, np.dtype(dtype), copy=False), {}
         if where is not True:
             if initial is None and "left_out" not in identity:
@@ -153,7 +159,7 @@ def sized(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
 
 
 def in_dtype(initial: ArrayLike | None, dtype: DType, home: Array) -> Any:
-    """Cast ``initial=`` to the dtype of the result, as NumPy does; None stays."""
+    """Cast ``initial=`` to a dtype, as an Array on the device of ``home``; return None for None."""
     if isinstance(initial, Array):
         return astype(initial, dtype, copy=False)
     return None if initial is None else asarray_like(home, np.asarray(initial, dtype))
@@ -195,13 +201,13 @@ def mean(
     def mean_by_ops() -> Array:
         return mean_where(floating(a, dtype), axis, keepdims, where)
 
-    # NumPy casts while it adds: a cast before would change the order of the sums.
+    # NumPy casts while it adds.  To cast first would change the order of the sums, and the rounding.
     return exact.exactly(np.mean, mean_by_ops, (a,), given)
 
 
 def mean_where(a: Array, axis: Axis, keepdims: bool, where: ArrayLike) -> Array:
     if not a.ndim and axis is not None:
-        normalize_axes("mean", a, axis)  # a number has no axis, unlike for a sum
+        normalize_axes("mean", a, axis)  # for shape () raises an error, which ``sum`` does not
     total = sum(a, axis, keepdims=keepdims, where=where)
     if where is True:
         return total / (a.size / max(total.size, 1))
@@ -216,12 +222,12 @@ mean.__doc__ = documented("mean", "dtype", "keepdims", "where")
 
 
 def needs_no_cast(a: Array, dtype: DType) -> bool:
-    """Return True if a has floating-point numbers, of the requested dtype if there is one."""
+    """Return True if ``a`` is real or complex floating-point, and of the dtype unless that is None."""
     return a.dtype.kind in "fc" and (dtype is None or np.dtype(dtype) == a.dtype)
 
 
 def floating(a: ArrayLike, dtype: DType) -> Array:
-    """Cast a to the requested dtype; without one, cast integers to double precision."""
+    """Cast ``a`` to the dtype; if that is None, cast only integers and booleans, to float64."""
     a = a if isinstance(a, Array) else array_of(a)
     if dtype is None and a.dtype.kind in "biu":
         dtype = np.float64
@@ -229,7 +235,10 @@ def floating(a: ArrayLike, dtype: DType) -> Array:
 
 
 def spread_reduction(name: str) -> Callable[..., Array]:
-    """Return ``numpy.std`` or ``numpy.var``; NumPy's own program computes with ``mean`` or ``where``."""
+    """Return ``numpy.std`` or ``numpy.var``, by ``name``.
+
+    With ``mean=`` or ``where=``, which the standard lacks, NumPy's own program runs on the Arrays.
+    """
     function = getattr(statistics, name)
     variance = program_of(private("_core._methods._var"))
 
@@ -253,13 +262,13 @@ def spread_reduction(name: str) -> Callable[..., Array]:
             if name == "var":
                 return found
             one = where is True and statistics.count(a.shape, unwrap_option(axis)) == 1
-            # The deviation of one real element is 0 everywhere, and so are all its derivatives.
+            # The deviation of one real element is 0 for each value, and so are all its derivatives.
             is_zero = one and a.dtype.kind != "c"
             return found if is_zero else elementwise.root_of_variance(found)
 
         if whole and a.dtype.kind in "fc":
             return spread_by_ops()
-        # NumPy casts integers while it adds, as in ``mean``.
+        # NumPy casts integers while it adds, so NumPy computes the value, as in ``mean``.
         return exact.exactly(getattr(np, name), spread_by_ops, (a,), given)
 
     call_spread.__name__ = call_spread.__qualname__ = name
@@ -297,7 +306,7 @@ def average(
 
 
 def align_weights(a: Array, weights: Array, axis: Axis) -> Array:
-    """Reshape weights of the averaged axes alone so that they broadcast with ``a``."""
+    """Reshape weights that have only the averaged axes so that they broadcast with ``a``."""
     if a.shape == weights.shape:
         return weights
     if axis is None:
@@ -311,9 +320,9 @@ def align_weights(a: Array, weights: Array, axis: Axis) -> Array:
     return reshape(weights, tuple(n if i in axes else 1 for i, n in enumerate(a.shape)))
 
 
-# --- quantiles ---------------------------------------------------------------------------------
+# --- the median --------------------------------------------------------------------------------
 def join_reduced_axes(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
-    """Join the axes to reduce into one last axis; return also the result's shape with keepdims."""
+    """Join the axes to reduce into one last axis; also return the shape of a result with keepdims."""
     places = normalize_axes("quantile", a, axis)
     kept = tuple([1 if i in places else n for i, n in enumerate(a.shape)])
     a = moveaxis(a, tuple(places), tuple(range(a.ndim - len(places), a.ndim)))
@@ -329,7 +338,7 @@ def median(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> Array:
 
 # --- reductions that skip NaN ------------------------------------------------------------------
 def without_nan(function: Callable[..., Array], instead: float) -> Callable[..., Array]:
-    """Return a reduction in which ``instead``, its neutral element, stands for NaN."""
+    """Return a function that replaces NaN by ``instead``, and then calls the reduction ``function``."""
 
     def call_without_nan(a: ArrayLike, axis: Axis = None, **options: Any) -> Array:
         a = array_of(a)
@@ -340,9 +349,9 @@ def without_nan(function: Callable[..., Array], instead: float) -> Callable[...,
     return call_without_nan
 
 
-# --- along an axis -----------------------------------------------------------------------------
+# --- cumulative functions, differences, sorting and rounding ------------------------------------
 def cumulative(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
-    """Return a cumulative function, which flattens its argument when there is no axis."""
+    """Return a cumulative function that flattens its argument if ``axis`` is None."""
 
     def call_cumulative(a: ArrayLike, axis: int | None = None, dtype: DType = None) -> Array:
         a = a if isinstance(a, Array) else array_of(a)
@@ -366,7 +375,7 @@ def diff(
     a: Any, n: int = 1, axis: int = -1, prepend: ArrayLike | None = None,
     append: ArrayLike | None = None,
 ) -> Array:  # fmt: skip
-    """Return ``numpy.diff``; ``prepend`` and ``append`` may be numbers."""
+    """Compute ``numpy.diff``; ``prepend`` and ``append`` may be numbers."""
     # np.diff converts each argument on its own, so a Python number is in double precision.
     a, *ends = arrays_like_first(
         a, *[x if x is None or isinstance(x, Array) else np.asarray(x) for x in (prepend, append)]
@@ -384,8 +393,8 @@ def ediff1d(ary: Any, to_end: ArrayLike | None = None, to_begin: ArrayLike | Non
     for x in ends:
         if x is not None and not np.can_cast(x.dtype, ary.dtype, "same_kind"):
             raise TypeError(
-                f"np.ediff1d: an end of dtype {x.dtype} does not fit to {describe(ary)} "
-                f"[at {user_line()}]"
+                f"np.ediff1d: cast to_begin and to_end to {ary.dtype}; {x.dtype} does not fit to "
+                f"{describe(ary)} [at {user_line()}]"
             )
     first, end = (
         x if x is None else astype(reshape(x, (-1,)), ary.dtype, copy=False) for x in ends
@@ -398,7 +407,7 @@ def numpy_sort(
     a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: None = None, *,
     stable: bool | None = None, descending: bool | None = None,
 ) -> Array:  # fmt: skip
-    """Return ``numpy.sort``, always stable."""
+    """Compute ``numpy.sort``, which here is always stable."""
     check_order("sort", kind, order, stable, descending)
     x, at = on_axis("sort", array_of(a), axis)
     if not descending:
@@ -407,7 +416,7 @@ def numpy_sort(
 
 
 def places_in_order(x: Array, axis: int, descending: bool) -> Array:
-    """Return the indices that sort x, with NaN at the end in either order."""
+    """Return the indices that sort x in ascending or descending order, with NaN at the end in both."""
     places = argsort(x, axis=axis, descending=descending)
     if not descending or x.dtype.kind not in "fc":
         return places
@@ -425,11 +434,12 @@ def check_order(
     stable: bool | None,
     descending: bool | None,
 ) -> None:
-    """Raise ValueError, as NumPy does, for names of fields, or for ``kind`` together with ``stable``."""
+    """Raise ValueError for names of fields in ``order``, or for ``kind`` together with other options."""
     without_fields(order)
     if kind is not None and (stable is not None or descending is not None):
         raise ValueError(
-            f"np.{name}: kind={short_repr(kind)} or stable= and descending=, not both [at {user_line()}]"
+            f"np.{name}: pass kind={short_repr(kind)}, or stable= and descending=, not both "
+            f"[at {user_line()}]"
         )
 
 
@@ -445,7 +455,7 @@ def numpy_partition(
     a: ArrayLike, kth: ArrayLike, axis: int | None = -1, kind: str = "introselect",
     order: None = None,
 ) -> Array:  # fmt: skip
-    """Return ``numpy.partition``: the sorted array, which is partitioned at each index."""
+    """Compute ``numpy.partition``; the result is fully sorted, and so partitioned at each index."""
     without_fields(order)
     a, at = on_axis("partition", array_of(a), axis)
     check_places("partition", a, kth, at)
@@ -453,7 +463,7 @@ def numpy_partition(
 
 
 def check_places(name: str, a: Array, kth: Any, axis: int) -> None:
-    """Raise TypeError or ValueError, as NumPy does, if kth is no index along an axis."""
+    """Raise TypeError or ValueError if kth is not one or several indices along the axis."""
     places, n = host_values(kth), a.shape[axis] if a.ndim else 1
     if places.dtype.kind not in "iu":
         raise TypeError(f"{name}: kth must be integers, got {describe(kth)} [at {user_line()}]")

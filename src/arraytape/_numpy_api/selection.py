@@ -1,4 +1,4 @@
-"""NumPy's functions that select elements, find indices and write into arrays, on Arrays."""
+"""NumPy's functions that select elements, search indices or write into arrays, on Arrays."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
     """Return True if a write to one array may change the other."""
     first, second = (current(x)[1] if isinstance(x, Array) else x for x in (a, b))
     ours = [data for data, x in ((first, a), (second, b)) if isinstance(x, Array)]
-    if builtins.all(type(data) is np.ndarray for data in ours):  # others have an array interface
+    # Data that is no Array's may be of any type with an array interface, which NumPy reads.
+    if builtins.all(type(data) is np.ndarray for data in ours):
         return np.may_share_memory(first, second, max_work)
     return type(first) is type(second) and storage_of(first).shares(first, second)
 
@@ -56,11 +57,11 @@ def unique(
     ar: Array, return_index: bool = False, return_inverse: bool = False,
     return_counts: bool = False, axis: int | None = None, **options: Any,
 ) -> Any:  # fmt: skip
-    """Return ``numpy.unique``; the gradient of a repeated value goes to its first occurrence."""
+    """Compute ``numpy.unique``; the gradient of a repeated value is that of its first occurrence."""
     _, index, inverse, counts = np.unique(host_values(ar), True, True, True, axis, **options)
     x, at = on_axis("unique", ar, axis)
     values = take(x, asarray_like(ar, index), axis=at)
-    first = (at, *(i for i in range(x.ndim) if i != at))  # NumPy sorts along the axis in front
+    first = (at, *(i for i in range(x.ndim) if i != at))  # NumPy moves the axis to the front
     values = with_axes_in_memory(values, first)
     asked = zip(
         (return_index, return_inverse, return_counts), (index, inverse, counts), strict=True
@@ -79,7 +80,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLik
     choices, conditions = parts[: len(choicelist)], parts[len(choicelist) :]
     if builtins.any(condition.dtype.kind != "b" for condition in conditions):
         raise TypeError(f"np.select: conditions must be boolean [at {user_line()}]")
-    weak = (int, float, complex)  # Python's numbers take the dtypes of arrays
+    weak = (int, float, complex)  # Python's numbers adapt to the dtypes of the arrays
     dtype = np.result_type(*[
         value if type(value) in weak else x.dtype
         for value, x in zip(values, [*choices, y], strict=True)
@@ -94,7 +95,7 @@ def numpy_clip(
     a: ArrayLike, min: Any = None, max: Any = None, *, dtype: DType = None,
     casting: Casting = "same_kind",
 ) -> Array:  # fmt: skip
-    """Return ``numpy.clip``; the default dtype is that to which array and bounds promote."""
+    """Compute ``numpy.clip``; by default in the dtype ``np.result_type`` of the array and the bounds."""
     a, min, max = (assembled(x) for x in (a, min, max))
     min, max = (np.asarray(x) if type(x) in (bool, list, tuple) else x for x in (min, max))
     a = array_of(a)
@@ -121,7 +122,7 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Array:
     choices : Sequence[Array]
         The arrays, of shapes that broadcast with that of a.
     mode : str, default: 'raise'
-        The treatment of integers that are out of range: 'raise', 'wrap' around or 'clip'.
+        For integers out of range: 'raise' an error, 'wrap' around, or 'clip' to the range.
 
     Returns
     -------
@@ -144,7 +145,7 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Array:
 
 
 def as_places(indices: ArrayLike) -> Any:
-    """Return indices for ``numpy.take``, which reads booleans as the integers 0 and 1."""
+    """Return the indices for ``numpy.take``, with booleans converted to the integers 0 and 1."""
     if isinstance(indices, Array):
         return astype(indices, np.intp) if indices.dtype.kind == "b" else indices
     if isinstance(indices, list | tuple) and first_array(indices) is not None:
@@ -154,7 +155,7 @@ def as_places(indices: ArrayLike) -> Any:
 
 
 def within(indices: ArrayLike, n: int, mode: str) -> Any:
-    """Apply one of NumPy's modes to indices: unchanged ('raise'), wrapped around, or clipped."""
+    """Return indices into an axis of length n by ``mode``: unchanged ('raise'), wrapped, or clipped."""
     if mode == "raise":
         return indices
     if mode not in ("wrap", "clip"):
@@ -168,7 +169,7 @@ def within(indices: ArrayLike, n: int, mode: str) -> Any:
 
 
 def along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1) -> Array:
-    """Return ``numpy.take_along_axis``; axis=None takes from the flattened array."""
+    """Compute ``numpy.take_along_axis``; with axis=None, on the flattened array."""
     arr, at = on_axis("take_along_axis", array_of(arr), axis)
     return take_along_axis(arr, array_of(indices), axis=at)
 
@@ -177,9 +178,9 @@ def extract(condition: ArrayLike, arr: ArrayLike) -> Array:
     return reshape(array_of(arr), (-1,))[np.flatnonzero(host_values(condition))]
 
 
-# --- writing -----------------------------------------------------------------------------------
+# --- functions that write into arrays ----------------------------------------------------------
 def target(name: str, x: ArrayLike) -> Array:
-    """Return x if a recorded value can be written into x, a writable Array; else raise an error."""
+    """Return x if it is a writable Array; else raise an error, which names NumPy's function ``name``."""
     if not isinstance(x, Array):
         raise TypeError(
             f"np.{name} cannot write a recorded value into a NumPy array [at {user_line()}]; make "
@@ -192,10 +193,10 @@ def target(name: str, x: ArrayLike) -> Array:
 def copyto(
     dst: ArrayLike, src: Any, casting: Casting = "same_kind", where: ArrayLike = True
 ) -> None:
-    if is_the_same(src, dst):  # no error even if it is read-only
+    if is_the_same(src, dst):  # NumPy raises no error for this, even if the array is read-only
         return
     dst = target("copyto", dst)
-    # NumPy decides, since a Python number may be cast to more dtypes than its own dtype.
+    # NumPy checks the cast, since a Python number may be cast to more dtypes than an array.
     sample = np.zeros((), src.dtype) if hasattr(src, "dtype") else np.asarray(src).flat[:1]
     weak = type(src) in (bool, int, float, complex)
     try:
@@ -206,6 +207,7 @@ def copyto(
 
 
 def is_the_same(x: ArrayLike, y: ArrayLike) -> bool:
+    """Return True if x and y show the same elements of the same memory in the same order."""
     if x is y or not isinstance(x, Array) or not isinstance(y, Array):
         return x is y
     a, b = current(x)[1], current(y)[1]
@@ -218,13 +220,12 @@ def is_the_same(x: ArrayLike, y: ArrayLike) -> bool:
 
 
 def are_one_place(place: tuple[Array, Path], other: tuple[Array, Path]) -> bool:
-    """Return True if two paths lead to the same elements of one root, in one order."""
+    """Return True if two pairs (root, path) lead to the same elements in the same order."""
     root = place[0]
     if other[0] is not root or not root.size or place[1] == other[1]:
         return other[0] is root
-    if builtins.any(
-        kind is PICK for _, path in (place, other) for kind, _ in path
-    ):  # of hidden axes
+    # A PICK selects from a hidden axis, which the indices below lack.
+    if builtins.any(kind is PICK for _, path in (place, other) for kind, _ in path):
         return False
     places: Any = np.arange(root.size).reshape(root.shape)
     if root.dtype.kind == "c":
@@ -233,12 +234,12 @@ def are_one_place(place: tuple[Array, Path], other: tuple[Array, Path]) -> bool:
 
 
 def put_where(x: Array, mask: ArrayLike, value: Array) -> None:
-    """Assign values to x where a mask, or True, allows it."""
+    """Assign ``value`` to x, or to the elements of x at which ``mask`` is True."""
     setitem(x, ..., value if mask is True else where(mask_of("copyto", x, mask), value, x))
 
 
 def putmask(a: ArrayLike, mask: ArrayLike, values: ArrayLike) -> None:
-    """Run ``numpy.putmask``: element i becomes value i; fewer values are repeated."""
+    """Run ``numpy.putmask``: element i becomes value i where the mask is True; repeat too few values."""
     a, weak = target("putmask", a), not isinstance(values, Array | np.ndarray)
     weak = weak or (isinstance(values, Array) and bool(values._state & SCALAR))
     values, mask = arrays_like_first(a, values)[1], of_size_of(a, mask, "putmask")
@@ -248,12 +249,12 @@ def putmask(a: ArrayLike, mask: ArrayLike, values: ArrayLike) -> None:
 
 
 def of_size_of(a: Array, mask: ArrayLike, name: str) -> np.ndarray[Any, Any]:
-    """Return a mask as booleans in the shape of a, which must have as many elements."""
+    """Return a mask as booleans in the shape of ``a``; raise ValueError if the sizes differ."""
     mask = np.asarray(host_values(mask), bool)
     if mask.size != a.size:
         raise ValueError(
-            f"np.{name}: {mask.size} truths for the {a.size} elements of {describe(a)} "
-            f"[at {user_line()}]"
+            f"np.{name}: pass a mask of {a.size} elements, as many as {describe(a)} has, got "
+            f"{mask.size} [at {user_line()}]"
         )
     return mask.reshape(a.shape)
 
@@ -264,7 +265,7 @@ def repeated(values: Array, n: int) -> Array:
 
 
 def numpy_place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike) -> None:
-    """Run ``numpy.place``: the k-th selected element becomes the k-th value."""
+    """Run ``numpy.place``: the k-th element at which the mask is True becomes the k-th value."""
     arr, vals = target("place", arr), arrays_like_first(arr, vals)[1]
     mask = of_size_of(arr, mask, "place")
     count = int(np.count_nonzero(mask))
@@ -284,9 +285,9 @@ def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None
     ind : Array | int | list
         The indices; negative ones count from the end.
     v : Array or number
-        A value for each index; fewer are repeated.
+        A value for each index; too few values are repeated.
     mode : str, default: 'raise'
-        The treatment of indices that are out of range: 'raise', 'wrap' around or 'clip'.
+        For indices out of range: 'raise' an error, 'wrap' around, or 'clip' to the range.
 
     Raises
     ------
@@ -301,7 +302,9 @@ def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None
         return
     outside = ind[(ind < -a.size) | (ind >= a.size)]
     if outside.size:
-        raise IndexError(f"np.put: place {outside[0]} of {describe(a)} [at {user_line()}]")
+        raise IndexError(
+            f"np.put: index {outside[0]} is out of bounds for {describe(a)} [at {user_line()}]"
+        )
     v = repeated(v, ind.size)
     key = np.unravel_index(np.where(ind < 0, ind + a.size, ind), a.shape) if a.ndim else ...
     setitem(a, key, v if a.ndim else v[-1])

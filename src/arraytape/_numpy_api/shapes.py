@@ -1,4 +1,4 @@
-"""NumPy's functions that join arrays or change shapes, with parameters that the standard lacks."""
+"""NumPy's functions that join arrays or change shapes, on Arrays, with all of NumPy's parameters."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from .numpy_arguments import (
 
 
 def at_least(n: int) -> Callable[..., Any]:
-    """Return ``numpy.atleast_1d``, ``atleast_2d`` or ``atleast_3d``, which add axes in views."""
+    """Return ``numpy.atleast_1d``, ``atleast_2d`` or ``atleast_3d``; their results are views."""
 
     def add_axes(x: Array) -> Array:
         if not x.ndim:
             return reshape(x, (1,) * n)
-        behind = n == 3 and x.ndim < 3  # the one case in which NumPy adds an axis behind
+        behind = n == 3 and x.ndim < 3  # np.atleast_3d adds one axis at the end
         return x[(*(None,) * (n - x.ndim - behind), ..., *(None,) * behind)]
 
     def call_at_least(*arys: Any) -> Any:
@@ -44,11 +44,12 @@ def at_least(n: int) -> Callable[..., Any]:
 
 
 def each_at_least(n: int, tup: Sequence[Any]) -> list[Array]:
+    """Return the arrays in ``tup`` with n axes or more."""
     return [at_least(n)(x) for x in as_operands(*tup)]
 
 
 def numpy_broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
-    """Return ``numpy.broadcast_arrays``; arguments that hold no numbers become NumPy's arrays."""
+    """Compute ``numpy.broadcast_arrays``; arrays of other dtypes, such as strings, become ndarrays."""
     plain: list[Any] = [x if isinstance(x, Array) else np.asarray(x) for x in args]
     numbers = iter(arrays_like_first(*[x for x in plain if x.dtype.kind in NUMBERS]))
     shape = np.broadcast_shapes(*[x.shape for x in plain])
@@ -64,13 +65,13 @@ def join_arrays(
     arrays: Sequence[Any], axis: int | None = 0, out: Array | None = None, *, dtype: DType = None,
     casting: Casting = "same_kind", join: Callable[..., Array] = concat,
 ) -> Array:  # fmt: skip
-    """Return ``numpy.concatenate``, or ``stack`` with another op as ``join``.
+    """Compute ``numpy.concatenate``, or ``numpy.stack`` if the op ``join`` is ``stack``.
 
-    The arrays are cast to ``dtype``, to that of ``out``, or to their common dtype.
+    The arrays are cast to ``dtype``, else to the dtype of ``out``, else to their common dtype.
     """
     parts = as_operands(*arrays)
     if dtype is not None and out is not None:
-        raise TypeError(f"np.{join.__name__}: out= or dtype=, not both [at {user_line()}]")
+        raise TypeError(f"np.{join.__name__}: pass out= or dtype=, not both [at {user_line()}]")
     if out is not None:
         dtype = out.dtype
     elif dtype is None and parts:
@@ -88,7 +89,7 @@ def numpy_stack(
 
 
 def numpy_broadcast_to(array: ArrayLike, shape: Any, subok: bool = False) -> Array:
-    lengths = tuple(np.atleast_1d(shape).tolist())  # which may be booleans
+    lengths = tuple(np.atleast_1d(shape).tolist())  # NumPy allows booleans as lengths
     return manipulation.broadcast_to(array_of(array), lengths)
 
 
@@ -112,7 +113,7 @@ def column_stack(tup: Sequence[Any]) -> Array:
 
 
 def triangle(cut: Callable[..., Array]) -> Callable[..., Array]:
-    """Return ``numpy.tril`` or ``numpy.triu``, which repeat a vector as the rows of a matrix."""
+    """Return ``numpy.tril`` or ``numpy.triu``; a vector is repeated as the rows of a matrix."""
 
     def cut_triangle(m: ArrayLike, k: int = 0) -> Array:
         m = array_of(m)
@@ -122,7 +123,7 @@ def triangle(cut: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def cumulative(along: Callable[..., Array]) -> Callable[..., Array]:
-    """Return ``numpy.cumulative_sum`` or ``cumulative_prod``, which take shape () as one dimension."""
+    """Return ``numpy.cumulative_sum`` or ``cumulative_prod``; shape () is treated as shape (1,)."""
 
     def accumulate_elements(
         x: ArrayLike, *, axis: int | None = None, dtype: DType = None, include_initial: bool = False

@@ -1,4 +1,4 @@
-"""NumPy's convolution, interpolation and tests of complex numbers on Arrays."""
+"""NumPy's convolution, interpolation, and functions of the parts of complex numbers, on Arrays."""
 
 from __future__ import annotations
 
@@ -29,20 +29,21 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str | int = "full") -> Array:
         raise TypeError(
             f"convolve: mode must be a string, got {short_repr(mode)} [at {user_line()}]"
         )
-    if mode in (0, 1, 2):  # NumPy's numbers for them
+    if mode in (0, 1, 2):  # NumPy also accepts these numbers as modes
         mode = [*starts][mode]
     if mode not in starts:
         raise ValueError(
             f"convolve: mode must be one of {[*starts]}, got {short_repr(mode)} [at {user_line()}]"
         )
     edge = zeros_like(v[1:])
-    # Row k holds the elements of the padded a that element k of the result is summed from.
+    # Row k holds the indices in the padded a of the elements that element k of the result is summed
+    # from.
     windows = np.arange(*starts[mode])[:, None] + np.arange(m)
     return matmul(concat([edge, a, edge])[asarray_like(a, windows)], flip(v))
 
 
 def polymul(a1: ArrayLike, a2: ArrayLike) -> Array:
-    """Multiply polynomials as ``numpy.polymul`` does: leading zeros are left out first."""
+    """Multiply polynomials as ``numpy.polymul`` does: remove leading zeros, then convolve."""
     arrays: list[Any] = arrays_like_first(a1, a2)
     parts: list[Any] = [np.trim_zeros(np.atleast_1d(x), "f") for x in arrays]
     a1, a2 = (x if x.size else asarray_like(x, np.zeros(1, x.dtype)) for x in parts)
@@ -75,7 +76,7 @@ def interp(
         at = elementwise.clip(searching.searchsorted(xp, x, side="right") - 1, 0, last - 1)
         x0, y0 = xp[at], fp[at]
         y = (fp[at + 1] - y0) / (xp[at + 1] - x0) * (x - x0) + y0
-    else:
+    else:  # the interpolant through one point is constant
         y = x * 0.0 + fp[0]
     y = searching.where(x == xp[last], fp[last], y)
     return in_order(searching.where(x < xp[0], left, searching.where(x > xp[last], right, y)), "C")

@@ -1,4 +1,4 @@
-"""NumPy's ufuncs that the standard lacks, and ``accumulate``, ``outer`` and ``at`` of all ufuncs."""
+"""NumPy's ufuncs that the standard lacks, and the ufunc methods ``accumulate``, ``outer`` and ``at``."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def multiply_by(factor: float) -> Callable[[Any], Array]:
 
 
 def ufunc_result(y: Any) -> Any:
-    """Mark results of shape () as scalars, as a ufunc's are; those of ``where`` and views are not."""
+    """Mark a ufunc's results of shape () as scalars: see ``mark_as_scalar``."""
     if isinstance(y, tuple):
         return tuple([ufunc_result(part) for part in y])
     return mark_as_scalar(y) if isinstance(y, Array) and not y._data.shape else y
 
 
 def pick_known_elements(pick: Callable[[Array, Array], Array]) -> Callable[[Any, Any], Array]:
-    """Return ``numpy.fmax`` or ``numpy.fmin``, which prefer a number to NaN."""
+    """Return ``numpy.fmax`` or ``numpy.fmin``, which return the number where one input is NaN."""
 
     def pick_known(x1: ArrayLike, x2: ArrayLike) -> Array:
         x1, x2 = arrays_like_first(x1, x2)
@@ -54,7 +54,7 @@ def pick_known_elements(pick: Callable[[Array, Array], Array]) -> Callable[[Any,
 
 
 def fmod(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """Return ``numpy.fmod``: the remainder has the sign of x1."""
+    """Compute ``numpy.fmod``: the remainder has the sign of x1."""
     return elementwise.truncated_remainder(*arrays_like_first(x1, x2))
 
 
@@ -65,7 +65,7 @@ def float_power(x1: ArrayLike, x2: ArrayLike) -> Array:
 
 
 def heaviside(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """Return ``numpy.heaviside``, which depends on x2 where x1 is 0."""
+    """Compute ``numpy.heaviside``: x2 where x1 is 0, else 0 or 1."""
     x1, x2 = arrays_like_first(x1, x2)
     step = where(x1 < 0.0, 0.0, where(x1 == 0.0, x2, 1.0))
     return where(elementwise.isnan(x1), x1, step)
@@ -76,7 +76,7 @@ def divmod(x1: ArrayLike, x2: ArrayLike) -> tuple[Array, Array]:
 
 
 def modf(x: Array) -> tuple[Array, Array]:
-    """Return ``numpy.modf``: the fractional part, with derivative 1, and the integral part."""
+    """Compute ``numpy.modf``: the fractional part, whose derivative is 1, and the integral part."""
     far = elementwise.isinf(x)
     part = elementwise.truncated_remainder(where(far, 0.0, x), 1.0)
     return where(far, elementwise.copysign(0.0 * part, x), part), elementwise.trunc(x)
@@ -94,10 +94,10 @@ def vecmat(x1: ArrayLike, x2: ArrayLike) -> Array:
 
 
 def of_numpys_types(ufunc: np.ufunc, ours: Callable[..., Any]) -> Callable[..., Any]:
-    """Restrict a composition of ops to the dtypes that NumPy's ufunc takes.
+    """Return ``ours``, a composition of ops, with the dtypes of NumPy's ``ufunc``.
 
-    Operands are cast to the floating-point dtypes in which NumPy computes; integers stay where NumPy
-    computes with integers.
+    Arrays are cast to the floating-point dtype in which NumPy computes, unless NumPy computes with
+    integers.  TypeError is raised for dtypes that NumPy does not support.
     """
 
     def call_for_numpys_types(*inputs: Any) -> Any:
@@ -119,6 +119,7 @@ def of_numpys_types(ufunc: np.ufunc, ours: Callable[..., Any]) -> Callable[..., 
     return call_for_numpys_types
 
 
+# From ufuncs to ops or compositions of ops.
 MADE_OF_OPS: dict[np.ufunc, Callable[..., Any]] = {
     np.cbrt: elementwise.cube_root,
     np.deg2rad: multiply_by(np.pi / 180.0),
@@ -144,7 +145,8 @@ MADE_OF_OPS: dict[np.ufunc, Callable[..., Any]] = {
 UFUNCS = {ufunc: of_numpys_types(ufunc, ours) for ufunc, ours in MADE_OF_OPS.items()}
 
 
-# Ufuncs whose values differ from those of our ops in rounding, or at infinities and NaN.
+# Ufuncs whose values differ from those of the ops in rounding, or at infinities and NaN.  NumPy computes
+# their values: see ``exact``.
 COMPOSED = frozenset((
     np.deg2rad, np.degrees, np.divmod, np.exp2, np.expm1, np.float_power, np.floor_divide, np.fmax,
     np.fmin, np.fmod, np.heaviside,
@@ -155,7 +157,7 @@ COMPOSED = frozenset((
 def running_extremum(
     ufunc: np.ufunc, pick: Callable[[Array, Array], Array]
 ) -> Callable[..., Array]:
-    """Return ``np.maximum.accumulate`` or ``np.minimum.accumulate``, one op for each step."""
+    """Return ``np.maximum.accumulate`` or ``np.minimum.accumulate``, which call one op for each step."""
 
     def accumulate_steps(x: Array, axis: int) -> Array:
         before = (slice(None),) * axis
@@ -181,42 +183,45 @@ def accumulate(ufunc: np.ufunc, x: ArrayLike, axis: int | None = 0, dtype: DType
     if axis is None:
         if x.ndim > 1:
             raise ValueError(
-                f"np.{ufunc.__name__}.accumulate has no axis=None of {describe(x)} [at {user_line()}]"
+                f"np.{ufunc.__name__}.accumulate: pass an axis of {describe(x)}, not None "
+                f"[at {user_line()}]"
             )
         axis = 0
     if not x.ndim and axis in (0, -1):
         raise TypeError(
-            f"np.{ufunc.__name__}.accumulate: no axis of {describe(x)} [at {user_line()}]"
+            f"np.{ufunc.__name__}.accumulate: {describe(x)} has no axis [at {user_line()}]"
         )
     return ACCUMULATED[ufunc](x, axis=normalize_axis_index("accumulate", x, axis), dtype=dtype)
 
 
 def ufunc_outer(ufunc: np.ufunc, x1: ArrayLike, x2: ArrayLike) -> Any:
-    """Run ``ufunc.outer(x1, x2)``: on all pairs of an element of x1 and one of x2."""
+    """Run ``ufunc.outer(x1, x2)``: apply the ufunc to all pairs of elements of x1 and x2."""
     x1, x2 = arrays_like_first(x1, x2)
     return ufunc(reshape(x1, x1.shape + (1,) * x2.ndim), x2)
 
 
+# The ufuncs with the method ``at``, and the factor of the value that is added.
 ADDED: dict[np.ufunc, float] = {np.add: 1.0, np.subtract: -1.0}
 
 
 def at_in_copy(
     ufunc: np.ufunc, x: np.ndarray[Any, Any], indices: Index, value: npt.ArrayLike
 ) -> Any:
+    """Return a copy of raw data x to which ``ufunc.at`` was applied."""
     y = x.copy(order="K")
     at_users_line(ufunc.at, ValueError())(y, indices, value)
     return y
 
 
 def ufunc_at(ufunc: np.ufunc, x: Array, indices: Index, value: ArrayLike) -> None:
-    """Run ``np.add.at(x, indices, value)``, in which repeated indices add up."""
+    """Run ``np.add.at`` or ``np.subtract.at``: values at repeated indices add up."""
 
     def add_at_by_ops() -> Array:
         taken = x[indices].shape
         added = astype(arrays_like_first(x, value)[1] * ADDED[ufunc], x.dtype, copy=False)
         y = x + scatter_add(broadcast_to(added, taken), x.shape, indices)
         named = scatter_add(ones(taken, device=x.device), x.shape, indices) != 0
-        return where(named, y, x)  # elsewhere -0.0 + 0.0 would turn -0.0 into 0.0
+        return where(named, y, x)  # x itself elsewhere, since adding 0.0 would turn -0.0 into 0.0
 
     numpys = exact.named_as(f"{ufunc.__name__}.at", at_in_copy, ufunc)
     setitem(x, ..., exact.exactly(numpys, add_at_by_ops, (x, indices, value), {}))

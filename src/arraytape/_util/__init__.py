@@ -1,11 +1,12 @@
-"""Tools of the whole package that know nothing of its arrays: messages, nestings, locks, blocks.
+"""Tools of the whole package that do not depend on Arrays: messages, nestings, locks, blocks.
 
-The NumPy version is checked here, since this module runs before any import that needs a newer NumPy.
+This module checks the version of NumPy, because it is imported before the modules that would fail with
+an older NumPy.
 """
 
 import numpy as np
 
-OLDEST = 2, 2  # the same as in pyproject.toml, which a test checks
+OLDEST = 2, 2  # the oldest NumPy that works; a test checks that pyproject.toml says the same
 
 
 def check_version(found: str) -> None:

@@ -1,4 +1,4 @@
-"""Types of the raw data that rules and storages compute with, and of the namespace for it."""
+"""Static types of raw data, and of the namespaces with the functions that compute on raw data."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ if TYPE_CHECKING:
     from types import EllipsisType
     from typing import Any, Protocol, SupportsIndex, TypeAlias
 
-    # The other operand of an array's operator.  Its type differs by library, and a protocol's parameter
-    # must accept all that its implementations accept, so there is no narrower type.
+    # The parameter ``other`` of an array's operators.  Each library accepts other types of operands, and
+    # only with Any do the classes of all libraries match the protocol.
     Operand: TypeAlias = Any
 
     class HasLayout(Protocol):
-        """An object with dtype and shape: an array, or a stand-in for packed data."""
+        """An object with a dtype and a shape, such as an array."""
 
         @property
-        def dtype(self) -> Any: ...  # the library's own
+        def dtype(self) -> Any: ...  # each library has its own dtype class
         @property
         def shape(self) -> tuple[int, ...]: ...
 
     class RawArray(HasLayout, Protocol):
         """An array of any library that follows the standard: NumPy's, CuPy's, batched data or an Array.
 
-        Only the members that rules of derivatives use.  All functions come from a ``Namespace``.
+        The protocol declares only the members that rules use.  Functions come from a ``Namespace``.
         """
 
         @property
-        def device(self) -> Any: ...  # as the library names it
+        def device(self) -> Any: ...  # each library has its own device class
         @property
         def ndim(self) -> int: ...
         @property
@@ -68,16 +68,17 @@ if TYPE_CHECKING:
         def __complex__(self) -> complex: ...
 
     RawOperand: TypeAlias = RawArray | complex  # complex includes int and float
-    # The cotangents of an op's results, one or several; None for a result that nothing depends on.
+    # The cotangent of an op's result, or a tuple with one cotangent for each of its results.  None means
+    # that the target does not depend on that result.
     ResultCotangents: TypeAlias = RawArray | tuple[RawArray | None, ...]
-    Index: TypeAlias = (
-        "SupportsIndex | slice | EllipsisType | RawArray | Sequence[Index] | None"  # of x[key]
+    Index: TypeAlias = (  # the type of ``key`` in x[key]
+        "SupportsIndex | slice | EllipsisType | RawArray | Sequence[Index] | None"
     )
 
     class Namespace(Protocol):
-        """A namespace of the standard's functions, with ``special``, ``linalg`` and ``fft``."""
+        """The array API standard's functions on raw data, with ``special``, ``linalg`` and ``fft``."""
 
         def __getattr__(self, name: str, /) -> Any: ...
 
-else:  # to create a Protocol takes a millisecond of each import of the package
+else:  # the Protocol classes would add a millisecond to each import of the package
     HasLayout = RawArray = RawOperand = ResultCotangents = Index = Namespace = object

@@ -1,6 +1,6 @@
-"""Attachment of methods: a higher room sets its functions as methods of a lower room's class.
+"""Functions with which a higher room sets methods of a class that a lower room defines.
 
-So the lower room imports no op.
+So the methods of Array can call ops, although the module of Array must not import the ops.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from .errors import user_line
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# By name of another library's module: a function that returns our ufuncs for its own, and one that
-# installs our rules for its functions.  The package's ``__init__`` fills both; the functions import
-# higher rooms when they are called.
+# The keys of both tables are names of other libraries' modules, such as "scipy.special".  A function in
+# UFUNCS_FOR returns a dict from the module's ufuncs to arraytape's ops.  A function in RULES_FOR
+# installs rules for the module's functions.  ``arraytape/__init__.py`` fills the tables, with functions
+# that import higher rooms only when they are called.
 UFUNCS_FOR: dict[str, Callable[[], Mapping[Any, Callable[..., Any]]]] = {}
 RULES_FOR: dict[str, Callable[[], None]] = {}
 
@@ -32,7 +33,7 @@ def attach_method(cls: type, name: str) -> Callable[[F], F]:
 def read_only_property(
     fget: Callable[[Any], Any], name: str, advice: str, doc: str | None = None
 ) -> property:
-    """Return a property whose setter raises AttributeError with this advice."""
+    """Return a property whose setter raises AttributeError; ``advice`` ends the error's message."""
 
     def fset(x: Any, _: Any) -> NoReturn:
         raise AttributeError(

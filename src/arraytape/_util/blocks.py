@@ -1,10 +1,10 @@
 """Context managers that also clean up if a KeyboardInterrupt prevents the call of ``__exit__``.
 
 The interrupt may come at the end of ``__enter__`` or on entry to ``__exit__``; then Python does not run
-``__exit__``.  While a block is open, only the ``with`` statement holds the bound ``__exit__``.  A
-``Block`` makes that an object of its own, a ``partial`` with a weak reference to it.  When the
-``partial`` is freed before it was called, the reference's callback ends the block.  No frame refers to
-the ``partial``, so a traceback that someone keeps does not keep the block open.
+``__exit__``.  A ``with`` statement reads ``__exit__`` before it calls ``__enter__``, and holds the
+result until the block ends.  A ``Block`` returns a new ``partial`` for this read, and keeps a weak
+reference to the ``partial``.  If the ``partial`` is freed without a call, the reference's callback ends
+the block.  No frame refers to the ``partial``, so a kept traceback does not keep the block open.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ T = TypeVar("T")
 
 
 class Exit:
-    """The ``__exit__`` of a Block: ends the block when it is called, or else when it is freed.
+    """The descriptor ``Block.__exit__``: a read from a block returns a new function that ends the block.
 
-    ``contextlib.ExitStack`` reads ``__exit__`` from the class and gets a plain function.
+    The block also ends when that function is freed without a call.  ``contextlib.ExitStack`` reads
+    ``__exit__`` from the class and gets the plain function ``end_block``.
     """
 
     def __get__(self, block: Block | None, owner: type | None = None) -> Callable[..., None]:
@@ -45,9 +46,10 @@ def end_block(block: Block, *error: object) -> None:
 class Block:
     """A context manager: ``_begin`` changes a setting, ``_end`` restores it.
 
-    ``_end`` may be called twice, or before ``_begin`` is complete, and restores what was changed.
-    _held : a reference to the ``__exit__`` that the ``with`` statement holds.  _opened : the same
-    reference, from ``_begin`` on.
+    ``_end`` may be called twice, or before ``_begin`` is complete, so it must restore only those changes
+    that ``_begin`` has made.
+    _held : a weak reference to the function that the ``with`` statement got as ``__exit__``.
+    _opened : the same weak reference, but None until ``__enter__`` is called.
     """
 
     _held: ref[Any] | None = None
@@ -60,7 +62,7 @@ class Block:
     __exit__: Any = Exit()
 
     def _begin(self) -> Any:
-        """Set the value of the block; return the value for ``as``."""
+        """Change the setting; return the value that ``with ... as`` binds."""
         raise NotImplementedError
 
     def _end(self) -> None:
@@ -68,7 +70,7 @@ class Block:
         raise NotImplementedError
 
     def _dropped(self, held: ref[Any]) -> None:
-        """End the block if its ``__exit__`` was freed without a call."""
+        """End the block if it is still open when the function from ``__exit__`` is freed."""
         if self._held is held:
             if self._opened is held:
                 self._end()
@@ -79,14 +81,14 @@ class Context(Block, ContextDecorator):
     """A Block for one ``with`` statement, or for use as a decorator."""
 
     def _recreate_cm(self) -> Self:
-        """Return a new block for each call of a decorated function, as ``ContextDecorator`` asks."""
+        """Return a new block; ``ContextDecorator`` calls this method at each call of the function."""
         from copy import copy
 
         return copy(self)
 
 
 class Setting(Context, Generic[T]):
-    """A block in which a context variable has another value."""
+    """A block in which the context variable ``variable`` has the value ``value``."""
 
     def __init__(self, variable: ContextVar[T], value: T) -> None:
         self.variable, self.value = variable, value
@@ -98,15 +100,15 @@ class Setting(Context, Generic[T]):
 
     def _end(self) -> None:
         if self.token is not None:
-            with suppress(RuntimeError):  # the token was used already
+            with suppress(RuntimeError):  # ``_end`` runs a second time: the token was used already
                 self.variable.reset(self.token)
-        # An interrupt came between ``set`` and the assignment to ``token``.
+        # An interrupt came after ``set`` and before the assignment to ``token``.
         elif hasattr(self, "before") and self.variable.get() is self.value:
             self.variable.set(*self.before)
 
 
 class Profiled(Block):
-    """A block in which Python calls a function for each call in this thread: see ``sys.setprofile``."""
+    """A block in which ``function`` is this thread's profile function: see ``sys.setprofile``."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -124,10 +126,10 @@ class Profiled(Block):
 
 
 class Quiet(Block):
-    """A Block with NumPy's error state of ``np.errstate``.
+    """A block with the floating-point error state of ``np.errstate(**settings)``.
 
-    settings : those of ``np.errstate``; ``all="ignore"`` by default.  A block that ends after the one
-    around it restores nothing.
+    Without settings all floating-point errors are ignored.  If the enclosing Quiet block ends first, it
+    restores the error state for both blocks, and the end of the inner block restores nothing.
     """
 
     def __init__(self, **settings: Any) -> None:
@@ -147,16 +149,16 @@ class Quiet(Block):
 
 
 def quietly(function: Callable[..., T], *arguments: Any) -> T:
-    """Call a function while NumPy ignores infinities and NaN, and return its result.
+    """Call a function while NumPy ignores floating-point errors, and return the function's result.
 
-    The call runs in a copy of the context, so an interrupt cannot leave the error state changed.
-    Context variables that the function sets are set in that copy alone.
+    The call runs in a copy of the context (``contextvars``), so that an interrupt cannot leave the error
+    state changed.  Context variables that the function sets keep their old values outside the call.
     """
     return copy_context().run(in_silence, function, *arguments)
 
 
 def in_silence(function: Callable[..., T], *arguments: Any) -> T:
-    """Set NumPy's errors to "ignore" in this context for good, and call a function: see ``quietly``."""
+    """Set NumPy's error state to "ignore" without restoring it later, and call ``function``."""
     set_error_state(state_of(all="ignore"))
     return function(*arguments)
 
@@ -164,7 +166,8 @@ def in_silence(function: Callable[..., T], *arguments: Any) -> T:
 # The open Quiet blocks of this context, outermost first.
 QUIET: ContextVar[tuple[Quiet, ...]] = ContextVar("arraytape quiet", default=())
 
-# NumPy's error state without the dicts of ``np.geterr`` and ``np.seterr``, which take ten times as long.
+# NumPy's private context variable of the error state, and the function that makes its values.  They are
+# ten times as fast as ``np.geterr`` and ``np.seterr``, which convert the state from and to dicts.
 UMATH = sys.modules["numpy._core.umath"]
 VARIABLE = getattr(UMATH, "_extobj_contextvar", None)
 MADE_OF = getattr(UMATH, "_make_extobj", None)

@@ -1,7 +1,7 @@
 """Kinds of containers: the functions that flatten and unflatten each of them.
 
-Lists, tuples, named tuples, mappings, dataclasses, and classes registered with ``register_nesting``.
-Objects of all other types are leaves.
+The containers are lists, tuples, named tuples, mappings, dataclasses, and instances of classes that were
+registered with ``register_nesting``.  Objects of all other types are leaves.
 """
 
 from __future__ import annotations
@@ -13,19 +13,20 @@ from .errors import describe, user_line
 
 T = TypeVar("T")
 Nesting = Any  # a leaf, which may be any object, or a container whose parts are nestings
-Parts = dict[Any, Nesting] | Sequence[Nesting]  # by name, or in order
+Parts = dict[Any, Nesting] | Sequence[Nesting]  # the parts of a container: with names, or in order
 
-UNSET = object()
-CACHED = 1000  # classes, since a program may create classes without end
+UNSET = object()  # the value of a dataclass field that an instance lacks
+CACHED = 1000  # the most classes in KINDS; bounded because a program may create classes without end
 
 
 class Kind(NamedTuple):
     """The functions that flatten and unflatten containers of one kind.
 
-    flatten : takes a container, returns (parts, rest).
-    unflatten : takes (rest, parts), parts by the same names or in the same order; returns a container.
-    always : True if a new container is made even if all parts are the same objects.
-    declared : the line that registered the kind.
+    flatten : a function that maps a container to (parts, rest).
+    unflatten : a function that maps (rest, parts) to a container.  The parts have the same names or the
+    same order as those that ``flatten`` returned.
+    always : False if a container is returned itself, not rebuilt, when none of its parts is replaced.
+    declared : ``file:line`` of the call that registered the kind, for messages.
     """
 
     flatten: Callable[[Any], tuple[Parts, Any]]
@@ -57,15 +58,17 @@ def _like_list(structure: list[Any], parts: list[Any]) -> Any:
 
 
 def _like_tuple(structure: tuple[Any, ...], parts: list[Any]) -> Any:
-    return tuple.__new__(type(structure), parts)  # a subclass's constructor may take anything
+    # The constructor of a subclass, such as a named tuple's, may have other parameters.
+    return tuple.__new__(type(structure), parts)
 
 
 def _like_mapping(structure: Mapping[Any, Any], parts: dict[Any, Any]) -> Any:
-    """Return a mapping of the same class; a dict if the class cannot be called with the parts."""
+    """Return a mapping of the same class; a dict if the class cannot be constructed from a dict."""
     if type(structure) is dict:
         return parts
     if isinstance(structure, MutableMapping):
-        same_kind: Any = copy_container(structure)  # a subclass's constructor may take anything
+        # The constructor of a subclass, such as defaultdict's, may have other parameters.
+        same_kind: Any = copy_container(structure)
         same_kind.update(parts)
         return same_kind
     try:
@@ -77,14 +80,17 @@ def _like_mapping(structure: Mapping[Any, Any], parts: dict[Any, Any]) -> Any:
 LIST, TUPLE = Kind(_in_order, _like_list), Kind(_in_order, _like_tuple)
 MAPPING = Kind(_by_key, _like_mapping)
 
-REGISTERED: dict[type, Kind] = {list: LIST, tuple: TUPLE, dict: MAPPING}  # exactly these classes
+# The kinds of registered classes.  A subclass does not inherit its base's entry.
+REGISTERED: dict[type, Kind] = {list: LIST, tuple: TUPLE, dict: MAPPING}
 BUILTIN = (list, tuple, dict)
+# The kinds of unregistered subclasses of these classes.
 FAMILIES: tuple[tuple[type, Kind], ...] = ((list, LIST), (tuple, TUPLE), (Mapping, MAPPING))
+# Instances of these classes and of their subclasses are leaves.
 LEAVES: list[type] = [int, float, complex, str, bytes, bytearray, type, type(None)]
 
 
 class Kinds(dict[type, Kind | None]):
-    """A cache of the kind of each class; None for classes whose instances are leaves."""
+    """A cache that maps a class to its Kind, or to None if the instances of the class are leaves."""
 
     def __missing__(self, cls: type) -> Kind | None:
         if len(self) >= CACHED:
@@ -99,7 +105,7 @@ KINDS = Kinds()
 
 
 def _kind_of(cls: type) -> Kind | None:
-    """Determine the kind of a class; a class with a ``dtype`` counts as one of arrays."""
+    """Return the kind of a class; None for a class of leaves, such as each class with a ``dtype``."""
     if cls in REGISTERED:
         return REGISTERED[cls]
     if hasattr(cls, "dtype") or issubclass(cls, tuple(LEAVES)):
@@ -107,10 +113,9 @@ def _kind_of(cls: type) -> Kind | None:
     for base in cls.__mro__:
         if base in REGISTERED and base not in BUILTIN:
             raise TypeError(
-                f"{cls.__qualname__} derives from {base.__qualname__}, which is registered as a nesting "
-                f"at {REGISTERED[base].declared}, and is not registered itself: which parts it has "
-                f"besides is not known. Call register_nesting({cls.__qualname__}, ...) "
-                f"[at {user_line()}]"
+                f"call register_nesting({cls.__qualname__}, ...): {cls.__qualname__} derives from "
+                f"{base.__qualname__}, registered as a nesting at {REGISTERED[base].declared}, and is "
+                f"not registered itself, so its additional parts are not known [at {user_line()}]"
             )
     for family, kind in FAMILIES:
         if issubclass(cls, family):
@@ -126,11 +131,12 @@ def is_dataclass(cls: type) -> bool:
 
 
 def _dataclass_kind(cls: type) -> Kind | None:
-    """Return a kind whose parts are the fields that are not static; static fields are copied.
+    """Return the kind of a dataclass; None if it has a field ``dtype`` and so counts as an array class.
 
-    Neither ``__init__`` nor ``__post_init__`` runs: parts may be None or Arrays of other shapes, which a
-    check there would refuse.  Attributes that are no fields are not copied, since ``__post_init__`` or a
-    cached property may have computed them from the old parts.
+    The parts are the fields that are not static; a rebuilt instance gets the static fields of the old
+    one.  Neither ``__init__`` nor ``__post_init__`` runs, because their checks might refuse parts such
+    as None or Arrays of other shapes.  Attributes that are no fields are not copied, since
+    ``__post_init__`` or a cached property may have computed them from the old parts.
     """
     import dataclasses
 
@@ -149,13 +155,13 @@ def _dataclass_kind(cls: type) -> Kind | None:
             made: Any = object.__new__(cls)
         except TypeError as error:  # the class derives from a builtin class
             raise TypeError(
-                f"the dataclass {cls.__qualname__} cannot be put together from its fields ({error}): "
-                f"call register_nesting({cls.__qualname__}, ...) [at {user_line()}]"
+                f"call register_nesting({cls.__qualname__}, ...): no instance of the dataclass "
+                f"{cls.__qualname__} can be made from its fields ({error}) [at {user_line()}]"
             ) from error
         for name in every:
             value = parts[name] if name in parts else getattr(x, name, UNSET)
             if value is not UNSET:
-                object.__setattr__(made, name, value)  # __setattr__ of a frozen dataclass raises
+                object.__setattr__(made, name, value)  # a frozen dataclass's own __setattr__ raises
         return made
 
     return Kind(flatten_dataclass, unflatten_dataclass, always=False)
@@ -174,47 +180,48 @@ def register_nesting(
 ) -> type[T]:
     """Register a class as a nesting, like lists, tuples, dicts and dataclasses.
 
-    ``watch``, ``gradient``, ``vmap``, ``custom_gradient``, functions of functions, optimizers, Modules
-    and checkpoints then find the Arrays in its instances, and return gradients and results in such
-    instances.  Dataclasses need no registration: their fields are the parts, except those declared with
-    ``field(metadata={"static": True})``.
+    ``watch``, ``gradient``, ``vmap``, ``custom_gradient``, transformations such as ``grad``, optimizers,
+    Modules and checkpoints then process the Arrays inside instances of the class.  They return gradients
+    and results in new instances of the class.  Dataclasses need no registration: their fields are the
+    parts, except those declared with ``field(metadata={"static": True})``.
 
     Parameters
     ----------
     cls : type
         The class.  Subclasses are not registered: they may have parts that ``flatten`` does not know.
     flatten : callable, optional
-        Takes an instance and returns a pair ``(parts, rest)``.  ``parts`` are Arrays and nestings: in a
-        dict, whose keys name them in messages, checkpoints and ``Module.named_variables``, or in
-        a list or tuple.  ``rest`` holds all other data of the instance, and need not be hashable.  By
-        default the method ``tree_flatten`` of the class.
+        A function of an instance that returns a pair ``(parts, rest)``.  ``parts`` is a dict, list or
+        tuple of Arrays and nestings.  The keys of a dict name the parts in messages, checkpoints and
+        ``Module.named_variables``.  ``rest`` holds all other data of the instance, and need not be
+        hashable.  By default the method ``tree_flatten`` of the class.
     unflatten : callable, optional
-        Takes ``(rest, parts)``, parts in a dict with the same keys or in a tuple; returns an instance.
-        By default the class method ``tree_unflatten``.
+        A function of ``(rest, parts)`` that returns an instance.  ``parts`` is a dict with the keys that
+        ``flatten`` returned, or a tuple.  By default the class method ``tree_unflatten``.
 
     Returns
     -------
     type
-        ``cls``, so that ``register_nesting`` decorates a class with these two methods.
+        ``cls``, so that ``register_nesting`` can decorate a class that has these two methods.
 
     Raises
     ------
     TypeError
-        When ``cls`` is no class, is a class of leaves (arrays, Modules, numbers, strings) or abstract,
-        or a function is missing.  Lazy, when ``flatten`` returns no such pair or ``unflatten`` no
-        instance of the class, and for an instance of a subclass that is not registered itself.
+        When ``cls`` is no class, is abstract, or is a class of leaves (arrays, Modules, numbers,
+        strings), or when a function is missing.  Later, when ``flatten`` does not return such a pair,
+        when ``unflatten`` does not return an instance of ``cls``, or when a nesting contains an instance
+        of a subclass that is not registered itself.
     KeyError
-        When the class is registered already; the message names the line.
+        When the class is registered already; the message names the line that registered it.
 
     Notes
     -----
     ``flatten`` must return the same Array objects at each call, since a tape identifies Arrays by
     ``id``.
 
-    The parts that ``unflatten`` receives may be no Arrays: a gradient or None, a Jacobian of another
-    shape, an axis, a NumPy array.  So ``unflatten`` must not check or convert parts.  Where the
-    constructor does, call ``object.__new__(cls)``.  Dataclasses are built in this way from their fields,
-    without ``__init__`` and ``__post_init__``.
+    The parts that ``unflatten`` receives need not be Arrays: a part may be None, a Jacobian of another
+    shape, an axis, or a NumPy array.  So ``unflatten`` must not check or convert parts.  If the
+    constructor of the class does, make the instance with ``object.__new__(cls)`` and set its attributes.
+    Dataclasses are built in this way, without ``__init__`` and ``__post_init__``.
 
     Examples
     --------
@@ -238,8 +245,8 @@ def register_nesting(
     if not (callable(flatten) and callable(unflatten)):
         raise TypeError(
             f"register_nesting: {cls.__qualname__} needs two functions, got {describe(flatten)} and "
-            f"{describe(unflatten)}. Give flatten and unflatten, or the class the methods tree_flatten "
-            f"and tree_unflatten [at {user_line()}]"
+            f"{describe(unflatten)}. Give flatten and unflatten, or define the methods tree_flatten "
+            f"and tree_unflatten in the class [at {user_line()}]"
         )
     REGISTERED[cls] = _registered_kind(cls, flatten, unflatten, user_line())
     KINDS.clear()
@@ -249,7 +256,7 @@ def register_nesting(
 def _check_class(cls: type) -> None:
     """Raise TypeError or KeyError for a class that cannot be registered."""
     if not isinstance(cls, type):
-        raise TypeError(f"register_nesting: takes a class, got {describe(cls)} [at {user_line()}]")
+        raise TypeError(f"register_nesting: pass a class, got {describe(cls)} [at {user_line()}]")
     name = cls.__qualname__
     try:
         known = REGISTERED.get(cls)
@@ -261,20 +268,20 @@ def _check_class(cls: type) -> None:
         raise KeyError(f"{name} is already registered as a nesting, at {known.declared}")
     if cls is object or getattr(cls, "__abstractmethods__", None):
         raise TypeError(
-            f"register_nesting: {name} has no instances that are not of a subclass "
-            f"[at {user_line()}]"
+            f"register_nesting: register the subclasses of {name} instead; {name} has no instances "
+            f"of its own [at {user_line()}]"
         )
     if hasattr(cls, "__dlpack__") or issubclass(cls, tuple(LEAVES)):
         raise TypeError(
-            f"register_nesting: a {name} is a leaf (an array, a Module, a number or a string), which "
-            f"cannot be taken apart [at {user_line()}]"
+            f"register_nesting: {name} is a leaf (an array, a Module, a number or a string), and cannot "
+            f"be registered [at {user_line()}]"
         )
 
 
 def _registered_kind(
     cls: type, flatten: Callable[[Any], Any], unflatten: Callable[[Any, Any], Any], declared: str
 ) -> Kind:
-    """Return a kind that calls the user's functions and checks their results."""
+    """Return a kind that calls the user's ``flatten`` and ``unflatten`` and checks their results."""
 
     def checked_flatten(x: Nesting) -> tuple[Parts, Any]:
         answer = flatten(x)

@@ -1,4 +1,8 @@
-"""Errors and warnings: the user's line, descriptions of arguments, and documented exceptions."""
+"""Construction of error and warning messages.
+
+A message names the user's line (``user_line``) and describes the arguments (``describe``).  Public
+functions raise only exceptions that they document: ``raise_documented`` replaces all others.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,7 @@ STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 PAGE = "https://github.com/arraytape/arraytape/blob/main/docs/howto/errors.md"
 
 
-# The file name of the trampolines in ``interop``.  ``warnings.warn`` does not count frames of files
+# The file name of the code that ``interop`` generates.  ``warnings.warn`` does not count frames of files
 # whose names contain "importlib" and "_bootstrap" for ``stacklevel``.
 TRAMPOLINE = "<arraytape interop, hidden like importlib._bootstrap>"
 
@@ -36,7 +40,7 @@ R = TypeVar("R")
 
 
 class TapeWarning(UserWarning):
-    """A warning that a gradient may differ from what the caller expects, with the reason and the line.
+    """A warning that a gradient may differ from the expected one; the message gives the reason and line.
 
     Examples
     --------
@@ -57,7 +61,10 @@ class TapeWarning(UserWarning):
 
 
 class LostGradientError(RuntimeError):
-    """The error for a gradient that would lack a part, since a value left the tape and came back.
+    """The error for a gradient that would be None or lack a part.
+
+    A value was converted to data that the tape does not follow, and the target may depend on that data.
+    A tape with ``exits="raise"`` raises this error.
 
     Examples
     --------
@@ -76,9 +83,10 @@ class LostGradientError(RuntimeError):
 
 
 class UnknownName:
-    """The lazy message of an AttributeError, with arraytape's name for another library's name.
+    """The message of an AttributeError, which ends with a hint such as "use xp.concat".
 
-    ``hasattr`` raises and drops the same error, so the hint is searched only when the message is read.
+    The hint is searched for only when the message is read, because ``hasattr`` discards the error
+    unread.
     """
 
     __slots__ = ("message", "name", "obj", "where")
@@ -101,13 +109,13 @@ class UnknownName:
 def unknown_name(message: str, name: str, obj: object, where: str) -> AttributeError:
     """Return the AttributeError for a name that ``obj`` lacks.
 
-    where : whose names were searched, a key of ``other_names.TABLES``.
+    where : the key in ``other_names.TABLES`` of the table in which the hint is searched for.
     """
     return AttributeError(UnknownName(message, name, obj, where), name=name, obj=obj)
 
 
 def missing_from(module: str, where: str) -> Callable[[str], NoReturn]:
-    """Return a ``__getattr__`` for a module that raises AttributeError with a hint."""
+    """Return a ``__getattr__`` for a module, which raises AttributeError with a hint for the name."""
 
     def missing(name: str) -> NoReturn:
         message = f"module {module!r} has no attribute {name!r}"
@@ -118,11 +126,11 @@ def missing_from(module: str, where: str) -> Callable[[str], NoReturn]:
 
 @functools.cache
 def folder_of(kind: str) -> str:
-    """Return a folder of sysconfig, which is imported late because the import takes a millisecond.
+    """Return ``sysconfig.get_path(kind)`` with a separator at its end.
 
-    The first call of ``sysconfig`` fills a table that threads share, without a lock.
+    The lock is needed because the first call of ``sysconfig`` fills a table that all threads share.
     """
-    import sysconfig
+    import sysconfig  # here, because this import takes a millisecond
 
     with SYSCONFIG:
         return os.path.join(sysconfig.get_path(kind), "")
@@ -130,7 +138,7 @@ def folder_of(kind: str) -> str:
 
 @functools.cache
 def folder_of_package(name: str) -> str:
-    """Return the folder of an installed package, or the folder where it would be."""
+    """Return the folder of a package; if it is not installed, the folder where pip would install it."""
     import importlib.util
 
     spec = None
@@ -141,12 +149,12 @@ def folder_of_package(name: str) -> str:
 
 
 def see(anchor: str) -> str:
-    """Return the link to a section of docs/howto/errors.md that ends a message."""
+    """Return the end of a message: a link to the section ``anchor`` of docs/howto/errors.md."""
     return f"(see {PAGE}#{anchor})"
 
 
 def foreign(frame: FrameType) -> bool:
-    """Return True if a frame's file is outside of arraytape and NumPy: see ``outside``."""
+    """Return True if a frame runs code outside of arraytape and NumPy: see ``outside``."""
     return outside(frame.f_code.co_filename)
 
 
@@ -164,7 +172,7 @@ def outside(file: str) -> bool:
 
 
 def user_frame() -> FrameType | None:
-    """Return the innermost running frame of the user's code: see ``is_users_file``."""
+    """Return the innermost running frame whose file is the user's (``is_users_file``), or None."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and not is_users_file(frame.f_code.co_filename):
         frame = frame.f_back
@@ -175,7 +183,8 @@ def user_frame() -> FrameType | None:
 def is_users_file(file: str) -> bool:
     """Return True if a file is outside of arraytape, NumPy, SciPy, scikit-learn and joblib.
 
-    ``interop`` and optimizers run in SciPy and scikit-learn, which calls fits through joblib.
+    Frames of these libraries may lie between the user's call and arraytape: SciPy and scikit-learn call
+    functions of ``interop``, and scikit-learn calls the estimators' ``fit`` through joblib.
     """
     libraries = tuple([folder_of_package(name) for name in ("scipy", "sklearn", "joblib")])
     between = file.startswith(libraries) and os.sep + "tests" + os.sep not in file
@@ -183,7 +192,7 @@ def is_users_file(file: str) -> bool:
 
 
 def numpys_function() -> str:
-    """Return the name of NumPy's Python function that the user's line calls; "" if there is none."""
+    """Return the name of NumPy's Python function that the user's line called; "" if there is none."""
     name, frame = "", sys._getframe(1)
     while not foreign(frame) and frame.f_back is not None:
         name = frame.f_code.co_qualname if frame.f_code.co_filename.startswith(NUMPY) else ""
@@ -192,13 +201,13 @@ def numpys_function() -> str:
 
 
 def user_line() -> str:
-    """Return ``file:line`` of the innermost running frame of the user's code."""
+    """Return ``file:line`` of ``user_frame()``."""
     frame = user_frame()
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else "an unknown line"
 
 
 def stacklevel() -> int:
-    """Return the ``stacklevel`` for ``warnings.warn`` in the caller that points at the user's line."""
+    """Return the ``stacklevel`` with which ``warnings.warn`` names the line that called arraytape."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and not foreign(frame):
         level += frame.f_code.co_filename != TRAMPOLINE
@@ -207,7 +216,7 @@ def stacklevel() -> int:
 
 
 def layout_text(value: HasLayout) -> str:
-    """Return dtype and shape of an array, and its device if that is not the host: ``float64(3, 4)``."""
+    """Return dtype and shape as text, such as ``float64(3, 4)``; add the device unless it is the CPU."""
     shape, device = value.shape, str(getattr(value, "device", "cpu"))
     dims = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
     return f"{value.dtype}({dims})" + (f" on {device}" if device != "cpu" else "")
@@ -216,15 +225,15 @@ def layout_text(value: HasLayout) -> str:
 def describes_array(value: Any) -> bool:
     try:
         return isinstance(value.shape, tuple) and value.dtype is not None
-    except Exception:  # no such attributes, or those of a hostile object
+    except Exception:  # the attributes are missing, or the object raises some other error
         return False
 
 
 def describe(value: Any, array: str | None = None, depth: int = 3) -> str:
     """Return a short description: dtype and shape of an array, type and value of any other object.
 
-    array : the name for an array's type in the text; by default that of its class.  depth : levels of
-    lists to show, since a list may hold itself.
+    array : the text for an array's type; by default the name of its class.
+    depth : the number of nested lists to describe; limited because a list may hold itself.
     """
     if type(value) in (list, tuple) and any(hasattr(type(part), "dtype") for part in value):
         parts = ", ".join(
@@ -246,7 +255,7 @@ def describe(value: Any, array: str | None = None, depth: int = 3) -> str:
 
 
 def name_of_state(value: Any) -> str:
-    """Return the quoted path of a Variable in a Module, or its name; "" for other arrays."""
+    """Return a Variable's path in its Module, or its name, in quotes after a space; else ""."""
     if getattr(type(value), "_has_state", False) is not True:
         return ""
     name = value.path or value.name
@@ -258,19 +267,19 @@ SHORT.maxlevel, SHORT.maxstring, SHORT.maxother = 3, 60, 60
 
 
 def short_repr(value: Any) -> str:
-    """Return a shortened repr of an argument, or dtype and shape of an array; never raise.
+    """Return a shortened repr of an argument; for an array its type, dtype and shape.  Never raise.
 
-    For arguments that are mostly names or numbers; ``describe`` adds the type.
+    ``describe`` also names the types of arguments that are no arrays.
     """
     if describes_array(value):
         return describe(value)
     try:
         return SHORT.repr(value)
-    except Exception:  # an integer of too many digits, a subclass of list that cannot be read
+    except Exception:  # such as for an integer of too many digits
         return object.__repr__(value)
 
 
-# Words in a storage's message, and the section of docs/howto/errors.md about that error.
+# Pairs of words in the message of a storage's error and the section of docs/howto/errors.md about it.
 SECTIONS = (
     ("broadcast", "shapes-do-not-fit"),
     ("core dimension", "shapes-do-not-fit"),
@@ -284,7 +293,8 @@ SECTIONS = (
     ("not supported for the input types", "dtype-that-an-op-does-not-take"),
     ("inhomogeneous", "nested-lists-of-unequal-lengths"),
 )
-# The exceptions that an op documents.  Another exception of a storage becomes its first base among them.
+# The exceptions that ops document.  ``failure`` turns an instance of a subclass into the base listed
+# here.
 DOCUMENTED = (
     IndexError, OverflowError, ZeroDivisionError, MemoryError, BufferError, NotImplementedError,
     ValueError,
@@ -292,9 +302,10 @@ DOCUMENTED = (
 
 
 def explain(op: str, error: Exception, **arguments: Any) -> Exception:
-    """Return the documented exception for an error of a storage in ``op``, with the op's arguments.
+    """Return the documented exception for an error that a storage raised while it computed ``op``.
 
-    arguments : raw data, which the message calls Arrays, and parameters; None and False are left out.
+    arguments : the op's raw data and parameters.  The message describes all but None and False, and
+    calls raw data Arrays, since the user passed Arrays.
     """
     what = ", ".join(
         f"{name}: {describe(value, 'Array')}"
@@ -304,9 +315,10 @@ def explain(op: str, error: Exception, **arguments: Any) -> Exception:
     return failure(f"{op}({what})", error)
 
 
-LONGEST = 200  # letters of another library's text in a message
+LONGEST = 200  # the most characters of another library's message that a message quotes
 
-# Exceptions that np.cov, np.isin, np.einsum_path and np.shares_memory document.
+# Exceptions that np.cov, np.isin, np.einsum_path and np.shares_memory document and that keep their
+# class.
 ON_PURPOSE = (RuntimeError, np.exceptions.TooHardError)
 
 
@@ -317,11 +329,13 @@ def failure(
     verb: str = " failed",
     kept: Sequence[type[Exception]] = (),
 ) -> Exception:
-    """Return the documented exception for an error in ``what``, a function with its arguments.
+    """Return the documented exception for ``error``; its message is like "exp(x: ...) failed: REASON".
 
-    LinAlgError, AxisError and ImportError keep their class.  AttributeError and KeyError become
-    TypeError.  end : advice at the end of the message.  verb : the words after ``what``.  kept : other
-    classes to keep.
+    LinAlgError, AxisError and ImportError keep their class, and so do warnings that a filter raises.
+    Subclasses of DOCUMENTED become the documented class; all others, such as KeyError, become TypeError.
+
+    what : the function with its arguments, as text.  end : advice at the end of the message.
+    verb : the words after ``what``.  kept : more classes of exceptions that keep their class.
     """
     if isinstance(error, RecursionError):
         error = ValueError("an argument is nested too deeply, or holds itself")
@@ -335,7 +349,7 @@ def failure(
     message = f"{what}{verb}: {said}{place}{end}"
     if section is not None and PAGE not in message:
         message += f" {see(section)}"
-    # A Warning or FloatingPointError is raised where the user made warnings errors.
+    # A Warning or FloatingPointError is raised only if the user's filters or np.errstate request that.
     if isinstance(error, Warning | FloatingPointError) or type(error) in kept:
         return type(error)(message)
     if isinstance(error, ImportError):
@@ -348,11 +362,13 @@ def failure(
 
 
 def raise_documented(error: Exception, name: str, /, *args: Any, **keywords: Any) -> NoReturn:
-    """Raise the documented exception for an error in the function ``name`` of arraytape.
+    """Raise the documented exception for an error in arraytape's public function ``name``.
 
-    Some errors are raised unchanged: those with the user's line in the message, those of the user's own
-    code, ImportErrors, errors of the system and those of ``arraytape.testing``'s checks.  For the
-    ``except`` clause of a public function, which costs nothing without an error.
+    ``args`` and ``keywords`` are the function's arguments, which the message describes.  Some errors are
+    raised unchanged: errors whose message names the user's line, errors of the user's code, warnings,
+    ImportErrors, errors with an ``errno``, and failed checks of ``arraytape.testing``.
+
+    A public function calls this in an ``except`` clause, which takes no time if no error is raised.
     """
     found_wrong = isinstance(error, AssertionError) and name.startswith("check_")
     is_of_system = getattr(error, "errno", None)
@@ -368,7 +384,8 @@ def raise_documented(error: Exception, name: str, /, *args: Any, **keywords: Any
 def entrance(function: Callable[P, R]) -> Callable[P, R]:
     """Wrap a public function so that it raises documented errors: see ``raise_documented``.
 
-    The wrapper adds a frame; functions that run in loops have the ``except`` clause in their own body.
+    The wrapper costs a call.  Functions that users call in loops have the ``except`` clause in their
+    body.
     """
 
     @functools.wraps(function)
@@ -382,7 +399,10 @@ def entrance(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def is_users_own(error: Exception) -> bool:
-    """Return True if an error was raised in the user's code or in another library."""
+    """Return True if a frame of the error's traceback runs the user's code or another library's.
+
+    Frames of arraytape, NumPy and the standard library do not count.
+    """
     trace = error.__traceback__
     while trace is not None:
         if foreign(trace.tb_frame) and not is_library(trace.tb_frame.f_code.co_filename):

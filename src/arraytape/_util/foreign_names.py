@@ -1,7 +1,8 @@
-"""Attributes of other libraries' arrays: an AttributeError names arraytape's counterpart.
+"""Names of other libraries' array attributes, such as ``x.detach``, which Array lacks.
 
-Each name is a descriptor that raises, so ``hasattr`` stays False.  ``Array.__getattr__`` would do the
-same, but slows down every read of ``x._value_id``: from 5 to 27 ns in CPython 3.11, ten times in an op.
+The AttributeError for such a name advises arraytape's counterpart.  Each name is a descriptor that
+raises, so ``hasattr`` returns False.  A method ``Array.__getattr__`` could do the same, but would slow
+down each read of ``x._value_id`` from 5 to 27 ns in CPython 3.11.  One op reads it about ten times.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from typing import Any, NoReturn
 
 from .errors import unknown_name
 
-# The names of other_names.ARRAY, known without loading it; a test holds them equal.
+# The names in other_names.ARRAY, repeated so that other_names need not be imported.  A test compares
+# both.
 NAMES = (
     "abs", "add_", "assign", "assign_add", "at", "backward", "base", "block_until_ready", "bmm",
     "clamp", "clone", "contiguous", "copy_", "cpu", "cuda", "data", "detach", "dim", "div_",
@@ -23,7 +25,7 @@ NAMES = (
 
 
 class ForeignName:
-    """A descriptor that raises an AttributeError with advice."""
+    """A descriptor whose reads and writes raise an AttributeError with advice."""
 
     __slots__ = ("name",)
 
@@ -32,7 +34,7 @@ class ForeignName:
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]
-        """Return the text of ``help`` for the name."""
+        """Return the text that ``help`` shows for the name."""
         from .other_names import counterpart
 
         return f"Not here: {counterpart(self.name, 'Array')}."
@@ -47,7 +49,7 @@ class ForeignName:
 
 
 class ForeignNames:
-    """The base of Array that has the names."""
+    """The base class of Array whose attributes are the descriptors for NAMES."""
 
     __slots__ = ()
 

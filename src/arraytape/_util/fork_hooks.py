@@ -1,7 +1,7 @@
 """Hooks that delay a fork until other threads have finished their imports.
 
-Modules are imported late, at the first use of a name.  Python holds a lock for each module during its
-import.  If another thread held such a lock at a fork, the child would wait for that lock for ever.
+Arraytape imports modules late, at the first use of a name.  Python holds a lock for each module during
+its import.  If another thread held such a lock at a fork, the child would wait for that lock for ever.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 # The packages whose modules arraytape imports late.
 PACKAGES = "arraytape", "array_api_compat", "numpy", "scipy", "sklearn", "cupy", "dask"
-ROUNDS = 100  # of waiting, after which the fork goes on regardless
+ROUNDS = 100  # the most rounds of waiting; then the fork takes place although imports are running
 
 
 def being_imported() -> list[str]:
@@ -34,13 +34,13 @@ def is_held(lock: Any) -> bool:
         return True
     inner = getattr(lock, "lock", None)
     if inner is None or not inner.acquire(False):
-        return inner is not None
+        return inner is not None  # another thread is about to take the lock
     inner.release()
     return False
 
 
 def wait_for_imports() -> None:
-    """Wait until other threads have finished their imports, and hold the lock that starts imports."""
+    """Wait until other threads have finished their imports, and take the lock that each import needs."""
     for _ in range(ROUNDS):
         _imp.acquire_lock()  # no import can begin without this lock
         names = being_imported()
@@ -48,13 +48,14 @@ def wait_for_imports() -> None:
             return
         _imp.release_lock()
         for name in names:
-            with suppress(Exception):  # the other thread raises the same error
+            # This import waits for the other thread's.  If it fails, the other thread raises the error.
+            with suppress(Exception):
                 import_module(name)
     _imp.acquire_lock()
 
 
 def let_imports_begin() -> None:
-    with suppress(RuntimeError):  # not held
+    with suppress(RuntimeError):  # raised if this thread does not hold the lock
         _imp.release_lock()
 
 

@@ -1,4 +1,9 @@
-"""Actions that run when a module has been imported: at once, or after its import."""
+"""Calls of functions ("actions") that need a module of another library, once the module was imported.
+
+A module may be in one of three states when ``when_imported`` is called.  If its body has run, the action
+runs at once.  If the module was not imported yet, a finder in ``sys.meta_path`` waits for the import.
+If this thread is running the module's body, the module's spec waits for the end of the import.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +18,20 @@ from .locks import reentrant_lock
 
 Action = Callable[[ModuleType], None]
 
-WAITING: dict[str, list[Action]] = {}  # by name of the awaited module
+WAITING: dict[str, list[Action]] = {}  # from the name of an awaited module to its actions
 RAN: set[str] = set()  # awaited modules whose body has run, even if their import is not complete
-LOCK = reentrant_lock()  # of WAITING; never held during an import or an action
+LOCK = reentrant_lock()  # protects WAITING; never held during an import or an action
 
 
 def when_imported(name: str, action: Action) -> None:
-    """Call ``action(module)`` once the module's body has run: now, or after its import.
+    """Call ``action(module)`` as soon as the module's body has run: now, or after its import.
 
-    The action must allow several calls.
+    The action may be called several times, and must allow that.
     """
     if name not in sys.modules:
         await_module(name, action)
     if name in sys.modules:  # also if another thread has imported it since the test above
-        # Another thread may be running the body: this import waits for it, and raises what it raises.
+        # If another thread is running the body, this import waits for its end.
         module = importlib.import_module(name)
         if is_running(module):
             await_module(name, action)
@@ -59,9 +64,10 @@ def run_actions(module: ModuleType) -> None:
 
 
 class Finder:
-    """A finder that asks the other finders, and makes the loaders of awaited modules run actions.
+    """A finder in ``sys.meta_path`` that makes the loaders of awaited modules run actions.
 
-    Not derived from MetaPathFinder, because ``importlib.abc`` takes longer to import than this module.
+    The other finders of ``sys.meta_path`` provide these loaders.  The class does not derive from
+    MetaPathFinder, because the import of ``importlib.abc`` takes longer than that of this module.
     """
 
     def find_spec(
@@ -83,9 +89,9 @@ FINDER = Finder()
 
 
 def run_actions_after(loader: Any) -> None:
-    """Make a loader run the actions that wait for its module after it has run the module's body.
+    """Make a loader run the actions in WAITING after it has run the body of its module.
 
-    ``exec_module`` is replaced on this one instance and restored by its first call.
+    ``exec_module`` is replaced on this one instance.  The replacement removes itself at its first call.
     """
     execute = loader.exec_module
 
@@ -99,7 +105,10 @@ def run_actions_after(loader: Any) -> None:
 
 
 class RunningSpec(ModuleSpec):
-    """The spec of a module that was awaited while its body ran: runs the actions when that is done."""
+    """The spec of a module whose body is running; it runs the module's actions after the import.
+
+    Python's import system sets ``_initializing`` to False at the end of an import.
+    """
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)

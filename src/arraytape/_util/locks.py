@@ -1,8 +1,8 @@
-"""Locks that are free in a forked child, which lacks the threads that held them.
+"""Locks that become free in a forked child, since the threads that held them do not exist there.
 
-With a GIL, threads do not switch between reads and writes of attributes without a call in between.  So
-short steps of this kind on the op path need no lock.  ``in_one_step`` gives them a lock only in builds
-without a GIL.
+With a GIL, Python does not switch threads between reads and writes of attributes, unless a call lies
+between them.  So a few reads and writes on the hot path need no lock.  ``in_one_step`` protects such
+functions by a lock only in builds without a GIL.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 FREE_THREADED = not getattr(sys, "_is_gil_enabled", lambda: True)()
 LOCK_TYPES = (type(Lock()), type(RLock()))
-HAVE_LOCKS = (Condition, Semaphore)  # classes of the standard library whose objects have one
-LOCKS: WeakSet[Any] = WeakSet()  # all locks of arraytape
+HAVE_LOCKS = (Condition, Semaphore)  # classes of the standard library whose instances hold a lock
+LOCKS: WeakSet[Any] = WeakSet()  # all locks that ``reentrant_lock`` has made
 
 
 def reentrant_lock() -> Any:
-    """Return a lock that its thread may take again, even if an interrupt has left it taken.
+    """Return an RLock, which becomes free in a forked child even if a thread of the parent holds it.
 
-    The lock is free in a forked child, whichever thread of the parent held it.
+    The lock is reentrant so that a thread is not blocked if an interrupt kept it from releasing the
+    lock.
     """
     made = RLock()
     LOCKS.add(made)
@@ -36,13 +37,13 @@ def reentrant_lock() -> Any:
 
 
 # Held during late imports: if two threads import modules that import each other, Python gives one thread
-# an incomplete module.  The body of a module must not take this lock, except below ``_numpy_hook``,
-# whose thread holds it.
+# an incomplete module.  The body of a module must not take this lock.  Only the modules that
+# ``_numpy_hook`` imports may do so, because the importing thread already holds the lock.
 LOADING = reentrant_lock()
 
 
 def in_one_step(held: AbstractContextManager[Any]) -> Callable[[F], F]:
-    """Return a decorator that holds a reentrant lock during calls, in builds without a GIL."""
+    """Return a decorator: in builds without a GIL, the function runs while ``held`` is locked."""
 
     def with_lock(function: F) -> F:
         if not FREE_THREADED:

@@ -1,4 +1,4 @@
-"""Nestings: flattening to leaves, and packing of leaves into a nesting of the same structure.
+"""Functions that flatten a nesting to its leaves, pack leaves into a nesting, and match two nestings.
 
 A nesting is a leaf, or a container (see ``container_kinds``) whose parts are nestings.
 """
@@ -15,10 +15,10 @@ from .container_kinds import Nesting as Nesting
 from .errors import describe, user_line
 
 MOVED = "a nesting has other parts than a moment ago: {}"
-END = object()
+END = object()  # what ``next`` returns when no leaf is left
 
 
-# --- taking apart -------------------------------------------------------------------------------
+# --- Flattening a nesting -----------------------------------------------------------------------
 def leaves(structure: Nesting) -> list[Any]:
     """Return the leaves of a nesting, in order; None counts as a leaf.
 
@@ -41,7 +41,7 @@ def leaves(structure: Nesting) -> list[Any]:
 
 
 def _all_leaves(structure: Sequence[Any]) -> bool:
-    for kind in set(map(type, structure)):  # noqa: SIM110  (all() with a generator takes twice as long)
+    for kind in set(map(type, structure)):  # noqa: SIM110  (a loop is twice as fast as all() here)
         if KINDS[kind] is not None:
             return False
     return True
@@ -58,20 +58,20 @@ def _collect(structure: Nesting, found: list[Any]) -> None:
 
 
 def parts_of_nesting(value: Nesting) -> Any:
-    """Return the parts of a container: a dict by name, or a list or tuple; None for a leaf."""
+    """Return the parts of a container: a dict of named parts, a list or a tuple; None for a leaf."""
     kind = KINDS[type(value)]
     return None if kind is None else kind.flatten(value)[0]
 
 
 def items_of(parts: Parts) -> Iterator[tuple[Any, Any]]:
-    """Return pairs (name, part); the names of parts in a sequence are their indices."""
+    """Return an iterator of pairs (name, part); in a list or tuple, the index of a part is its name."""
     return iter(parts.items() if isinstance(parts, dict) else enumerate(parts))
 
 
 def located(
     structure: Nesting, path: str = "", owner: Nesting = None
 ) -> Iterator[tuple[str, Any, Any]]:
-    """Yield for each leaf (path of names, leaf, container of the leaf)."""
+    """Yield (path, leaf, container of the leaf) for each leaf; a path is a text such as "layers.0.w"."""
     parts = parts_of_nesting(structure)
     if parts is None:
         yield path, structure, owner
@@ -81,7 +81,7 @@ def located(
 
 
 def place_in_nesting(leaf: Nesting, structure: Nesting) -> str:
-    """Return the words " at 'path'" for a leaf in messages; "" if the nesting is that leaf."""
+    """Return " at 'path'" with the leaf's path, for messages; "" if ``structure`` is itself the leaf."""
     for path, found, owner in located(structure):
         if found is leaf and owner is not None:
             return f" at {path!r}{_way_out(owner)}"
@@ -89,16 +89,17 @@ def place_in_nesting(leaf: Nesting, structure: Nesting) -> str:
 
 
 def _way_out(owner: Nesting) -> str:
+    """Return advice for messages about a leaf in a field of a dataclass; else ""."""
     plain = type(owner) not in REGISTERED and not isinstance(owner, Mapping | list | tuple)
     if not plain or not is_dataclass(type(owner)):
         return ""
     return (
-        f" (a field of {type(owner).__name__} that is to be left out is declared with "
+        f" (to leave out a field of {type(owner).__name__}, declare it with "
         "field(metadata={'static': True}))"
     )
 
 
-# --- putting together ---------------------------------------------------------------------------
+# --- Packing leaves into a nesting --------------------------------------------------------------
 def pack_nesting(structure: Nesting, found: list[Any]) -> Any:
     """Return a nesting with the structure of ``structure`` and the leaves ``found``, in order."""
     if type(structure) is list and _all_leaves(structure):
@@ -128,15 +129,17 @@ def _fill(structure: Nesting, flat: Iterator[Any]) -> Any:
     return kind.unflatten(rest, filled) if changed else structure
 
 
-# --- two nestings of one structure -----------------------------------------------------------------
+# --- Matching two nestings of the same structure ------------------------------------------------
 def leaves_like(
     structure: Nesting, other: Nesting, name: str, *, numbers: bool = False
 ) -> list[Any]:
     """Return the leaves of ``other`` in the order of ``structure``; named parts are matched by name.
 
-    Raise ValueError, which names ``name``, if the structures differ.  A list matches a tuple, and a dict
-    any container with parts of the same names.  numbers : True if a nested list of numbers matches a
-    leaf.
+    Raise ValueError if the structures differ.  A list matches a tuple.  A dict matches any container
+    whose parts have the same names.
+
+    name : the name of the argument, with which the message of the error begins.
+    numbers : True if a leaf matches a nested list of numbers.
     """
     parts, matches = parts_of_nesting(structure), parts_of_nesting(other)
     if parts is None:
@@ -170,16 +173,19 @@ def leaves_like(
 
 
 def holds_numbers(value: Nesting, depth: int = 64) -> bool:
-    """Return True for a number, or a nonempty nested list or tuple of numbers, of at most 64 levels."""
+    """Return True for a number, or for nonempty lists or tuples of numbers, nested up to ``depth``."""
     if isinstance(value, list | tuple):
         return depth > 0 and bool(value) and all(holds_numbers(x, depth - 1) for x in value)
     return isinstance(value, int | float | complex | np.number | np.bool)
 
 
 def parts_with(wanted: Iterator[bool], structure: Nesting) -> Any:
-    """Return a nesting of dicts and lists with True for each wanted leaf; None if no leaf is wanted.
+    """Return a nesting of dicts and lists with True in place of each wanted leaf.
 
-    wanted : yields True or False for each leaf in turn.  Containers without wanted leaves are left out.
+    Leaves that are not wanted, and containers without wanted leaves, are left out.  The result is None
+    if no leaf is wanted.
+
+    wanted : an iterator that yields one bool for each leaf of ``structure``, in order.
     """
     parts = parts_of_nesting(structure)
     if parts is None:
@@ -192,16 +198,18 @@ def parts_with(wanted: Iterator[bool], structure: Nesting) -> Any:
 
 
 def in_order_of(structure: Nesting, other: Nesting, name: str) -> Any:
-    """Return ``other`` with the names of each dict in the order that ``structure`` has at its path.
+    """Return ``other`` with the keys of each dict in the order of the same dict in ``structure``.
 
-    Raise ValueError, which names ``name``, for a dict without counterpart, whose order is unknown.
+    Raise ValueError if ``structure`` has no dict with these keys at that path.  The message begins with
+    ``name``.
     """
     given, known = parts_of_nesting(other), parts_of_nesting(structure)
     if given is None:
         return other
     if isinstance(given, dict):
         kind = "dict" if isinstance(other, Mapping) else type(other).__name__
-        # A dataclass lists all its fields: drop those without arrays that ``structure`` lacks.
+        # A dataclass has all its fields as parts.  Fields without arrays may be missing in
+        # ``structure``.
         if kind != "dict" and isinstance(known, dict):
             given = {k: part for k, part in given.items() if k in known or _holds_an_array(part)}
         if not isinstance(known, dict) or known.keys() != given.keys():

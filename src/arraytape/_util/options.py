@@ -1,4 +1,4 @@
-"""Conversion of options such as axes to Python's numbers, as rules, records and replays expect."""
+"""Conversion of options, such as axes, to Python's own numbers, which records and rules require."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ def unwrap_option(value: Any, depth: int = 4) -> Any:
     """Convert an option to an int, bool or float, or to a tuple of these.
 
     NumPy's scalars and arrays, lists, and objects with ``__index__`` are converted.  Any other value is
-    returned unchanged, and the function that takes the option raises the error.
+    returned unchanged, so that the function with this option can raise its own error.  None stays None.
+    depth : the number of nested lists to convert; deeper lists are returned unchanged.
     """
     if type(value) in PLAIN or value is None:
         return value

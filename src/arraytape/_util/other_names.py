@@ -1,8 +1,9 @@
-"""Names of other libraries, and their counterparts here.
+"""Tables from names of other libraries to their counterparts in arraytape, for messages.
 
-Read when a name is missing, and not before: ``hint`` completes the message of an ``UnknownName``.
-A text names its counterparts as a user writes them: ``xp.`` the namespace, ``np.`` a function of
-NumPy that records what it does to Arrays, ``x`` and ``y`` Arrays, ``tape`` a GradientTape.
+``hint`` ends the message of an AttributeError about such a name, so this module is imported only when
+that message is read.  The texts are code as a user writes it: ``xp`` is arraytape, ``x`` and ``y`` are
+Arrays, ``tape`` is a GradientTape, and functions ``np.`` are NumPy's, whose calls on Arrays are
+recorded.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-Table = dict[str, dict[str, str]]  # library -> its name -> what to use here
-UNNEEDED = "no need: "  # begins the text of what has no counterpart, before the reason
+Table = dict[str, dict[str, str]]  # from a library to a dict: its name -> arraytape's counterpart
+UNNEEDED = "no need: "  # begins the text for a name without counterpart; the reason follows
 
 NAMESPACE: Table = {
     "NumPy": {
-        # the standard's names for the same functions
+        # Functions that have another name in the standard, or for which it has a similar function.
         "absolute": "xp.abs",
         "amax": "xp.max",
         "amin": "xp.min",
@@ -73,7 +74,7 @@ NAMESPACE: Table = {
         "true_divide": "xp.divide",
         "unique": "xp.unique_values, or xp.unique_all with indices and counts",
         "vdot": "xp.vecdot",
-        # what the standard composes
+        # Functions that are compositions of the standard's functions.
         "append": "np.append(x, y), which is recorded",
         "array_equal": "xp.all(x == y)",
         "cbrt": "np.cbrt(x), which is recorded",
@@ -90,7 +91,7 @@ NAMESPACE: Table = {
         "split": "np.split(x, sections), which is recorded",
         "vsplit": "np.vsplit(x, sections), which is recorded",
         "vstack": "np.vstack(arrays), which is recorded",
-        # NumPy's own function records
+        # Functions that accept Arrays in NumPy, and are recorded.
         "allclose": "np.allclose(x, y)",
         "array_split": "np.array_split(x, sections), which is recorded",
         "atleast_1d": "np.atleast_1d(x), which is recorded",
@@ -115,7 +116,7 @@ NAMESPACE: Table = {
         "quantile": "np.quantile(x, q), which is recorded",
         "rot90": "xp.flip(x.mT, axis=-2)",
         "trapezoid": "np.trapezoid(y, x), which is recorded",
-        # not of the namespace
+        # Names that are no functions.
         "random": "xp.asarray(np.random.default_rng(seed).random(shape))",
     },
     "PyTorch": {
@@ -237,7 +238,7 @@ ARRAY: Table = {
         "bmm": "x @ y",
         "clamp": "xp.clip(x, low, high)",
         "clone": "xp.asarray(x, copy=True)",
-        "contiguous": "no need: x is it, once it is computed",
+        "contiguous": "no need: all functions accept any memory layout",
         "cpu": "x.to_device('cpu')",
         "cuda": "x.to_device('cuda:0')",
         "detach": "xp.stop_gradient(x)",
@@ -262,7 +263,7 @@ ARRAY: Table = {
         "softmax": "xp.nn.softmax(x, axis=axis)",
         "to": "x.to_device(device), or xp.astype(x, dtype)",
         "unsqueeze": "xp.expand_dims(x, axis=axis)",
-        # in place
+        # Methods that write into x.
         "add_": "x += y",
         "copy_": "x[...] = y",
         "div_": "x /= y",
@@ -270,7 +271,7 @@ ARRAY: Table = {
         "mul_": "x *= y",
         "sub_": "x -= y",
         "zero_": "x[...] = 0",
-        # functions
+        # Methods that are functions in arraytape.
         "abs": "xp.abs(x)",
         "exp": "xp.exp(x)",
         "log": "xp.log(x)",
@@ -285,7 +286,7 @@ ARRAY: Table = {
     },
     "JAX": {
         "at": "x[key] = value, which is recorded",
-        "block_until_ready": "no need: x is it, once it is computed",
+        "block_until_ready": "no need: reading the values of x waits until they are computed",
     },
     "NumPy": {
         "base": "np.may_share_memory(x, y)",
@@ -382,17 +383,17 @@ TABLES: dict[str, Table] = {
 }
 
 
-# The chapters in which a name is looked for, by what users call them, with their modules.
+# The namespaces inside xp in which a missing name is searched for, with their modules.
 CHAPTERS = {
     "linalg": "ops.linalg", "fft": "ops.fft", "nn": "nn", "special": "special",
     "optimizers": "optimizers",
 }  # fmt: skip
-NEAR = 0.85  # of difflib's measure: "tensr" is near "tensor"
-SHORT = 5  # letters: of a shorter name one letter makes another word
+NEAR = 0.85  # the least ratio of difflib for a proposal: "tensr" is near "tensor"
+SHORT = 5  # letters; in a shorter name, one other letter often makes another valid name
 
 
 def counterpart(name: str, where: str = "namespace") -> str | None:
-    """Return advice for a name of another library; None for a name of no table."""
+    """Return advice for a name in the table ``where``, such as "namespace"; None if it is not there."""
     for library, names in TABLES[where].items():
         if name in names:
             text = names[name]
@@ -403,9 +404,10 @@ def counterpart(name: str, where: str = "namespace") -> str | None:
 
 
 def hint(name: str, where: str = "namespace", obj: Any = None) -> str:
-    """Return the end of the message for a missing name; "" if there is no advice.
+    """Return advice for a missing name, to be appended to a message; "" if there is none.
 
-    obj : the searched object, whose public names are near misses.
+    where : a key of TABLES.  obj : the object that lacks the name, whose similar public names are
+    proposed.
     """
     if where not in TABLES or name.startswith("_"):
         return ""
@@ -419,7 +421,7 @@ def hint(name: str, where: str = "namespace", obj: Any = None) -> str:
 
 
 def in_a_chapter(name: str, where: str) -> str | None:
-    """Return where a name is public, for one that was looked up in another chapter."""
+    """Return advice such as "use xp.linalg.inv" if another namespace of arraytape has the name."""
     if where not in CHAPTERS and where != "namespace":
         return None
     for chapter in CHAPTERS:
@@ -430,7 +432,7 @@ def in_a_chapter(name: str, where: str) -> str | None:
 
 
 def of_numpy(name: str, where: str) -> str | None:
-    """Return that NumPy's function of this name takes Arrays, if it does."""
+    """Return the advice to call NumPy's function of this name, if that function accepts Arrays."""
     import numpy as np
 
     function = getattr(np, name, None) if where == "namespace" else None
@@ -442,9 +444,10 @@ def of_numpy(name: str, where: str) -> str | None:
 
 
 def misspelt(name: str, where: str, obj: Any) -> str | None:
-    """Return the name that was meant, if it differs in a letter or two, or in capitals.
+    """Return "did you mean ...?" if a public name or a name in TABLES is spelt similarly; else None.
 
-    Not for another word: of ``gelu`` nobody means ``relu``.
+    The limits NEAR and SHORT exclude valid names of something else: ``relu`` is not proposed for
+    ``gelu``.
     """
     import difflib
 

@@ -1,4 +1,4 @@
-"""Counts of references to objects, by which a buffer, a record or a recorder is known to be unused."""
+"""Reference counts, which show that nothing but a container still refers to an object."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 def references_to_item(container: Any, key: Any) -> int:
     """Return sys.getrefcount of ``container[key]``.
 
-    The count includes references of this call, as many as Python's version makes: compare it with
-    ALONE, the count of an object to which only a container refers.
+    The count includes references that this call makes, whose number depends on Python's version.  So
+    compare the count with ALONE, the count of an object to which only a container refers.
     """
     return getrefcount(container[key])
 

@@ -9,10 +9,10 @@ T = TypeVar("T")
 
 
 class remembered(Generic[T]):
-    """A property that is computed once for each object.
+    """A property that is computed at its first read from an object, and then stored in the object.
 
-    Not ``functools.cached_property``: before Python 3.12 that has a lock, which another thread may hold
-    at a fork, and then no thread of the child can release it.
+    ``functools.cached_property`` has a lock before Python 3.12.  If another thread held that lock at a
+    fork, no thread of the child could release it.
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
@@ -20,5 +20,5 @@ class remembered(Generic[T]):
 
     def __get__(self, owner: Any, cls: type) -> T:
         found = self.compute(owner)
-        owner.__dict__[self.name] = found  # an instance attribute hides this descriptor from now on
+        owner.__dict__[self.name] = found  # hides this descriptor: it has no __set__
         return found

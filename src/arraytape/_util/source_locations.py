@@ -1,6 +1,8 @@
-"""Source locations of running frames, as code objects and instructions.
+"""Source locations of running frames.
 
-A ``Place`` holds no frame, so it keeps none of the user's local variables alive.
+A ``Place`` holds a code object and the index of an instruction, from which the line is computed only
+when a message needs it.  A ``Place`` holds no frame, so it keeps none of the user's local variables
+alive.
 """
 
 from __future__ import annotations
@@ -18,15 +20,15 @@ from typing import Any, NamedTuple
 
 from .errors import NUMPY, PACKAGE, folder_of, foreign
 
-LIMIT = 100  # frames of a stack
-FOREIGN: dict[str, bool] = {}  # by file: False for arraytape's and NumPy's frames
+LIMIT = 100  # the most places in a stack
+FOREIGN: dict[str, bool] = {}  # a cache from file names to ``outside(file)``
 
 
 class Place(NamedTuple):
     """An instruction that ran in a frame of the user's code or of a library.
 
-    frame : the frame's ``id``, valid as long as the frame runs.  names : its globals, if they are a
-    module's.
+    frame : the ``id`` of the frame, which another frame may have after this one has ended.
+    names : the globals of the frame, or NO_NAMES: see ``module_globals``.
     """
 
     code: CodeType
@@ -36,7 +38,7 @@ class Place(NamedTuple):
 
     @property
     def line_number(self) -> int:
-        """Return the line in the file; the function's first line if the instruction has none."""
+        """Return the instruction's line in the file, or the function's first line if it has no line."""
         lines = [*self.code.co_positions()][self.instruction // 2][0]
         return lines or self.code.co_firstlineno
 
@@ -50,21 +52,19 @@ class Place(NamedTuple):
 
 
 Stack = tuple[Place, ...]
-# Keys hold ``id`` of code objects, which the stacks keep alive, so that no ``id`` is used again.
+# The stacks that were returned last: see ``one_of_its_kind``.  The keys contain the ``id`` of code
+# objects; the stacks keep these code objects alive, so that no ``id`` is used again.
 STACKS: dict[tuple[int, ...], Stack] = {}
-MANY = 4096  # stacks, after which STACKS is cleared
-NO_NAMES: dict[str, Any] = {}  # stands for globals that are no module's
-# True if places also hold globals that are no module's: in a task on a worker, to which functions were
-# sent with globals of their own.  No place outlives such a task.
+MANY = 4096  # the most stacks in STACKS; then it is cleared
+NO_NAMES: dict[str, Any] = {}  # in a Place, replaces globals that are not those of a module
+# True if places also hold globals that are not those of a module.  It is set in tasks on worker
+# processes, to which functions are sent together with their globals.  No place outlives such a task.
 ALL_NAMES: ContextVar[bool] = ContextVar("arraytape all names", default=False)
 
 
 @functools.lru_cache(maxsize=8)
 def installed_prefixes(path: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the prefixes of the files of Python and of packages installed on ``path``.
-
-    Called late: see ``folder_of``.
-    """
+    """Return the prefixes of all files of Python and of the packages that are installed on ``path``."""
     folders = {*map(folder_of, ("stdlib", "purelib", "platlib"))}
     others = [
         entry for entry in path if entry and entry not in folders and "-packages" not in entry
@@ -74,7 +74,10 @@ def installed_prefixes(path: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def packages_in(folder: str) -> Iterator[str]:
-    """Yield the prefixes of files that ``pip install --target`` put into a folder, from its RECORDs."""
+    """Yield the prefixes of files that ``pip install --target`` put into a folder.
+
+    Pip lists these files in the file RECORD of each package.
+    """
     for record in Path(folder).glob("*.dist-info/RECORD"):
         with contextlib.suppress(OSError, UnicodeError):
             files = [line.partition(",")[0] for line in record.read_text("utf-8").splitlines()]
@@ -93,7 +96,7 @@ def is_installed(file: str) -> bool:
 
 
 def is_foreign_frame(frame: FrameType) -> bool:
-    """Return True if a frame is neither arraytape's nor NumPy's; cached by file."""
+    """Return ``foreign(frame)`` from a cache."""
     file = frame.f_code.co_filename
     known = FOREIGN.get(file)
     if known is None:
@@ -104,8 +107,8 @@ def is_foreign_frame(frame: FrameType) -> bool:
 def stack_here(*until: Container[int]) -> Stack:
     """Return the running frames that are neither arraytape's nor NumPy's, innermost first.
 
-    until : for each recorder the ``id`` of the frames of its blocks.  The stack ends at the frame that
-    completes this search for all recorders.
+    until : for each recorder, the ``id`` of the frames in which its ``with`` statements run.  The stack
+    ends as soon as it contains such a frame for each recorder, since outer frames are not needed.
     """
     found: list[Place] = []
     frame: FrameType | None = sys._getframe(1)
@@ -121,9 +124,9 @@ def stack_here(*until: Container[int]) -> Stack:
 
 
 def module_globals(frame: FrameType) -> dict[str, Any]:
-    """Return the globals of a frame if they are a module's, else NO_NAMES.
+    """Return a frame's globals if they are those of a module, or if ALL_NAMES is set; else NO_NAMES.
 
-    Globals that ``exec`` was given may be freed with all that they hold, so a place must not keep them.
+    A dict that was passed to ``exec`` as globals may be freed later, and a place must not keep it alive.
     """
     names = frame.f_globals
     module = sys.modules.get(names.get("__name__", ""))
@@ -132,9 +135,9 @@ def module_globals(frame: FrameType) -> dict[str, Any]:
 
 
 def one_of_its_kind(stack: Stack) -> Stack:
-    """Return the last equal stack of the same frames, to save memory in loops.
+    """Return an equal stack of the same frames from STACKS if there is one, to save memory in loops.
 
-    The frames must be the same because ``cut_stack`` searches for one of them.
+    Equal code in other frames does not suffice, because ``cut_stack`` searches for frames by ``id``.
     """
     key = (*stack_key(stack), stack[-1].frame if stack else 0)
     if len(STACKS) > MANY:
@@ -146,7 +149,7 @@ def one_of_its_kind(stack: Stack) -> Stack:
 
 
 def cut_stack(stack: Stack, frames: Container[int]) -> Stack:
-    """Return a stack without the places around the first one in ``frames``."""
+    """Return the stack up to and including its first place whose frame's ``id`` is in ``frames``."""
     for i, place in enumerate(stack):
         if place.frame in frames:
             return stack[: i + 1]
@@ -155,7 +158,7 @@ def cut_stack(stack: Stack, frames: Container[int]) -> Stack:
 
 def frame_that_counts() -> FrameType | None:
     """Return the innermost running frame that is neither arraytape's nor NumPy's."""
-    frame: FrameType | None = sys._getframe(2)  # the caller is arraytape's
+    frame: FrameType | None = sys._getframe(2)  # skips the caller, a function of arraytape
     while frame is not None:
         # Inlined from ``is_foreign_frame``, since each op may call this function.
         known = FOREIGN.get(frame.f_code.co_filename)
@@ -172,5 +175,5 @@ def own_place(stack: Stack) -> Place | None:
 
 
 def stack_key(stack: Stack) -> tuple[int, ...]:
-    """Return ``id`` of code and instruction of each frame, as a key."""
+    """Return the ``id`` of the code and the instruction of all places, in one tuple."""
     return tuple([part for place in stack for part in (id(place.code), place.instruction)])
