@@ -1,4 +1,4 @@
-"""Transformations of functions (grad, jacobian, hessian, sparse_jacobian, vmap, ...), and jvp, vjp, hvp.
+"""Function transformations: grad, jacobian, hessian, jvp, vjp, hvp, vmap, and their sparse forms.
 
 >>> import arraytape as xp
 >>> print(xp.functional.grad(lambda x: xp.sum(x**2))(xp.asarray([1.0, 2.0])))

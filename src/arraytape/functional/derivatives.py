@@ -197,9 +197,9 @@ def jacobian(
 ) -> Callable[P, Any]:
     """Return the Jacobian of a function, as a function of the same arguments.
 
-    f runs once.  Forward mode computes the Jacobian by columns if the results have at least 1,000
-    elements, at least sixteen times as many as the arguments, and all are real.  Else reverse mode
-    computes it by rows.
+    f runs once.  If the results have 1,000 elements or more, sixteen times as many as the arguments at
+    ``argnums``, and all are real, forward mode computes the Jacobian by columns.  Else reverse mode
+    computes the Jacobian by rows.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def jacobian(
         may be any nesting, is returned together with the derivative.
     chunk_size : int, optional
         The largest number of rows or columns that one pass computes, which bounds the memory of the
-        pass.  By default the derivatives of each intermediate value take at most 64 MB per pass.
+        pass.  By default the derivatives of each intermediate value take about 64 MB at most.
     verify : bool, default: False
         If True, evaluate f at four more points along one direction, and raise an error if differences
         of its results disagree with the derivative.  The check detects values that were converted to
@@ -273,7 +273,7 @@ def jacrev(
         may be any nesting, is returned together with the derivative.
     chunk_size : int, optional
         The largest number of rows that one pass computes, which bounds the memory of the pass.
-        By default the derivatives of each intermediate value take at most 64 MB per pass.
+        By default the derivatives of each intermediate value take about 64 MB at most.
     verify : bool, default: False
         If True, evaluate f at four more points along one direction, and raise an error if differences
         of its results disagree with the derivative.  The check detects values that were converted to
@@ -329,7 +329,7 @@ def jacfwd(
         may be any nesting, is returned together with the derivative.
     chunk_size : int, optional
         The largest number of columns that one pass computes, which bounds the memory of the pass.
-        By default the derivatives of each intermediate value take at most 64 MB per pass.
+        By default the derivatives of each intermediate value take about 64 MB at most.
     verify : bool, default: False
         If True, evaluate f at four more points along one direction, and raise an error if differences
         of its results disagree with the derivative.  The check detects values that were converted to
@@ -387,7 +387,7 @@ def hessian(
         may be any nesting, is returned together with the derivative.
     chunk_size : int, optional
         The largest number of rows that one pass computes, which bounds the memory of the pass.
-        By default the derivatives of each intermediate value take at most 64 MB per pass.
+        By default the derivatives of each intermediate value take about 64 MB at most.
     verify : bool, default: False
         If True, evaluate f at four more points along one direction, and raise an error if differences
         of its results disagree with the derivative.  The check detects values that were converted to

@@ -32,7 +32,7 @@ from .verify import SAME, Again, brief, direction, host, largest, unit
 # SUSPICIOUS if it found none.
 FOUND = 1e-4
 SUSPICIOUS = 100 * FOUND
-ROUNDED = 64  # rounding errors of the function's values, in units of eps * max(abs(value))
+ROUNDED = 64  # assumed rounding error of the function's values, in units of eps * max(abs(values))
 # The verdict for each key of ``key_of_doubts``, so that not every call of a function is checked.
 KNOWN: dict[object, Verdict] = {}
 Slope = Callable[[Sequence[Array]], Any]

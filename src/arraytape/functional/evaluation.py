@@ -37,13 +37,14 @@ T = TypeVar("T")
 # Code of functions by whose calls the user declares constants.  Then the derivative may differ from
 # differences of the function on purpose, so that a comparison of the two shows nothing.
 MEANT = {stop_gradient.__code__, Recording.stop_recording.__code__, HostFunction.__call__.__code__}
+# Modules of types whose methods act outside of the process or on other threads.
 OUTPUT = (
     "sqlite3",
     "_socket",
     "socket",
     "mmap",
     "_queue",
-)  # modules of types whose methods act outside of the process or on other threads
+)
 # Audit events (https://docs.python.org/3/library/audit_events.html) of actions outside of the process.
 EVENTS = {
     "os.chmod", "os.chown", "os.exec", "os.fork", "os.kill", "os.link", "os.mkdir",
@@ -169,7 +170,7 @@ class Evaluation:
             raise Effect
 
     def profile(self, frame: FrameType, event: str, argument: Any) -> None:
-        """Stop the run before a call with a side effect, and set ``is_meant`` at a call in ``MEANT``.
+        """Stop the run before a call with a side effect; set ``is_meant`` if the call requires it.
 
         Python calls this method before each call of the run: see ``sys.setprofile``.
         """
@@ -186,6 +187,7 @@ class Evaluation:
                 self.stop("a database")
         elif event == "call":
             code = frame.f_code
+            # Calls from arraytape's own code do not count: they say nothing about the user's intention.
             if (code in MEANT or code.co_filename == RULES or code.co_name == "on_gradient") and (
                 frame.f_back is None or not frame.f_back.f_code.co_filename.startswith(PACKAGE)
             ):

@@ -44,7 +44,8 @@ class Inputs:
     leaf next to Arrays, as for an absent bias of a model.
 
     Each call needs its own copies, because in nested derivatives one Array can be two variables.  In
-    grad(lambda x: x * grad(lambda y: x + y)(x))(x), the inner gradient is that of y alone, not of x.
+    grad(lambda x: x * grad(lambda y: x + y)(x))(x), the inner gradient is 1.  Without a copy, y would be
+    the same value as x, and the inner gradient would be 2.
     """
 
     __slots__ = ("args", "chosen", "kinds")

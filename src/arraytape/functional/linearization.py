@@ -117,12 +117,12 @@ class Linearization:
             return [forward.tangent_of_target(y) for y in self.results]
 
     def report_exits(self, tangents: Tangents, found: Sequence[Any]) -> None:
-        """Report derivatives that lack a part because a value was converted to a NumPy or Python number.
+        """Add a Doubt to ``doubts`` for each derivative that may lack a part.
 
-        Depending on the mode of ``exits``, a finding is an error (LostGradientError), a warning, or is
-        added to ``doubts``.
+        A part may be missing if a value that depends on the inputs was converted to a NumPy or Python
+        number during the run.  Nothing is added if ``exits`` is "ignore".
 
-        found : the derivative of each result, or None.
+        found : the derivative of each result; None for a result that does not depend on the inputs.
         """
         recording = self.recording
         mode = mode_of(recording.exits)

@@ -33,12 +33,11 @@ from .._array.array import Array
 from .._storage.storage import storage_of
 from .._util.source_locations import is_installed
 
-# Limits of one search.  Beyond a limit, the function is not run again (Unrepeatable).
-OBJECTS = 5_000  # objects
-ITEMS = 500_000  # items of all containers together
-# A NumPy array with more bytes is not copied.  It is read-only while the function runs.
-BYTES = 2**22
-COPIED = 2**27  # a limit, too: bytes of all copied arrays together
+# Limits of one search.  Beyond a limit, except BYTES, the function is not run again (Unrepeatable).
+OBJECTS = 5_000  # number of objects
+ITEMS = 500_000  # number of items of all containers together
+BYTES = 2**22  # of one array: a larger NumPy array is not copied, but read-only during the run
+COPIED = 2**27  # bytes of all copied arrays together
 # Types of objects that cannot change and refer to no other objects: the search skips them.
 ATOMS = {
     type(None),
@@ -121,7 +120,7 @@ class ReachableState:
     def lock_large(self, is_locked: bool) -> None:
         """Make the large arrays read-only, or writeable again in the reverse order.
 
-        NumPy makes a view writeable only if the owner of the memory is writeable.
+        NumPy makes a view writeable only if the owner of its memory is writeable at that time.
         """
         for data in self.large if is_locked else reversed(self.large):
             data.flags.writeable = not is_locked
@@ -315,9 +314,9 @@ def put_back_item(names: dict[str, Any], name: str, value: Any) -> Callable[[], 
 
 
 def put_back_dict(names: dict[Any, Any]) -> Callable[[], bool]:
-    before = dict.copy(
-        names
-    )  # a plain dict; a copy does not call the ``__hash__`` of the keys again
+    # A plain dict, even if ``names`` is of a subclass.  The copy reuses the hashes of the keys, so that no
+    # ``__hash__`` of a user's class runs.
+    before = dict.copy(names)
     ordered = isinstance(names, collections.OrderedDict)
     base: Any = collections.OrderedDict if ordered else dict
 

@@ -4,7 +4,7 @@ The structure is a matrix that is nonzero wherever the Jacobian may be nonzero. 
 it is computed from the records of one run (``index_sets.py``).  Columns get the same colour if no row
 has entries in two of them.  The Jacobian times the sum of the unit vectors of one colour then contains
 all entries of these columns.  Rows are coloured likewise, for products with the transpose.  At each
-call, one more product along a random direction shows entries that the structure lacks.
+call, one more product along a random direction shows whether the structure lacks an entry.
 
 Sources: Curtis, Powell and Reid 1974, "On the estimation of sparse Jacobian matrices".  For the greedy
 colouring in the order of descending degrees: Gebremedhin, Manne and Pothen 2005, "What color is your
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 SEEN_AT_ONCE = 64  # number of whole rows that ``entry_outside`` computes at a time
-MOST_PAIRS = (
-    10**8
-)  # limit on the sum of squares of entries per row, which bounds pattern.T @ pattern
+# A limit on the sum of the squared numbers of entries of the rows, which bounds the cost and the memory
+# of pattern.T @ pattern.
+MOST_PAIRS = 10**8
 
 
 def sparse_jacobian(
@@ -61,7 +61,7 @@ def sparse_jacobian(
         The position of the argument to differentiate with respect to, one Array or NumPy array.
     chunk_size : int, optional
         The largest number of products that one pass computes, which bounds the memory of the pass.  By
-        default the derivatives of each intermediate value take at most 64 MB per pass.
+        default the derivatives of each intermediate value take about 64 MB at most.
 
     Returns
     -------

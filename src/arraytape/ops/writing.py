@@ -65,7 +65,7 @@ from .indexing_functions import INDICES, is_basic, private_key, raw_key, with_in
 from .manipulation_functions import reshape
 
 # A ``__warningregistry__`` that is no dict makes CPython raise TypeError in place of a warning of NumPy.
-# ``setitem`` then repeats the operation so that the warning names the user's line: see ``raw_calls``.
+# The writes here catch the error, and issue the warning at the user's line: see ``raw_calls``.
 __warningregistry__ = ()
 # NumPy before 2.3 reads the integers of a key while it writes.  So ``x[x] = v`` may use elements of v as
 # indices, and write outside of x's memory.
@@ -87,7 +87,7 @@ def setitem(x: Array, key: Index, value: Any, /) -> None:
     Raises
     ------
     TypeError
-        When a complex value is written into real data, or the value is none of these.
+        When a complex value is written into real data, or the value is no Array, number or list.
     ValueError
         When x is read-only or the shapes do not fit.
     IndexError
@@ -95,8 +95,9 @@ def setitem(x: Array, key: Index, value: Any, /) -> None:
 
     Notes
     -----
-    Derivative: elements that are overwritten get the gradient 0, and the value gets the part of
-    the gradient at the key.  If a key names an element twice, the last write gets its gradient.
+    Derivative: the gradient with respect to overwritten elements is 0.  The gradient with respect to
+    the value is the part at the key of the gradient with respect to the new contents of x.  If a key
+    names an element twice, only the value that is written last gets a gradient there.
     """
     if MODES:
         meet(x, value)
@@ -261,9 +262,7 @@ def overlap(v: RawOperand, data: Any) -> bool:
         return storage_of(v).shares(v, data)
     owner = data if data.base is None else data.base
     if v.base is None and type(owner) is np.ndarray and owner.base is None and owner is not v:
-        return (
-            False  # v and the owner of data own separate memory; np.may_share_memory takes longer
-        )
+        return False  # both own their memory, which this test shows sooner than np.may_share_memory
     return np.may_share_memory(v, data)
 
 
@@ -497,7 +496,7 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             v = fit_operand(op, x, handle, data, v)
         if type(data) is not np.ndarray or type(v) is Batched:
             check_in_numpy(op, raw, data, v)
-            if type(data) is Batched and is_picked(x):
+            if type(data) is Batched and is_picked(x):  # x's data is a copy: write to the root
                 x[...] = functional(x, other)
                 return x
             if type(v) is Batched:
@@ -508,9 +507,8 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
         # --- else compute in x's memory, and record an ADD ---
         memory = make_exclusive(x)
         written = x._data
-        if (
-            type(other) is Array
-        ):  # if it shares x's memory, make_exclusive has replaced its data, too
+        # If the operand shares x's memory, make_exclusive may have replaced its data, too.
+        if type(other) is Array:
             v = refresh(other) if other._state & IS_VIEW else x._data if other is x else v
         incomplete: Array | None = x  # None once nothing was written, or the write is recorded
         try:
@@ -622,15 +620,14 @@ def fit_operand(op: Op, x: Array, handle: Array, data: RawArray, other: RawOpera
                 f"in-place {op.name}: shape {shape} does not fit into {describe(data)}, which has "
                 f"to keep its shape [at {user_line()}]"
             )
-    truths = (
-        op.name == "floor_divide" and data.dtype.kind == "b"
-    )  # bool // bool is an int8 in NumPy
+    # In NumPy, bool // bool is an int8.
+    truths = op.name == "floor_divide" and data.dtype.kind == "b"
     if dtype is not data.dtype or truths:
         result = np.result_type(data.dtype, other if dtype is None else dtype, *(["int8"] * truths))
         if not np.can_cast(result, data.dtype, "same_kind"):
             raise TypeError(
                 f"in-place {op.name}: a result of dtype {result} does not fit into "
-                f"{describe(data)} [at {user_line()}]; write x = x {op.name} y, or use astype"
+                f"{describe(data)} [at {user_line()}]; write x = xp.{op.name}(x, y)"
             )
     return other
 
