@@ -87,7 +87,7 @@ def settle_doubts(
         report_findings(doubt.written)
     again = make_again()
     key = key_of_doubts(caller, again, found)
-    if key not in KNOWN and len(KNOWN) > 1024:
+    if key not in KNOWN and len(KNOWN) > 1024:  # bound the memory
         KNOWN.clear()
     verdict = KNOWN.setdefault(key, Verdict((code_of(again.f), found)))
     verdict.times += 1

@@ -131,6 +131,7 @@ class IndexSets:
     def elementwise(self, plan: Plan, record: Record) -> Sets:
         """Return the union of the operands' sets at each position, after broadcasting."""
         parts = [self.sets(value_id) for value_id in inputs_of(record) if value_id in self.held]
+        # If the plan does not need fit, the inputs of an elementwise op have the shape of the result.
         shape = (
             plan.result_layout(record, "y")[0]
             if plan.needs_fit or plan.op.kind != "elementwise"

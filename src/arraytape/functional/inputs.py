@@ -174,7 +174,7 @@ def leaf_kind(caller: str, n: int, leaf: Any, arg: Any) -> int:
 
 
 def given_again(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return copies of the arguments in which floats and floating-point NumPy arrays became Arrays.
+    """Return the arguments, with Arrays in place of floats and floating-point NumPy arrays.
 
     ``Again`` evaluates f with these arguments to check its derivative.
     """
@@ -227,9 +227,9 @@ def numpy_data(x: Array, ends_trace: str = "") -> np.ndarray[Any, Any] | None:
 
 # --- checks -------------------------------------------------------------------------------------------
 def with_doubts(tape: GradientTape) -> GradientTape:
-    """Return the tape, after a change: it collects findings on untracked conversions as Doubts.
+    """Make a tape collect its findings on untracked conversions as Doubts, and return the tape.
 
-    ``settle_doubts`` checks the Doubts, and reports those that are confirmed.
+    Without this setting the tape reports them itself.  ``settle_doubts`` checks the Doubts first.
     """
     tape._recording.doubts = []
     return tape

@@ -314,8 +314,8 @@ def put_back_item(names: dict[str, Any], name: str, value: Any) -> Callable[[], 
 
 
 def put_back_dict(names: dict[Any, Any]) -> Callable[[], bool]:
-    # A plain dict, even if ``names`` is of a subclass.  The copy reuses the hashes of the keys, so that no
-    # ``__hash__`` of a user's class runs.
+    # A plain dict, even if ``names`` is of a subclass.  The copy reuses the hashes of the keys, so that
+    # no ``__hash__`` of a user's class runs.
     before = dict.copy(names)
     ordered = isinstance(names, collections.OrderedDict)
     base: Any = collections.OrderedDict if ordered else dict

@@ -180,9 +180,8 @@ def sparse_of(
         if shape not in known:
             known[shape] = Colouring.of(structure_of(run) if given is None else given)
         matrix, missed = compressed(caller, run, known[shape], chunk_size)
-        if (
-            missed and given is None
-        ):  # f took another branch, key or permutation than in earlier calls
+        # f may have taken another branch, key or permutation than in earlier calls.
+        if missed and given is None:
             known[shape] = Colouring.of(csr(known[shape].pattern + structure_of(run)))
             matrix, missed = compressed(caller, run, known[shape], chunk_size)
         if missed:
@@ -194,6 +193,7 @@ def sparse_of(
         def again() -> Again:
             return Again(flat, given_again(args), argnums, keywords)
 
+        # ``wraps`` makes f's code the key of the verdict: see ``code_of`` in ``doubts``.
         @functools.wraps(f)
         def flat(*args: Any, **keywords: Any) -> Any:
             return flat_results(nest.leaves(f(*args, **keywords)))
