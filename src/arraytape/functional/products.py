@@ -232,7 +232,7 @@ def hvp(
 ) -> tuple[Any, ...]:
     """Return the product of a scalar function's Hessian with a vector, by forward over reverse mode.
 
-    The time is a small multiple of the time of f, which does not grow with the number of elements.
+    The product takes a few times as long as f, however many elements the primals have.
 
     Parameters
     ----------

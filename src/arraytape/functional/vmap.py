@@ -76,8 +76,7 @@ def vmap(
     ------
     ValueError
         When no argument is mapped, the mapped axes differ in length, or ``in_axes`` or ``out_axes`` do
-        not fit the arguments or results.  Any op on an Array of ``f`` that was stored and is used after
-        the call of ``vmap`` raises it, too.
+        not fit the arguments or results.  Also when an Array that ``f`` stored is used after the call.
     TypeError
         When mapped arguments or results are no Arrays.  Inside ``f``, functions that need the values of
         one example raise it: nonzero, the unique functions, boolean keys of mapped data, bool(),
