@@ -35,7 +35,7 @@ SUSPICIOUS = 100 * FOUND
 ROUNDED = 64  # assumed rounding error of the function's values, in units of eps * max(abs(values))
 # The verdict for each key of ``key_of_doubts``, so that not every call of a function is checked.
 KNOWN: dict[object, Verdict] = {}
-Slope = Callable[[Sequence[Array]], Any]
+Slope = Callable[[Sequence[Array]], Any]  # maps a direction to the derivative along the direction
 
 
 class Verdict:

@@ -54,6 +54,7 @@ EVENTS = {
     "socket.sendto", "subprocess.Popen", "tempfile.mkdtemp", "tempfile.mkstemp",
     "urllib.Request", "webbrowser.open",
 }  # fmt: skip
+# Flags of ``os.open`` for files that may be written or created.
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC
 # Functions of the module ``posix`` that a run may call, since they change nothing.
 READING = {
@@ -170,8 +171,9 @@ class Evaluation:
             raise Effect
 
     def profile(self, frame: FrameType, event: str, argument: Any) -> None:
-        """Stop the run before a call with a side effect; set ``is_meant`` if the call requires it.
+        """Stop the run before a call with a side effect.
 
+        Set ``is_meant`` at a call by which the user declares constants or defines a derivative.
         Python calls this method before each call of the run: see ``sys.setprofile``.
         """
         if time.monotonic() > self.end:

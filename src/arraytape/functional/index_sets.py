@@ -326,6 +326,7 @@ class Unknown(Exception):
     """The error for a record that has no rule for its index sets; ``Spread`` is used then."""
 
 
+# Rules of single ops, by name.  All other ops get a rule by their kind or signature: see ``of_known``.
 HANDLERS: dict[str, Callable[[IndexSets, Plan, Record], Sets]] = {
     "scattered": IndexSets.scattered,
     "matmul": IndexSets.products,

@@ -249,7 +249,7 @@ class Linearization:
 
 
 def concerns(forward: ForwardPass, record: Record) -> bool:
-    """Return True if an input of a record has a tangent, or lacks a tangent for want of a rule."""
+    """Return True if an input of a record has a tangent, or lost its tangent at an op without a rule."""
     tangents, missing = forward.tangents, forward.missing
     return any(value_id in tangents or value_id in missing for value_id in inputs_of(record))
 

@@ -453,6 +453,7 @@ def kept_slot(thing: Any, member: types.MemberDescriptorType) -> tuple[Callable[
     return restore_slot, before
 
 
+# The function that restores an object (True if the object had changed), and the object's contents.
 Kept = tuple[Callable[[], bool], Iterable[Any]]
 
 
@@ -543,6 +544,7 @@ def kept_state(thing: random.Random | np.random.RandomState) -> Kept:
     return put_back_random(thing.get_state, thing.set_state), ()
 
 
+# Mutable types, each with the function that saves an instance.
 KEEPERS: tuple[tuple[Any, Callable[[Any], Kept]], ...] = (
     (list, kept_list),
     (collections.deque, kept_list),

@@ -152,7 +152,10 @@ def sparse_hessian(
 def sparse_of(
     caller: str, f: Function, structure: Any, argnums: int, chunk_size: int | None
 ) -> Callable[..., Any]:
-    """Return the result of ``sparse_jacobian``.  caller : the function's name in error messages."""
+    """Return a function that computes the Jacobian of f as a sparse matrix: see ``sparse_jacobian``.
+
+    caller : the name of the public function, for error messages.
+    """
     check_function(caller, f)
     check_chunk_size(caller, chunk_size)
     argnums = unwrap_option(argnums)
@@ -209,9 +212,9 @@ def sparse_of(
 
 
 def flat_results(results: Sequence[Array]) -> Any:
-    """Return a list that holds one vector: the elements of all results.
+    """Return a list that holds one vector, the elements of all results.
 
-    Like ``slope`` in ``sparse_of``, which returns the derivative of this vector in a list.
+    The sparse Jacobian is the derivative of this vector.
     """
     xp: Any = namespace()
     return [xp.concat([xp.reshape(y, (-1,)) for y in results])]
@@ -238,8 +241,8 @@ class Colouring(NamedTuple):
         """Return a colouring of the rows, or of the columns if they are likely to take less time.
 
         Columns are chosen if the fullest row has less than half as many entries as the fullest column.
-        The number of entries in the fullest row (column) is the least number of colours of the columns
-        (rows).  The factor of 2 favours rows, because a VJP took a third of the time of a JVP.
+        The columns (rows) need at least as many colours as the fullest row (column) has entries.  The
+        factor of 2 favours rows, because a VJP took a third of the time of a JVP.
         """
         in_rows = np.diff(pattern.indptr)
         in_columns = np.bincount(pattern.indices, minlength=pattern.shape[1])
@@ -270,7 +273,7 @@ def greedy(pattern: csr_array) -> Any:
 
 
 def structure_of(run: Linearization) -> Any:
-    """Return the sparsity pattern of the Jacobian of a run, as CSR."""
+    """Return the structure of the Jacobian of a run, as CSR, from the index sets of the results."""
     (x,) = run.arrays
     sets = IndexSets(x.size)
     sets.start(run.recording.watched[id(x)].source, tuple(x.shape))

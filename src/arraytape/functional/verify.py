@@ -68,8 +68,9 @@ def verified(
 
 
 class Again:
-    """A function to evaluate again, at other values of some of its arguments.
+    """A user's function that can be evaluated again, with other values of some arguments.
 
+    f, args, keywords : the function, and the arguments of the call that was differentiated.
     arrays : the Arrays in the arguments at ``argnums``, whose values ``at`` replaces.
     weights : None, or one Array for each leaf of f's result.  With weights, ``at`` returns the inner
     product of the weights and f's result in place of the result.

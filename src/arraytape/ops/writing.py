@@ -178,8 +178,9 @@ def is_region(value: Array, x: Array, key: Index) -> bool:
 def fit_write(
     x: Array, data: RawArray, raw: Index, basic: bool, handle: Array, v: Any, value: Any
 ) -> tuple[Any, Any, Any]:
-    """Return data, key and value of a write, in one storage and with the hidden axes of each other.
+    """Return the data of x, the key and the value of a write, as raw data of one storage.
 
+    If the key or the value has hidden axes of vmap, x gets them, too.
     Raise TypeError if x is real and the value is complex, or if the value cannot be converted.
 
     raw, v : the key and the value as raw data.  basic : True if the key has no arrays.
@@ -262,7 +263,7 @@ def overlap(v: RawOperand, data: Any) -> bool:
         return storage_of(v).shares(v, data)
     owner = data if data.base is None else data.base
     if v.base is None and type(owner) is np.ndarray and owner.base is None and owner is not v:
-        return False  # both own their memory, which this test shows sooner than np.may_share_memory
+        return False  # each owns its memory; np.may_share_memory takes longer than this test
     return np.may_share_memory(v, data)
 
 
@@ -501,7 +502,7 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
                 return x
             if type(v) is Batched:
                 value_id, data = add_hidden_axes(x, v)
-        # --- a nonlinear op on a followed value: record it, and replace x's value ---
+        # --- an op other than add and subtract, on a followed value: record it, replace x's value ---
         if (value_id or written_id) and not sign:
             return replace_value(op, x, functional(x, other), v)
         # --- else compute in x's memory, and record an ADD ---
