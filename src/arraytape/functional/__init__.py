@@ -1,4 +1,4 @@
-"""Derivatives as functions of functions: grad, jacobian, hessian, jvp, vjp, hvp, vmap.
+"""Function transformations: grad, jacobian, hessian, jvp, vjp, hvp, vmap, and their sparse forms.
 
 >>> import arraytape as xp
 >>> print(xp.functional.grad(lambda x: xp.sum(x**2))(xp.asarray([1.0, 2.0])))
@@ -20,5 +20,5 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """List what is public."""
+    """Return the public names only; the names of submodules are left out."""
     return sorted(__all__)

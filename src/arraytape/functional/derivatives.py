@@ -1,11 +1,13 @@
-"""Derivatives as functions of functions: grad, value_and_grad, jacobian, jacfwd, jacrev, hessian.
+"""Function transformations for derivatives: grad, value_and_grad, jacobian, jacfwd, jacrev, hessian.
 
     grad(lambda w: xp.sum(w**2))(w)
 
-They nest to any order, and in each other.  A function takes and gives Arrays, or nestings of Arrays:
-lists, tuples, dicts, dataclasses and what ``register_nesting`` declares; what it does to its arguments
-in place stays its own affair.  NumPy's arrays and floats may stand for Arrays in what is to be
-differentiated: the function gets Arrays, and the derivative is NumPy's again, leaf by leaf.
+Each accepts a function and returns a new function, so that calls can be nested for higher derivatives.
+The arguments and results of the user's function are Arrays or nestings of Arrays: lists, tuples, dicts,
+dataclasses, and classes that ``register_nesting`` declares.  An argument to differentiate with respect
+to may also hold NumPy arrays and floats.  The user's function gets an Array in place of each, and the
+derivatives with respect to them are NumPy arrays or NumPy scalars.  In place of each Array in such an
+argument the function gets a copy, so that writes to the copy do not change the caller's Array.
 """
 
 from __future__ import annotations
@@ -46,31 +48,34 @@ def grad(
     Parameters
     ----------
     f : Callable
-        Takes Arrays and gives one real Array of shape ().
+        A function of Arrays that returns one real Array of shape ().
     argnums : int | Sequence[int], default: 0
-        The position of the argument to differentiate, or a sequence of positions.
+        The position of the argument with respect to which f is differentiated, or a sequence of
+        positions.
     has_aux : bool, default: False
-        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated; aux, any
-        nesting, is returned together with the derivative.
+        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated.  aux, which
+        may be any nesting, is returned together with the derivative.
     verify : bool, default: False
-        If True, evaluate f twice more along one direction, and raise an error if the derivative
-        disagrees.  The check finds values that left the tape and came back as constants.
-        f must give the same result each time.
+        If True, evaluate f at four more points along one direction, and raise an error if differences
+        of its results disagree with the derivative.  The check detects values that were converted to
+        NumPy or Python numbers and used again as constants.  f must return the same result each time.
 
     Returns
     -------
     Callable
-        Gives the gradient in the nesting of the argument; a tuple of them for a sequence of
-        positions.  Zeros for what f does not depend on.  By a NumPy array it is a NumPy array, by a
-        float or NumPy scalar a NumPy scalar.  With ``has_aux`` gives ``(gradient, aux)``.
+        A function of f's arguments that returns the gradient, in the nesting of the argument.  For a
+        sequence of positions the gradient is a tuple with an item for each position.  The gradient with
+        respect to an Array is an Array, with respect to a NumPy array a NumPy array, and with respect
+        to a float or NumPy scalar a NumPy scalar.  The gradient is zeros where f does not depend on
+        the argument.  With ``has_aux`` the function returns ``(gradient, aux)``.
 
     Raises
     ------
     TypeError
-        When f gives anything but a real floating-point Array, or the argument is no floating-point
+        When f returns anything but a real floating-point Array, or the argument is no floating-point
         Array, NumPy array or number.
     ValueError
-        When f's result has a shape other than (), or there is no argument at a position.
+        When f's result has a shape other than (), or there is no argument at a position in ``argnums``.
 
     Examples
     --------
@@ -104,36 +109,37 @@ def value_and_grad(
 def value_and_grad(
     f: Callable[P, Any], argnums: ArgNums = 0, has_aux: bool = False, *, verify: bool = False
 ) -> Callable[P, tuple[Any, Any]]:
-    """Return a scalar function's value together with its gradient.
+    """Return a function that computes the value of a scalar function together with its gradient.
 
     Parameters
     ----------
     f : Callable
-        Takes Arrays and gives one real Array of shape ().
+        A function of Arrays that returns one real Array of shape ().
     argnums : int | Sequence[int], default: 0
-        The position of the argument to differentiate, or a sequence of positions.
+        The position of the argument with respect to which f is differentiated, or a sequence of
+        positions.
     has_aux : bool, default: False
-        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated; aux, any
-        nesting, is returned together with the derivative.
+        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated.  aux, which
+        may be any nesting, is returned together with the derivative.
     verify : bool, default: False
-        If True, evaluate f twice more along one direction, and raise an error if the derivative
-        disagrees.  The check finds values that left the tape and came back as constants.
-        f must give the same result each time.
+        If True, evaluate f at four more points along one direction, and raise an error if differences
+        of its results disagree with the derivative.  The check detects values that were converted to
+        NumPy or Python numbers and used again as constants.  f must return the same result each time.
 
     Returns
     -------
     Callable
-        Gives ``(value, gradient)``, with the gradient as of ``grad``; the value is a NumPy scalar where
-        all that is differentiated was NumPy's or numbers.  With ``has_aux`` gives
-        ``((value, aux), gradient)``.
+        A function of f's arguments that returns ``(value, gradient)``, or ``((value, aux), gradient)``
+        with ``has_aux``.  The gradient is the same as that of ``grad``.  The value is a NumPy scalar if
+        the arguments at ``argnums`` hold only NumPy arrays and numbers, else an Array.
 
     Raises
     ------
     TypeError
-        When f gives anything but a real floating-point Array, or the argument is no floating-point
+        When f returns anything but a real floating-point Array, or the argument is no floating-point
         Array, NumPy array or number.
     ValueError
-        When f's result has a shape other than (), or there is no argument at a position.
+        When f's result has a shape other than (), or there is no argument at a position in ``argnums``.
 
     Examples
     --------
@@ -191,39 +197,44 @@ def jacobian(
 ) -> Callable[P, Any]:
     """Return the Jacobian of a function, as a function of the same arguments.
 
-    f runs once.  Where its results have at least 1,000 elements, sixteen times as many as what is
-    differentiated, and all is real, forward mode computes the columns; else reverse mode the rows.
+    f runs once.  If the results have 1,000 elements or more, sixteen times as many as the arguments at
+    ``argnums``, and all are real, forward mode computes the Jacobian by columns.  Else reverse mode
+    computes the Jacobian by rows.
 
     Parameters
     ----------
     f : Callable
-        Takes Arrays and gives an Array or a nesting of Arrays.
+        A function of Arrays that returns an Array or a nesting of Arrays.
     argnums : int | Sequence[int], default: 0
-        The position of the argument to differentiate, or a sequence of positions.
+        The position of the argument with respect to which f is differentiated, or a sequence of
+        positions.
     has_aux : bool, default: False
-        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated; aux, any
-        nesting, is returned together with the derivative.
+        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated.  aux, which
+        may be any nesting, is returned together with the derivative.
     chunk_size : int, optional
-        The most rows or columns in one pass, which bounds its memory; by default as many as
-        fit into 64 MB for each value on the way.
+        The largest number of rows or columns that one pass computes, which bounds the memory of the
+        pass.  By default the derivatives of each intermediate value take about 64 MB at most.
     verify : bool, default: False
-        If True, evaluate f twice more along one direction, and raise an error if the derivative
-        disagrees.  The check finds values that left the tape and came back as constants.
-        f must give the same result each time.
+        If True, evaluate f at four more points along one direction, and raise an error if differences
+        of its results disagree with the derivative.  The check detects values that were converted to
+        NumPy or Python numbers and used again as constants.  f must return the same result each time.
 
     Returns
     -------
     Callable
-        Gives for each Array in f's result the nesting of the argument, with Arrays of shape
-        result.shape + argument.shape; a tuple of these for a sequence of positions.  By a NumPy array
-        or a number it is NumPy's.  With ``has_aux`` gives ``(jacobian, aux)``.
+        A function of f's arguments that returns the Jacobian: f's result with each Array replaced by
+        the nesting of the argument.  In this nesting each Array x is replaced by the derivative with
+        respect to x, of shape ``result.shape + x.shape``.  For a sequence of positions the nesting is a
+        tuple with an item for each position.  The derivative with respect to a NumPy array or a number
+        is a NumPy array or scalar.  With ``has_aux`` the function returns ``(jacobian, aux)``.
 
     Raises
     ------
     TypeError
-        When f gives, or is differentiated with respect to, anything but Arrays.
+        When f returns anything but Arrays, or an argument to differentiate with respect to is no
+        floating-point Array, NumPy array or number.
     ValueError
-        When there is no argument at a position.
+        When there is no argument at a position in ``argnums``.
 
     Examples
     --------
@@ -253,31 +264,33 @@ def jacrev(
     Parameters
     ----------
     f : Callable
-        Takes Arrays and gives an Array or a nesting of Arrays.
+        A function of Arrays that returns an Array or a nesting of Arrays.
     argnums : int | Sequence[int], default: 0
-        The position of the argument to differentiate, or a sequence of positions.
+        The position of the argument with respect to which f is differentiated, or a sequence of
+        positions.
     has_aux : bool, default: False
-        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated; aux, any
-        nesting, is returned together with the derivative.
+        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated.  aux, which
+        may be any nesting, is returned together with the derivative.
     chunk_size : int, optional
-        The most rows in one pass, which bounds its memory; by default as many as
-        fit into 64 MB for each value on the way.
+        The largest number of rows that one pass computes, which bounds the memory of the pass.
+        By default the derivatives of each intermediate value take about 64 MB at most.
     verify : bool, default: False
-        If True, evaluate f twice more along one direction, and raise an error if the derivative
-        disagrees.  The check finds values that left the tape and came back as constants.
-        f must give the same result each time.
+        If True, evaluate f at four more points along one direction, and raise an error if differences
+        of its results disagree with the derivative.  The check detects values that were converted to
+        NumPy or Python numbers and used again as constants.  f must return the same result each time.
 
     Returns
     -------
     Callable
-        Gives what ``jacobian`` does.
+        A function of f's arguments that returns the Jacobian in the same form as ``jacobian``.
 
     Raises
     ------
     TypeError
-        When f gives, or is differentiated with respect to, anything but Arrays.
+        When f returns anything but Arrays, or an argument to differentiate with respect to is no
+        floating-point Array, NumPy array or number.
     ValueError
-        When there is no argument at a position.
+        When there is no argument at a position in ``argnums``.
 
     Examples
     --------
@@ -301,38 +314,41 @@ def jacfwd(
     """Return a function that computes the Jacobian of f by columns, in forward mode.
 
     Forward mode suits functions of few inputs with many results.  f runs once, and its records are
-    kept for all columns.  Where a column has a NaN, reverse mode computes the Jacobian,
-    because only reverse mode distinguishes results that depend on no input.
+    kept for all columns.  If a column has a NaN, reverse mode computes the Jacobian again, because only
+    reverse mode can replace 0 times infinity by 0, where a result does not depend on an element.
 
     Parameters
     ----------
     f : Callable
-        Takes Arrays and gives an Array or a nesting of Arrays.
+        A function of Arrays that returns an Array or a nesting of Arrays.
     argnums : int | Sequence[int], default: 0
-        The position of the argument to differentiate, or a sequence of positions.
+        The position of the argument with respect to which f is differentiated, or a sequence of
+        positions.
     has_aux : bool, default: False
-        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated; aux, any
-        nesting, is returned together with the derivative.
+        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated.  aux, which
+        may be any nesting, is returned together with the derivative.
     chunk_size : int, optional
-        The most columns in one pass, which bounds its memory; by default as many as
-        fit into 64 MB for each value on the way.
+        The largest number of columns that one pass computes, which bounds the memory of the pass.
+        By default the derivatives of each intermediate value take about 64 MB at most.
     verify : bool, default: False
-        If True, evaluate f twice more along one direction, and raise an error if the derivative
-        disagrees.  The check finds values that left the tape and came back as constants.
-        f must give the same result each time.
+        If True, evaluate f at four more points along one direction, and raise an error if differences
+        of its results disagree with the derivative.  The check detects values that were converted to
+        NumPy or Python numbers and used again as constants.  f must return the same result each time.
 
     Returns
     -------
     Callable
-        Gives what ``jacobian`` does; of complex results of real arguments the whole derivative.
+        A function of f's arguments that returns the Jacobian in the same form as ``jacobian``.  For
+        complex results of real arguments the derivative is complex: d Re(y)/dx + i d Im(y)/dx.
 
     Raises
     ------
     TypeError
-        When f gives, or is differentiated with respect to, anything but Arrays, or an argument is
-        complex: a function of complex arguments has no one column for each.
+        When f returns anything but Arrays, or an argument to differentiate with respect to is no real
+        floating-point Array, NumPy array or number.  Complex arguments are refused, because their real
+        and imaginary parts have different columns.
     ValueError
-        When there is no argument at a position.
+        When there is no argument at a position in ``argnums``.
 
     Examples
     --------
@@ -354,41 +370,45 @@ def hessian(
     chunk_size: int | None = None,
     verify: bool = False,
 ) -> Callable[P, Any]:
-    """Return the matrix of second derivatives of a scalar function: the Jacobian of its gradient.
+    """Return a function that computes the Hessian of a scalar function: the Jacobian of its gradient.
 
-    Of a function with several results ``jacobian(jacobian(f))`` has a matrix for each.
+    For a function with several results use ``jacobian(jacobian(f))``, which computes the second
+    derivatives of each result.
 
     Parameters
     ----------
     f : Callable
-        Takes Arrays and gives one real Array of shape ().
+        A function of Arrays that returns one real Array of shape ().
     argnums : int | Sequence[int], default: 0
-        The position of the argument to differentiate, or a sequence of positions.
+        The position of the argument with respect to which f is differentiated, or a sequence of
+        positions.
     has_aux : bool, default: False
-        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated; aux, any
-        nesting, is returned together with the derivative.
+        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated.  aux, which
+        may be any nesting, is returned together with the derivative.
     chunk_size : int, optional
-        The most rows in one pass, which bounds its memory; by default as many as
-        fit into 64 MB for each value on the way.
+        The largest number of rows that one pass computes, which bounds the memory of the pass.
+        By default the derivatives of each intermediate value take about 64 MB at most.
     verify : bool, default: False
-        If True, evaluate f twice more along one direction, and raise an error if the derivative
-        disagrees.  The check finds values that left the tape and came back as constants.
-        f must give the same result each time.
+        If True, evaluate f at four more points along one direction, and raise an error if differences
+        of its results disagree with the derivative.  The check detects values that were converted to
+        NumPy or Python numbers and used again as constants.  f must return the same result each time.
 
     Returns
     -------
     Callable
-        Gives Arrays of shape argument.shape + argument.shape in the nesting of the argument,
-        twice; a tuple of tuples of these for a sequence of positions.  By a NumPy array or a number
-        it is NumPy's.  With ``has_aux`` gives ``(hessian, aux)``.
+        A function of f's arguments that returns the Hessian.  For one Array x it has the shape
+        ``x.shape + x.shape``.  For a nesting it is the nesting of the argument, in which each Array is
+        replaced by another such nesting.  For a sequence of positions it is a tuple of tuples.
+        Derivatives with respect to NumPy arrays and numbers are NumPy arrays or scalars.  With
+        ``has_aux`` the function returns ``(hessian, aux)``.
 
     Raises
     ------
     TypeError
-        When f gives anything but a real floating-point Array, or the argument is no floating-point
+        When f returns anything but a real floating-point Array, or the argument is no floating-point
         Array, NumPy array or number.
     ValueError
-        When f's result has a shape other than (), or there is no argument at a position.
+        When f's result has a shape other than (), or there is no argument at a position in ``argnums``.
 
     Examples
     --------
@@ -414,7 +434,8 @@ def jacobian_of(
 ) -> Function:
     """Return a function that computes the Jacobian of f.
 
-    forward : True for forward mode, False for reverse mode, None to choose by the shapes.
+    caller : the name of the public function, for error messages.
+    forward : True for forward mode, False for reverse mode, None to choose the mode by the shapes.
     """
     check_function(caller, f, verify=verify, has_aux=has_aux)
     check_chunk_size(caller, chunk_size)
@@ -451,18 +472,18 @@ def jacobian_rows(run: Linearization, forward: bool | None, chunk_size: int | No
     if forward is None and run.prefers_forward():
         try:
             return run.by_columns(chunk_size)
-        except LookupError:  # a rule that has no transpose
+        except LookupError:  # an op of f has no JVP, but may have a VJP
             return run.by_rows(chunk_size)
     return run.by_rows(chunk_size)
 
 
 def check_real(caller: str, arrays: list[Array]) -> None:
-    """Raise TypeError where an argument is complex."""
+    """Raise TypeError if an argument is complex."""
     for x in arrays:
         if x.dtype.kind == "c":
             raise TypeError(
-                f"{caller}: an argument is {describe(x)}, and a function of complex arguments has no "
-                f"one column for each: use jacrev, or jvp along a direction [at {user_line()}]"
+                f"{caller}: an argument is {describe(x)}, and a complex element has no one column, "
+                f"but two: use jacrev, or jvp along a direction [at {user_line()}]"
             )
 
 

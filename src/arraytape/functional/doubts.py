@@ -1,9 +1,11 @@
-"""Check by differences of the function whether a derivative lost a part to an untracked conversion.
+"""A check whether a derivative lacks a part because of an untracked conversion.
 
-A function transformation can run its function again.  It does so if a value left the tape and a constant
-entered an op afterwards.  It compares its derivative along one direction with differences, and raises
-if they disagree.  Differences are inconclusive at kinks, in noise, and where a run would have side
-effects.  In these cases the analysis of the user's code decides: see ``_exits``.
+During the run of a function, a followed value may be converted to a NumPy or Python number, and a
+constant may enter an op afterwards.  The constant may depend on the number, and then the derivative
+lacks a part.  The recording collects such findings as Doubts.  ``grad`` and the other function
+transformations pass the Doubts to ``settle_doubts``, which runs the function again, and compares the
+derivative along one direction with differences.  Differences are inconclusive at kinks, in noise, and
+if a run would have side effects.  Then the analysis of the user's code decides: see ``_exits``.
 """
 
 from __future__ import annotations
@@ -26,32 +28,36 @@ from .evaluation import Evaluation, TooLong
 from .reachable_state import Unrepeatable
 from .verify import SAME, Again, brief, direction, host, largest, unit
 
-FOUND = 1e-4  # relative difference of slopes that counts, if the code analysis found something
-SUSPICIOUS = 100 * FOUND  # the same, if the code analysis found nothing
-ROUNDED = 64  # tolerance of differences, in rounding errors of the values
-# Verdicts by function, argument layouts and source locations.
+# The relative error above which a derivative is reported: FOUND if the code analysis found a lost part,
+# SUSPICIOUS if it found none.
+FOUND = 1e-4
+SUSPICIOUS = 100 * FOUND
+ROUNDED = 64  # assumed rounding error of the function's values, in units of eps * max(abs(values))
+# The verdict for each key of ``key_of_doubts``, so that not every call of a function is checked.
 KNOWN: dict[object, Verdict] = {}
-Slope = Callable[[Sequence[Array]], Any]
+Slope = Callable[[Sequence[Array]], Any]  # maps a direction to the derivative along the direction
 
 
 class Verdict:
     """The result of comparing a derivative with differences of its function.
 
-    times : number of requests.  finding : text on what is lost; None if nothing is.  is_clear : False if
-    differences are inconclusive.  is_costly : True if runs took too long to be repeated.
+    times : how often ``settle_doubts`` was called with this verdict's key.
+    finding : the derivative and the differences as text, if they disagree; None if they agree.
+    is_clear : False if the differences are inconclusive.
+    is_costly : True if the runs exceeded the time limit, so that they are not repeated.
     """
 
     def __init__(self, kept_alive: object) -> None:
-        self.kept_alive = kept_alive  # objects whose ids are in the key
+        self.kept_alive = kept_alive  # keeps the objects alive whose id() is a part of the key
         self.times = 0
         self.finding: str | None = None
         self.is_clear = self.is_costly = False
 
     @property
     def is_due(self) -> bool:
-        """Return True at the requests 1, 2, 4, 8, ...
+        """Return True if the derivative has to be checked: at the calls 1, 2, 4, 8, ...
 
-        Not only at the first request: a search often starts at 0, where the lost part may be 0.
+        One check is not enough: an optimizer often starts at 0, where the lost part may be 0.
         """
         return not self.is_costly and self.times & (self.times - 1) == 0
 
@@ -66,9 +72,13 @@ def settle_doubts(
 ) -> None:
     """Raise LostGradientError if differences of a function show that a part of its derivative is lost.
 
-    doubts : a list, which is emptied.  make_again : returns the function to run again.  value : returns
-    the function's result.  slope : returns the derivative along a direction.  tangents : the direction;
-    a pseudorandom direction if None.
+    If the differences are inconclusive, report the findings of the code analysis instead.
+
+    doubts : the findings of the recording; this list is emptied.
+    make_again : a function that returns the ``Again``, which evaluates the user's function.
+    value : a function that returns the result of the recorded run.
+    slope : a function that returns the derivative along a direction.
+    tangents : the direction; a pseudorandom direction if None.
     """
     found, doubts[:] = [*doubts], []
     if mode_of(None) == "ignore":
@@ -77,7 +87,7 @@ def settle_doubts(
         report_findings(doubt.written)
     again = make_again()
     key = key_of_doubts(caller, again, found)
-    if key not in KNOWN and len(KNOWN) > 1024:
+    if key not in KNOWN and len(KNOWN) > 1024:  # bound the memory
         KNOWN.clear()
     verdict = KNOWN.setdefault(key, Verdict((code_of(again.f), found)))
     verdict.times += 1
@@ -88,7 +98,7 @@ def settle_doubts(
             verdict.finding, verdict.is_clear = shown or None, True
         except TooLong:
             verdict.is_clear, verdict.is_costly = False, True
-        except Exception:  # the function itself may fail at other points
+        except Exception:  # Unrepeatable, or an error of the user's function at the other points
             verdict.is_clear = False
     if verdict.is_clear and verdict.finding is None:
         return
@@ -101,7 +111,7 @@ def settle_doubts(
 
 
 def key_of_doubts(caller: str, again: Again, doubts: Sequence[Doubt]) -> object:
-    """Return the key in ``KNOWN``: function, argument layouts, source locations and findings."""
+    """Return the key in ``KNOWN``: caller, function, argument layouts, source locations, findings."""
     layouts = tuple([(x.shape, str(x.dtype)) for x in again.arrays])
     places = frozenset().union(*[doubt.places for doubt in doubts])
     findings = frozenset([finding.text for doubt in doubts for finding in doubt.findings])
@@ -109,7 +119,10 @@ def key_of_doubts(caller: str, again: Again, doubts: Sequence[Doubt]) -> object:
 
 
 def code_of(f: Callable[..., Any]) -> Any:
-    """Return the code object of a function, which a lambda shares with its later re-creations."""
+    """Return the code object of a function, or the callable itself if it has none.
+
+    A lambda that is created anew for each call has the same code object each time.
+    """
     while hasattr(f, "__wrapped__"):
         f = f.__wrapped__
     return getattr(f, "__code__", f)
@@ -122,9 +135,12 @@ def compare_slopes(
     tangents: Sequence[Any] | None,
     is_suspected: bool,
 ) -> str:
-    """Return text with both slopes if they show that a part is lost; "" if nothing is lost.
+    """Return text with the derivative and the differences if they disagree; "" if they agree.
 
-    Raises Unrepeatable if differences are inconclusive.
+    Raise Unrepeatable if the differences are inconclusive.
+
+    value, slope, tangents : as in ``settle_doubts``.
+    is_suspected : True if the code analysis found a lost part; then small errors are reported, too.
     """
     if not again.arrays or any(storage_of(peek(x)).mixed for x in again.arrays):
         raise Unrepeatable("it is run for many examples")
@@ -181,14 +197,20 @@ class Slopes:
         return max(largest(self.central), largest(self.found))
 
     def agree(self, limit: float) -> bool:
-        """Return True if the derivative agrees with the central or a one-sided difference."""
+        """Return True if the derivative agrees with the central difference or a one-sided difference.
+
+        limit : the relative error up to which two slopes agree.
+        """
         return any(
             largest(self.found - side) <= limit * self.scale + self.rounding
             for side in (self.central, *self.sides)
         )
 
     def is_settled(self, coarser: Slopes, limit: float) -> bool:
-        """Return True if all differences agree with each other and clearly not with the derivative."""
+        """Return True if all differences agree with each other and clearly disagree with the derivative.
+
+        coarser : the Slopes with a larger step.  limit : the relative error above which slopes disagree.
+        """
         noise = largest(self.central - coarser.central)
         off = largest(self.found - self.central)
         kink = largest(self.sides[0] - self.sides[1])
@@ -199,7 +221,7 @@ class Slopes:
 def ends_of(
     again: Again, at: Sequence[Array], v: Sequence[Any], h: float
 ) -> tuple[list[Any], list[Any]]:
-    """Return the results at h and at -h along the direction v."""
+    """Return the floating-point leaves of the function's result at h and at -h along the direction v."""
     rows = []
     for sign in (1.0, -1.0):
         moved = [x + (sign * h) * t for x, t in zip(at, v, strict=True)]

@@ -1,4 +1,10 @@
-"""Evaluate a user's function again without repeating its side effects."""
+"""Evaluation of a user's function once more, without a repetition of its side effects.
+
+``Evaluation.run`` runs the function under a profile function, which checks each call before it happens.
+A call that acts outside of the process (files, sockets) or on other threads stops the run.  The audit
+hook ``audit`` does the same for the events in ``EVENTS``.  Objects in memory that the run changed are
+restored afterwards (``ReachableState``).  Output to stdout and stderr is discarded.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +34,18 @@ from .._util.source_locations import is_installed
 from .reachable_state import ReachableState, Unrepeatable
 
 T = TypeVar("T")
-# Calls by which a function declares that its derivative differs from that of its values.
+# Code of functions by whose calls the user declares constants.  Then the derivative may differ from
+# differences of the function on purpose, so that a comparison of the two shows nothing.
 MEANT = {stop_gradient.__code__, Recording.stop_recording.__code__, HostFunction.__call__.__code__}
+# Modules of types whose methods act outside of the process or on other threads.
 OUTPUT = (
     "sqlite3",
     "_socket",
     "socket",
     "mmap",
     "_queue",
-)  # modules of types whose methods act outside
-# Audit events (https://docs.python.org/3/library/audit_events.html) of what acts outside of the process.
+)
+# Audit events (https://docs.python.org/3/library/audit_events.html) of actions outside of the process.
 EVENTS = {
     "os.chmod", "os.chown", "os.exec", "os.fork", "os.kill", "os.link", "os.mkdir",
     "os.posix_spawn", "os.putenv", "os.remove", "os.rename", "os.rmdir", "os.spawn",
@@ -46,22 +54,29 @@ EVENTS = {
     "socket.sendto", "subprocess.Popen", "tempfile.mkdtemp", "tempfile.mkstemp",
     "urllib.Request", "webbrowser.open",
 }  # fmt: skip
+# Flags of ``os.open`` for files that may be written or created.
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC
-# Functions of the operating system that change nothing.
+# Functions of the module ``posix`` that a run may call, since they change nothing.
 READING = {
     "access", "close", "confstr", "cpu_count", "fspath", "fstat", "get_terminal_size", "getcwd",
     "getegid", "geteuid", "getgid", "getloadavg", "getpid", "getppid", "getuid", "isatty", "listdir",
     "lstat", "open", "readlink", "register_at_fork", "scandir", "sched_getaffinity", "stat",
     "statvfs", "strerror", "sysconf", "times", "uname", "urandom",
 }  # fmt: skip
-WAITING = main_thread.__code__.co_filename  # of the module of threads
-SECONDS = 5.0  # that all runs take at most, where Python code runs
-RUNNING = local()  # evaluation : the one that runs in this thread
+WAITING = main_thread.__code__.co_filename  # the file of the module ``threading``
+# The time limit of all runs of one Evaluation together.  It is tested at calls, not inside C functions.
+SECONDS = 5.0
+# The attribute ``evaluation`` is the Evaluation that runs in this thread, or None.
+RUNNING = local()
+# Not empty once ``audit`` is an audit hook of the process.  Python cannot remove audit hooks.
 HOOKED: list[bool] = []
 
 
 class Effect(BaseException):
-    """The exception that stops a run before a side effect; a BaseException, which users do not catch."""
+    """The exception that stops a run before a side effect.
+
+    A BaseException, so that ``except Exception`` in the user's function does not catch it.
+    """
 
 
 class TooLong(Unrepeatable):
@@ -69,10 +84,13 @@ class TooLong(Unrepeatable):
 
 
 class Evaluation:
-    """Runs of a function whose side effects are undone or prevented.
+    """Runs of functions whose side effects are undone or prevented.
 
-    is_meant : whether a run said that its derivative is meant to be another one than that of its values
-    (``stop_gradient``).  has_changed : whether a run changed state, which was put back.
+    roots : the objects from which the state to save and restore is searched: function and arguments.
+    is_meant : True if a run called ``stop_gradient`` or the like, or used a custom gradient, by which
+    the derivative may differ from differences of the values on purpose.
+    has_changed : True if a run changed objects in memory.  They are restored after each run.
+    effect : the side effect that stopped a run, as text for the error; "" if there was none.
     """
 
     def __init__(self, *roots: Any) -> None:
@@ -82,14 +100,18 @@ class Evaluation:
             raise Unrepeatable("another thread runs")
         self.is_meant = self.has_changed = False
         self.effect = ""
-        self.memory_only = False  # whether databases that were opened are in memory
+        self.memory_only = False  # True once the run has opened an sqlite3 database in memory
         self.is_restoring = self.is_long = False
         self.state = ReachableState(*roots)
         self.end = time.monotonic() + SECONDS
-        self.profiling = self.profile  # one object, to be known again
+        self.profiling = self.profile  # ``self.profile`` is another bound method at each access
 
     def run(self, function: Callable[[], T]) -> T:
-        """Return the function's result; raise Unrepeatable if it would have a side effect outside."""
+        """Return the function's result, and restore the state that it changed.
+
+        Raise Unrepeatable if the function would act outside of the process, or if its state cannot be
+        restored.  Raise TooLong if the runs exceed ``SECONDS``.
+        """
         if not HOOKED:
             HOOKED.append(True)
             sys.addaudithook(audit)
@@ -143,12 +165,17 @@ class Evaluation:
                     return function()
             except Effect:
                 pass
-            # Unfinished coroutines, sockets and loops warn when freed: free them while warnings are off.
+            # The stopped run may leave unfinished coroutines, open sockets and event loops, which warn
+            # when they are freed.  Free them here, where warnings are ignored.
             gc.collect(1)
             raise Effect
 
     def profile(self, frame: FrameType, event: str, argument: Any) -> None:
-        """Check each call of the run as profile function; stop before a call with a side effect."""
+        """Stop the run before a call with a side effect.
+
+        Set ``is_meant`` at a call by which the user declares constants or defines a derivative.
+        Python calls this method before each call of the run: see ``sys.setprofile``.
+        """
         if time.monotonic() > self.end:
             self.is_long = True
             self.stop("it takes long")
@@ -162,6 +189,7 @@ class Evaluation:
                 self.stop("a database")
         elif event == "call":
             code = frame.f_code
+            # Calls from arraytape's own code do not count: they say nothing about the user's intention.
             if (code in MEANT or code.co_filename == RULES or code.co_name == "on_gradient") and (
                 frame.f_back is None or not frame.f_back.f_code.co_filename.startswith(PACKAGE)
             ):
@@ -174,12 +202,18 @@ class Evaluation:
 
 
 def waits_for_others(frame: FrameType) -> bool:
-    """Return True if a thread waits, without a timeout, until another thread wakes it."""
+    """Return True if a thread waits in ``threading`` without a timeout until another thread wakes it.
+
+    frame : the innermost frame of the thread.
+    """
     return frame.f_code.co_filename == WAITING and frame.f_locals.get("timeout") in (None, -1)
 
 
 def is_code_of_threads() -> bool:
-    """Return True if another thread runs user code, whose writes would be undone, too."""
+    """Return True if another thread runs user code.
+
+    ``restore`` would undo the writes of that thread, too.
+    """
     if active_count() == 1:
         return False
     for thread, frame in sys._current_frames().items():
@@ -193,11 +227,16 @@ def is_code_of_threads() -> bool:
     return False
 
 
+# Calls of functions in this file mean that the user defines derivatives: see ``profile``.
 RULES = custom_gradient.__code__.co_filename
 
 
 def acts_outside(owner: Any, name: str) -> bool:
-    """Return True if calling a method has a side effect outside of the process."""
+    """Return True if the builtin ``name`` of ``owner`` has a side effect that cannot be undone.
+
+    owner : the module of a function, or the object of a method.  Databases of sqlite3 are checked by
+    ``profile`` and ``audit`` instead, because those in memory are allowed.
+    """
     if isinstance(owner, ModuleType):
         if owner.__name__ in ("posix", "nt"):
             return name not in READING
@@ -213,7 +252,10 @@ def acts_outside(owner: Any, name: str) -> bool:
 
 
 def audit(event: str, arguments: tuple[Any, ...]) -> None:
-    """Stop an evaluation of this thread before it acts outside."""
+    """Stop the Evaluation that runs in this thread, if the event acts outside of the process.
+
+    An audit hook: Python calls it for events in all threads.
+    """
     evaluation = getattr(RUNNING, "evaluation", None)
     if evaluation is None:
         return

@@ -1,4 +1,4 @@
-"""Conversion between a nesting of arrays and one vector, for solvers that take vectors."""
+"""Conversion between a nesting of arrays and one vector, for solvers that accept only vectors."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from .._util.errors import describe, user_line
 def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
     """Return the leaves of a nesting in one vector, and the function that restores the nesting.
 
-    Both directions are differentiable.  JAX's name is ``jax.flatten_util.ravel_pytree``.
+    Both conversions are differentiable.  In JAX this function is ``jax.flatten_util.ravel_pytree``.
 
     Parameters
     ----------
     tree : Array or nesting
-        Arrays, NumPy arrays and floats, all real or all complex.
+        A nesting of Arrays, NumPy arrays and floats, all real or all complex.
 
     Returns
     -------
     flat : Array or numpy.ndarray
-        The leaves one after another, each in C order, in the dtype to which they promote.  A NumPy
-        array if no leaf is an Array.
+        The elements of all leaves, one leaf after another, each in C order.  The dtype is the one to
+        which the dtypes of the leaves promote.  ``flat`` is a NumPy array if no leaf is an Array.
     unravel : Callable
-        Takes a vector like ``flat`` and returns the nesting, each leaf in its shape and dtype.  Leaves
-        that were Python floats get the vector's dtype.  An Array gives Arrays; a NumPy array gives
-        copies.
+        A function of a vector with the shape of ``flat``.  It returns the nesting, with each leaf in its
+        original shape and dtype.  Leaves that were Python floats get the vector's dtype.  If the vector
+        is an Array, all leaves are Arrays.  If it is a NumPy array, the leaves are copies as NumPy data.
 
     Raises
     ------
     TypeError
-        When a leaf has no floating-point dtype, or some leaves are real and some complex; in
-        ``unravel``, when the argument is no real or complex array.
+        When a leaf has no floating-point dtype, or some leaves are real and some complex.  ``unravel``
+        raises it when its argument is no numeric array, or is complex where ``flat`` is real.
     ValueError
-        In ``unravel``, when the vector has another shape than ``flat``.
+        ``unravel`` raises it when the vector has another shape than ``flat``.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
 
 
 def check_leaf(leaf: Any, tree: Any) -> str:
-    """Return the kind of a leaf's dtype, "f" or "c"; TypeError for any other leaf."""
+    """Return the kind of a leaf's dtype, "f" or "c" (complex); raise TypeError for any other leaf."""
     if isinstance(leaf, Array | np.ndarray | np.generic):
         kind = leaf.dtype.kind
     else:
@@ -107,7 +107,10 @@ def check_leaf(leaf: Any, tree: Any) -> str:
 
 
 def check_vector(vector: Any, size: int, kind: str) -> None:
-    """Raise TypeError or ValueError unless ``vector`` has the length and kind that unravel needs."""
+    """Raise TypeError or ValueError unless ``vector`` is one-dimensional with ``size`` elements.
+
+    kind : the kind of the dtype of the flat vector.  Complex data is refused if ``kind`` is "f".
+    """
     kinds = "biufc" if kind == "c" else "biuf"
     if not isinstance(vector, Array | np.ndarray) or vector.dtype.kind not in kinds:
         raise TypeError(

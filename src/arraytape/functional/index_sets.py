@@ -1,9 +1,14 @@
 """Index sets: for each element of a value, the input elements on which it may depend.
 
-The sets are propagated through a tape's records and are upper bounds.  An elementwise op unites the sets
-at each position, an op that moves elements moves their sets, and a reduction unites along its axes.
-Both branches of a selection count.  After an op without a rule here, each element depends on all that
-the inputs depend on (``Spread``).  The sets hold for the recorded run's branches, keys and permutations.
+``sparse_jacobian`` derives the structure of a Jacobian from them.  The sets are propagated through the
+records of a tape, and are upper bounds.  An elementwise op unites the operands' sets at each position.
+An op that moves elements moves their sets, and a reduction unites the sets along its axes.  After an
+op without a rule here, each element depends on the union of all sets of the inputs (``Spread``).  Both
+branches of ``where`` count.  The sets hold for the Python branches, keys and permutations of the
+recorded run only.
+
+The sets of a value are a sparse matrix in CSR format with a row for each element of the value, and a
+column for each input element.  Row i has an entry of 1 in column j if element i may depend on input j.
 """
 
 from __future__ import annotations
@@ -28,40 +33,49 @@ from .._util.array_types import Index
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Size = tuple[int, ...]
+Size = tuple[int, ...]  # a shape
 
 
 class Sets(NamedTuple):
-    """The index set of each element: row i of ``rows`` (CSR) has an entry for each index in it."""
+    """The index set of each element of a value.
+
+    shape : the shape of the value.  rows : the sets as CSR, with a row for each element in C order.
+    """
 
     shape: Size
     rows: Any
 
 
 class Spread(NamedTuple):
-    """One set, a matrix of one row, for all elements of a value whose shape is not asked for."""
+    """One index set that holds for all elements of a value, whose shape is not known.
+
+    row : the set as CSR with one row.
+    """
 
     row: Any
 
 
-IN_PLACE = (READ_ONLY, REAL, IMAG)  # steps of view paths that keep each element's position
+IN_PLACE = (READ_ONLY, REAL, IMAG)  # steps of view paths in which elements keep their positions
 
 
 class IndexSets:
-    """The index sets of followed values, by value id."""
+    """The index sets of the values that depend on the input.
+
+    n : the number of input elements.  held : the index sets of each value, by value id.
+    """
 
     def __init__(self, n: int) -> None:
-        self.n = n  # how many inputs there are
+        self.n = n
         self.held: dict[int, Sets | Spread] = {}
 
     def start(self, value_id: int, shape: Size) -> None:
-        """Add an input, each element of which depends on itself."""
+        """Add the input, an array of n elements.  Each element depends on itself only."""
         from scipy import sparse
 
         self.held[value_id] = Sets(shape, sparse.eye_array(self.n, dtype=np.int32, format="csr"))
 
     def record(self, record: Record) -> None:
-        """Propagate the sets through one record."""
+        """Compute the sets of a record's results from those of its inputs, and add them to ``held``."""
         known = [value_id for value_id in inputs_of(record) if value_id in self.held]
         if not known:
             return
@@ -74,7 +88,10 @@ class IndexSets:
         self.held.update(zip(results, each, strict=True))
 
     def of_known(self, record: Record) -> Sets | Spread | list[Sets]:
-        """Return the sets of a record's results; raise Unknown for an op or layout without a rule."""
+        """Return the sets of a record's results, as a list or as one item that holds for all results.
+
+        Raise Unknown for an op without a rule here, and for batched data.
+        """
         plan = plan_of(record)
         if any(type(item) in (Batched, Shape) for item in record):
             raise Unknown
@@ -94,25 +111,27 @@ class IndexSets:
         return self.along_named_axes(plan, record) if named else self.of_cores(plan, record)
 
     def sets(self, value_id: int) -> Sets:
-        """Return the sets of a value; raise Unknown if the value is ``Spread``."""
+        """Return the sets of a value; raise Unknown if only one set for all elements is known."""
         found = self.held[value_id]
         if isinstance(found, Spread):
             raise Unknown
         return found
 
     def union(self, values: Iterable[Sets | Spread]) -> Any:
-        """Return one set of all indices on which these values depend."""
+        """Return the union of the sets of all elements of the values, as CSR with one row."""
         found = [v.row if isinstance(v, Spread) else v.rows for v in values]
         counts = sum(np.asarray(rows.sum(axis=0)).reshape(-1) for rows in found)
         return csr(np.asarray(counts)[None, :] > 0)
 
     def none(self, size: int) -> Any:
+        """Return ``size`` empty sets as CSR."""
         return csr(np.zeros((size, 0), np.int32), (size, self.n))
 
-    # --- ops --------------------------------------------------------------------------------------
+    # --- rules of ops -----------------------------------------------------------------------------
     def elementwise(self, plan: Plan, record: Record) -> Sets:
         """Return the union of the operands' sets at each position, after broadcasting."""
         parts = [self.sets(value_id) for value_id in inputs_of(record) if value_id in self.held]
+        # If the plan does not need fit, the inputs of an elementwise op have the shape of the result.
         shape = (
             plan.result_layout(record, "y")[0]
             if plan.needs_fit or plan.op.kind != "elementwise"
@@ -122,7 +141,7 @@ class IndexSets:
         return Sets(shape, united([broadcast(part, shape) for part in parts]))
 
     def shapes(self, plan: Plan, record: Record) -> list[Size]:
-        """Return the shapes of the operands; () for a constant operand that the record does not keep."""
+        """Return the shapes of the operands; () for a constant that the record does not keep."""
         return [
             self.sets(value_id).shape if value_id in self.held
             else tuple(getattr(plan.kept_value(record, name), "shape", ()))
@@ -131,10 +150,13 @@ class IndexSets:
         ]  # fmt: skip
 
     def along_named_axes(self, plan: Plan, record: Record) -> Sets:
-        """Return the union of all operands, along the axes that the parameter ``axis`` names."""
+        """Return the sets for a reduction, scan or transform along the axes in the parameter ``axis``.
+
+        Each element depends on all elements of the operands along these axes.
+        """
         shapes, axis = self.shapes(plan, record), parameter(plan, record, "axis")
         if len({len(shape) for shape in shapes}) > 1 and axis >= 0:
-            raise Unknown  # names different axes in operands of different rank
+            raise Unknown  # a nonnegative axis means different axes in operands of different rank
         shape = np.broadcast_shapes(*shapes)
         known = [
             self.sets(value_id)
@@ -155,7 +177,11 @@ class IndexSets:
         return Sets(tuple(n for i, n in enumerate(shape) if i not in axes), whole.rows)
 
     def of_cores(self, plan: Plan, record: Record) -> list[Sets]:
-        """Return the unions along core dimensions in capitals; lower-case ones keep positions."""
+        """Return the sets of the results of an op whose signature states its core dimensions.
+
+        Along a core dimension in capitals, each element depends on all elements.  Along a core dimension
+        in lower case, and along the axes before the core dimensions, elements keep their positions.
+        """
         op, shapes = plan.op, self.shapes(plan, record)
         if ("...",) in op.cores[0]:
             raise Unknown
@@ -186,7 +212,11 @@ class IndexSets:
         return found
 
     def moving(self, plan: Plan, record: Record) -> Sets:
-        """Apply an op that only moves elements to element numbers, and move the sets accordingly."""
+        """Return the sets of the result of an op that only moves elements.
+
+        The op is applied to the numbers of the elements, counted from 1 over all operands.  The number 0
+        marks elements that are new or come from constants.
+        """
         op, xp = plan.op, namespace()
         given = record[2] if op.variadic else (record[2],)
         shapes = (
@@ -219,14 +249,17 @@ class IndexSets:
         return Sets(tuple(moved.shape), rows[at])
 
     def scattered(self, plan: Plan, record: Record) -> Sets:
-        """Return the sets of zeros to which elements were added at a key."""
+        """Return the sets of the result of ``scattered``, which adds elements of x to zeros at a key."""
         x, shape = self.sets(record[2]), tuple(plan.kept_value(record, "shape"))
         numbers = np.arange(math.prod(shape)).reshape(shape)
         at = np.broadcast_to(numbers[host_key(plan.kept_value(record, "key"))], x.shape).reshape(-1)
         return Sets(shape, added_up(x.rows, at, math.prod(shape)))
 
     def products(self, plan: Plan, record: Record) -> Sets:
-        """Return the sets of a matrix product; zeros of a constant factor pass no dependence on."""
+        """Return the sets of a matrix product.
+
+        An element of x1 that is multiplied by a zero of a constant x2 is left out, and vice versa.
+        """
         turned = [
             name in plan.op.parameters and parameter(plan, record, name)
             for name in ("first", "second")
@@ -251,8 +284,9 @@ class IndexSets:
             parts.append(from_right(second.rows, m, k, n, other))
         return Sets((*first.shape[:-1], *second.shape[1:]), united(parts))
 
-    # --- views and writes -------------------------------------------------------------------------
+    # --- rules of views and writes ----------------------------------------------------------------
     def of_structural(self, record: Record) -> Sets | Spread:
+        """Return the sets for a VIEW, PUT or ADD record; raise Unknown for any other."""
         if record[0] == VIEW.number:
             view = ViewRecord(*record)
             root = self.sets(view.root)
@@ -263,7 +297,11 @@ class IndexSets:
         raise Unknown
 
     def of_write(self, record: Record) -> Sets:
-        """Return the sets of an array after a write to the region at the record's path and key."""
+        """Return the sets of the root after a write (PUT or ADD), at the record's path and key.
+
+        A PUT replaces the sets of the elements.  An ADD, or a PUT to the real or imaginary part, unites
+        the old and the new sets.
+        """
         write = write_of(record)
         shape = tuple(write.root_shape)
         at = walked(shape, write.path)
@@ -285,9 +323,10 @@ class IndexSets:
 
 
 class Unknown(Exception):
-    """The error for an op without a rule for its index sets."""
+    """The error for a record that has no rule for its index sets; ``Spread`` is used then."""
 
 
+# Rules of single ops, by name.  All other ops get a rule by their kind or signature: see ``of_known``.
 HANDLERS: dict[str, Callable[[IndexSets, Plan, Record], Sets]] = {
     "scattered": IndexSets.scattered,
     "matmul": IndexSets.products,
@@ -296,12 +335,15 @@ HANDLERS: dict[str, Callable[[IndexSets, Plan, Record], Sets]] = {
 
 
 def inputs_in_place(plan: Plan, record: Record) -> Any:
-    """Return the value ids of all operands of an op, in order; 0 for constants."""
+    """Return the value ids of all operands of an op, in order; 0 for values that no recorder follows."""
     return record[2 : 2 + len(plan.op.inputs)]
 
 
 def plain_cores(op: Op, shapes: Sequence[Size]) -> tuple[list[Any], list[Any]]:
-    """Return the core dimensions without optional ones (``k?``) that an operand leaves out."""
+    """Return the core dimensions of the inputs and of the results, without absent optional dimensions.
+
+    A dimension ``k?`` is optional.  It is absent if an input has fewer axes than core dimensions.
+    """
     cores, results = op.cores
     gone = {
         d for shape, core in zip(shapes, cores, strict=True) if len(shape) < len(core)
@@ -312,14 +354,17 @@ def plain_cores(op: Op, shapes: Sequence[Size]) -> tuple[list[Any], list[Any]]:
 
 
 def parameter(plan: Plan, record: Record, name: str) -> Any:
-    """Return a recorded parameter of an op; raise Unknown if records do not keep it."""
+    """Return the value of an op's parameter in a record; raise Unknown if the record lacks it."""
     if not plan.keeps_value(name):
         raise Unknown
     return plan.kept_value(record, name)
 
 
 def shape_of_result(plan: Plan, record: Record, shape: Size) -> Size:
-    """Return the shape of the result of a one-input op for an input of ``shape``."""
+    """Return the shape of the result of an op with one input of ``shape``, by a call of the op on zeros.
+
+    Raise Unknown for an op of several inputs.
+    """
     op = plan.op
     if len(op.inputs) > 1 or op.public is None:
         raise Unknown
@@ -327,9 +372,12 @@ def shape_of_result(plan: Plan, record: Record, shape: Size) -> Size:
     return tuple(op.public(x, **plan.kept_parameters(record)).shape)
 
 
-# --- sparse matrices of sets --------------------------------------------------------------------------
+# --- functions of index sets as CSR -------------------------------------------------------------------
 def csr(matrix: np.ndarray[Any, Any] | csr_array, shape: Size | None = None) -> Any:
-    """Return a matrix as CSR with an entry of 1 wherever it is not 0."""
+    """Return a matrix as CSR with an entry of 1 wherever it is not 0.
+
+    With ``shape``, return a matrix of this shape without entries, and ignore ``matrix``.
+    """
     from scipy import sparse
 
     if shape is not None:
@@ -347,7 +395,7 @@ def diagonal(values: np.ndarray[Any, Any]) -> Any:
 
 
 def united(parts: Sequence[Any]) -> Any:
-    """Return the union of the sets, row by row."""
+    """Return the union of index sets row by row; all parts have the same number of rows."""
     total = parts[0]
     for part in parts[1:]:
         total = total + part
@@ -370,18 +418,22 @@ def stacked(parts: Sequence[Any], first: csr_array) -> Any:
 
 
 def broadcast(value: Sets, shape: Size) -> Any:
-    """Return the rows of a value after broadcasting to ``shape``."""
+    """Return the index sets, as CSR, of a value that is broadcast to ``shape``."""
     return value.rows if value.shape == shape else value.rows[places(value.shape, shape)]
 
 
 def along(value: Sets, axes: tuple[int, ...]) -> Sets:
-    """Return the unions along axes, which are kept with length 1."""
+    """Return the unions of the index sets along ``axes``, which stay in the shape with length 1."""
     shape = tuple(1 if i in axes else n for i, n in enumerate(value.shape))
     return Sets(shape, added_up(value.rows, places(shape, value.shape), math.prod(shape)))
 
 
 def from_left(rows: csr_array, m: int, k: int, n: int, other: np.ndarray[Any, Any] | None) -> Any:
-    """Return x1's part of the sets of x1 @ x2, of shapes (m, k) and (k, n).  other : a constant x2."""
+    """Return the index sets of x1 @ x2 that come from x1.
+
+    rows : the sets of x1, of shape (m, k).  n : the number of columns of x2.  other : the data of x2 if
+    x2 is a constant, else None.
+    """
     from scipy import sparse
 
     factor = sparse.csr_array(np.ones((n, k), np.int32) if other is None else other.T != 0)
@@ -389,7 +441,11 @@ def from_left(rows: csr_array, m: int, k: int, n: int, other: np.ndarray[Any, An
 
 
 def from_right(rows: csr_array, m: int, k: int, n: int, other: np.ndarray[Any, Any] | None) -> Any:
-    """Return x2's part of the sets of x1 @ x2.  other : a constant x1."""
+    """Return the index sets of x1 @ x2 that come from x2.
+
+    rows : the sets of x2, of shape (k, n).  m : the number of rows of x1.  other : the data of x1 if x1
+    is a constant, else None.
+    """
     from scipy import sparse
 
     factor = sparse.csr_array(np.ones((m, k), np.int32) if other is None else other != 0)
@@ -397,7 +453,7 @@ def from_right(rows: csr_array, m: int, k: int, n: int, other: np.ndarray[Any, A
 
 
 def transposed(x: Sets | np.ndarray[Any, Any]) -> Any:
-    """Return transposed matrices, given as sets or as NumPy data."""
+    """Return a value with its last two axes exchanged: index sets or NumPy data."""
     if not isinstance(x, Sets):
         return x.swapaxes(-2, -1)
     at = np.arange(math.prod(x.shape)).reshape(x.shape).swapaxes(-2, -1)
@@ -405,7 +461,11 @@ def transposed(x: Sets | np.ndarray[Any, Any]) -> Any:
 
 
 def many_products(first: Sets | np.ndarray[Any, Any], second: Sets | np.ndarray[Any, Any]) -> Sets:
-    """Return the sets of products of stacks: each element unites a row of x1 and a column of x2."""
+    """Return the index sets of a matrix product with more than two dimensions.
+
+    Each element depends on a row of ``first`` and a column of ``second``.  Zeros of constants count as
+    any other number here.
+    """
     one, two = len(first.shape) == 1, len(second.shape) == 1
     wide = [(1, *first.shape) if one else first.shape, (*second.shape, 1) if two else second.shape]
     stack = np.broadcast_shapes(wide[0][:-2], wide[1][:-2])
@@ -419,7 +479,7 @@ def many_products(first: Sets | np.ndarray[Any, Any], second: Sets | np.ndarray[
     return Sets(tuple(n for i, n in enumerate(product) if i not in gone), united(parts))
 
 
-# --- places -------------------------------------------------------------------------------------------
+# --- positions of elements ----------------------------------------------------------------------------
 def places(shape: Size, wider: Size) -> Any:
     """Return the flat index in ``shape`` of each element after broadcasting to ``wider``."""
     numbers = np.arange(math.prod(shape)).reshape(shape)
@@ -427,7 +487,11 @@ def places(shape: Size, wider: Size) -> Any:
 
 
 def walked(shape: Size, path: Path) -> Any:
-    """Return the flat indices, in an array of ``shape``, of the elements of its view at ``path``."""
+    """Return the flat index of each element of a view, in its root of the given shape.
+
+    path : the path of the view.  Raise Unknown if the path has a key that differs between examples of
+    vmap.
+    """
     if any(kind is PICK for kind, _ in path):
         raise Unknown
     path = tuple((kind, host_key(key) if kind is GETITEM else key) for kind, key in path)
@@ -442,14 +506,14 @@ def normal_axes(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
 
 
 def host(data: Any) -> Any:
-    """Return recorded data as a NumPy array; raise Unknown for batched data."""
+    """Return data of a record as a NumPy array; raise Unknown for batched data."""
     if type(data) is Batched:
         raise Unknown
     return np.asarray(storage_of(data).host(data) if type(data) in STORAGES else data)
 
 
 def host_key(key: Index) -> Any:
-    """Return a key with its arrays on the host."""
+    """Return a key of a record with NumPy arrays in place of the arrays of any storage."""
     if isinstance(key, tuple):
         return tuple(host_key(part) for part in key)
     return host(key) if type(key) in STORAGES else key

@@ -1,8 +1,9 @@
-"""The arguments and results of function transformations: recorded copies, and NumPy data in and out.
+"""The arguments and results of function transformations, and checks of both.
 
-A leaf of a differentiated argument that is a NumPy array or a number has a gradient of the same kind.
-Inside the function it is an Array, as every other.  What a recorder around the call follows stays an
-Array on its way out, since as NumPy's data it would be a constant to that recorder.
+``Inputs`` copies the arguments with respect to which a function is differentiated, and makes Arrays of
+their NumPy arrays and numbers.  The gradient with respect to a NumPy array or number is converted back
+to a NumPy array or scalar.  A result that a recorder around the call follows stays an Array, because
+NumPy data would be a constant to that recorder.
 """
 
 from __future__ import annotations
@@ -28,18 +29,23 @@ from ..ops.creation_functions import asarray, copied
 
 Function = Callable[..., Any]
 ArgNums = int | Sequence[int]
-IS_ARRAY, IS_NDARRAY, IS_NUMBER = 0, 1, 2  # what a leaf was given as
+# The kind of a leaf in the argument that the user passed.
+IS_ARRAY, IS_NDARRAY, IS_NUMBER = 0, 1, 2
 
 
 class Inputs:
     """The arguments of one call of a function that is to be differentiated.
 
-    args : what to call it with: recorded copies at the positions to differentiate.  Copies, because one
-    value must not mean two variables where derivatives nest:
-    grad(lambda x: x * grad(lambda y: x + y)(x))(x) has x twice and y once.
-    chosen : these copies, in a tuple where several positions were asked for.
-    kinds : what each leaf of ``chosen`` was given as; None where all are Arrays.
-    holes : whether a nesting may have None beside arrays, for a part that a model does without.
+    args : the arguments for the call of the function, with recorded copies at the positions ``argnums``.
+    chosen : these copies: the argument if ``argnums`` is an int, else a tuple of arguments.
+    kinds : the kind of each leaf of ``chosen`` (IS_ARRAY, ...); None if all leaves are Arrays.
+
+    caller : the name of the public function, for error messages.  holes : True if None is allowed as a
+    leaf next to Arrays, as for an absent bias of a model.
+
+    Each call needs its own copies, because in nested derivatives one Array can be two variables.  In
+    grad(lambda x: x * grad(lambda y: x + y)(x))(x), the inner gradient is 1.  Without a copy, y would be
+    the same value as x, and the inner gradient would be 2.
     """
 
     __slots__ = ("args", "chosen", "kinds")
@@ -61,14 +67,17 @@ class Inputs:
         self.kinds = kinds if any(kinds) else None
 
     def gradient(self, found: Any) -> Any:
-        """Return a nesting like ``chosen``, each leaf in the kind of its argument."""
+        """Return gradients with each leaf converted to the kind of its input.
+
+        found : the gradients as Arrays, in the nesting of ``chosen``.
+        """
         if self.kinds is None:
             return found
         pairs = zip(nest.leaves(found), self.kinds, strict=True)
         return nest.pack_nesting(found, [given_out(x, kind) for x, kind in pairs])
 
     def value(self, y: Any) -> Any:
-        """Return a result of the function: NumPy's where every leaf of ``chosen`` was."""
+        """Return a result of the function, as NumPy data if the user passed no Array in ``chosen``."""
         if self.kinds is None:
             return y
         pairs = zip(nest.leaves(self.chosen), self.kinds, strict=True)
@@ -76,7 +85,12 @@ class Inputs:
 
 
 def positions(caller: str, argnums: ArgNums, count: int) -> list[int]:
-    """Return the positions to differentiate, counted from 0; TypeError or ValueError for others."""
+    """Return the positions in ``argnums``, with negative positions counted from the end.
+
+    Raise TypeError for other types, and ValueError for positions out of range or named twice.
+
+    count : the number of arguments of the call.
+    """
     if not isinstance(argnums, int | Sequence):
         raise TypeError(
             f"{caller}: argnums must be an int or a sequence of ints, got {describe(argnums)} "
@@ -91,7 +105,7 @@ def positions(caller: str, argnums: ArgNums, count: int) -> list[int]:
             )
         if not -count <= n < count:
             raise ValueError(
-                f"{caller}: there is no argument at position {n}: the function was given {count} "
+                f"{caller}: there is no argument at position {n}: the function got {count} arguments "
                 f"[at {user_line()}]"
             )
         taken.append(n % count)
@@ -103,9 +117,10 @@ def positions(caller: str, argnums: ArgNums, count: int) -> list[int]:
 
 
 def taken_in(caller: str, n: int, arg: Any, holes: bool) -> tuple[list[Any], list[int]]:
-    """Return the leaves of an argument as Arrays of their own, and what each was given as.
+    """Return copies of an argument's leaves as Arrays, and the kind of each leaf (IS_ARRAY, ...).
 
-    holes : whether None may stand beside Arrays, which then stays.
+    n : the position of the argument.  holes : True if leaves of None are allowed next to other leaves;
+    they are returned unchanged.
     """
     parts: list[Any] = []
     kinds = []
@@ -129,13 +144,16 @@ def taken_in(caller: str, n: int, arg: Any, holes: bool) -> tuple[list[Any], lis
 
 
 def leaf_kind(caller: str, n: int, leaf: Any, arg: Any) -> int:
-    """Return the kind of a leaf that is no Array; raise TypeError where it has no derivative."""
+    """Return the kind of a leaf that is no Array: IS_NDARRAY or IS_NUMBER.
+
+    Raise TypeError for any other leaf, such as an int or a subclass of ndarray.
+    """
     if isinstance(leaf, np.ndarray):
         if type(leaf) not in (np.ndarray, np.memmap):
             raise TypeError(
                 f"{caller}: argument {n} is {describe(leaf)}{nest.place_in_nesting(leaf, arg)}, "
-                "of a class "
-                "whose meaning beside its numbers would be lost: give np.asarray of it "
+                "a subclass "
+                "of ndarray whose further attributes would be lost: pass np.asarray of it "
                 f"[at {user_line()}]"
             )
         return IS_NDARRAY
@@ -156,7 +174,10 @@ def leaf_kind(caller: str, n: int, leaf: Any, arg: Any) -> int:
 
 
 def given_again(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the arguments with Arrays for floating-point NumPy data, to evaluate f again."""
+    """Return the arguments, with Arrays in place of floats and floating-point NumPy arrays.
+
+    ``Again`` evaluates f with these arguments to check its derivative.
+    """
 
     def as_array(leaf: Any) -> Any:
         number = isinstance(leaf, float | complex | np.inexact)
@@ -166,9 +187,9 @@ def given_again(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple([nest.pack_nesting(x, [as_array(leaf) for leaf in nest.leaves(x)]) for x in args])
 
 
-# --- on the way out -----------------------------------------------------------------------------------
+# --- conversion of results to NumPy data --------------------------------------------------------------
 def given_out(x: Any, kind: int) -> Any:
-    """Return a derivative in the kind of its argument: of a number without axes a NumPy scalar."""
+    """Return a derivative in the kind of its input: an Array, a NumPy array, or a NumPy scalar."""
     data = None if kind == IS_ARRAY else numpy_data(x)
     if data is None:
         return x
@@ -185,11 +206,13 @@ def in_numpy(value: Any) -> Any:
 
 
 def numpy_data(x: Array, ends_trace: str = "") -> np.ndarray[Any, Any] | None:
-    """Return a copy of an Array's data; None if a recorder follows the Array, and in vmap and traces.
+    """Return a copy of an Array's data as NumPy array, or None if the Array must not be converted.
 
-    There NumPy data would be a constant to the recorder, the batch or the trace.
+    An Array that a recorder follows must not be converted, since NumPy data would be a constant to the
+    recorder.  The same holds inside vmap and inside a trace for replay.
 
-    ends_trace : the reason why a trace cannot be replayed; if given, traced data is returned.
+    ends_trace : if not "", traced data is converted nevertheless, and the trace cannot be replayed for
+    the reason that this text states.
     """
     value_id, data = current(x)
     storage = storage_of(data)
@@ -204,13 +227,16 @@ def numpy_data(x: Array, ends_trace: str = "") -> np.ndarray[Any, Any] | None:
 
 # --- checks -------------------------------------------------------------------------------------------
 def with_doubts(tape: GradientTape) -> GradientTape:
-    """Return the tape, set to keep warnings of untracked conversions for ``settle_doubts``."""
+    """Make a tape collect its findings on untracked conversions as Doubts, and return the tape.
+
+    Without this setting the tape reports them itself.  ``settle_doubts`` checks the Doubts first.
+    """
     tape._recording.doubts = []
     return tape
 
 
 def check_function(caller: str, f: Any, **flags: Any) -> None:
-    """Raise TypeError for what cannot be called, and for flags that are no truth values."""
+    """Raise TypeError if f is not callable or a flag is no bool."""
     for name, flag in flags.items():
         if not isinstance(flag, bool | np.bool):
             raise TypeError(
@@ -221,7 +247,7 @@ def check_function(caller: str, f: Any, **flags: Any) -> None:
 
 
 def check_chunk_size(caller: str, chunk_size: int | None) -> None:
-    """Raise TypeError or ValueError for what is no positive integer or None."""
+    """Raise TypeError or ValueError unless ``chunk_size`` is a positive integer or None."""
     if chunk_size is None:
         return
     if not isinstance(chunk_size, int | np.integer) or isinstance(chunk_size, bool):
@@ -236,7 +262,7 @@ def check_chunk_size(caller: str, chunk_size: int | None) -> None:
 
 
 def check_sequences(caller: str, **given: Any) -> None:
-    """Raise TypeError unless each is a tuple or a list."""
+    """Raise TypeError unless each keyword argument (primals, tangents, ...) is a tuple or a list."""
     for name, value in given.items():
         if not isinstance(value, list | tuple):
             raise TypeError(
@@ -246,7 +272,7 @@ def check_sequences(caller: str, **given: Any) -> None:
 
 
 def with_aux(caller: str, y: RawArray) -> tuple[Any, Any]:
-    """Return a function's value as (result, aux); raise TypeError for anything else."""
+    """Return ``y``, which a function returned; raise TypeError unless y is a tuple (result, aux)."""
     if not isinstance(y, tuple) or len(y) != 2:
         raise TypeError(
             f"{caller}: with has_aux=True the function must give a tuple (result, aux), got "
@@ -256,7 +282,7 @@ def with_aux(caller: str, y: RawArray) -> tuple[Any, Any]:
 
 
 def without_aux(f: Function, has_aux: bool) -> Function:
-    """Return the function that gives the result alone."""
+    """Return a function that returns f's result without aux; f itself if ``has_aux`` is False."""
     if not has_aux:
         return f
     return functools.wraps(f)(lambda *args, **keywords: f(*args, **keywords)[0])
@@ -265,7 +291,11 @@ def without_aux(f: Function, has_aux: bool) -> Function:
 def checked_arrays(
     caller: str, what: str, value: Any, records: Sequence[Record] = ()
 ) -> list[Array]:
-    """Return the leaves; raise a TypeError, which names a conversion to blame, for other than Arrays."""
+    """Return the leaves of ``value``; raise TypeError if a leaf is no Array.
+
+    what : the name of the value for the message.  records : the records of the function's run; if an
+    untracked conversion is among them, the message names its line.
+    """
     found = nest.leaves(value)
     for leaf in found:
         if not isinstance(leaf, Array):
@@ -277,7 +307,10 @@ def checked_arrays(
 
 
 def exit_in(records: Sequence[Record]) -> str:
-    """Return the end of a message on a result that is no Array: the untracked conversion, if any."""
+    """Return text on the untracked conversion in ``records``, to be appended to a message.
+
+    The text is "" if the records have none.
+    """
     left = left_in(records)
     return "" if left is None else f". {left} {see('value-left-the-tape')}"
 

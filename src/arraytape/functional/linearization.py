@@ -1,4 +1,4 @@
-"""The value of a function at a point, and its JVPs and VJPs there, from the records of one run."""
+"""Linearizations: one recorded run of a function, from which JVPs, VJPs and Jacobians are computed."""
 
 from __future__ import annotations
 
@@ -31,18 +31,21 @@ from ..ops.creation_functions import asarray
 from .inputs import Function, Inputs, checked_arrays, with_aux
 
 ZERO = UnconnectedGradients.ZERO
-# With at least MANY results, and TALL times as many results as inputs, forward mode is chosen.  Measured
-# against reverse mode: a tenth of the time on elementwise functions, as much on products of matrices.
+# ``jacobian`` uses forward mode if the results have at least MANY elements, and TALL times as many as
+# the inputs.  Measured there, forward mode takes a tenth of the time of reverse mode for elementwise
+# functions, and as much time as reverse mode for matrix products.
 MANY, TALL = 1000, 16
-Tangents = Sequence[Array | None]  # None for an input held constant
+Tangents = Sequence[Array | None]  # one for each input; None for an input that is held constant
 
 
 class Linearization:
     """One run of a function on a persistent tape, for any number of JVPs and VJPs.
 
     value : the function's result.  aux : the second element of the result with ``has_aux``, else None.
-    results : the leaves of the value.  With ``outlives`` they are private handles, which later writes to
-    the user's Arrays do not change.
+    arrays : the leaves of ``inputs.chosen``: the Arrays to differentiate with respect to.
+    results : the leaves of the value.  With ``outlives=True`` they are private handles, which later
+    writes to the user's Arrays do not change.
+    doubts : findings on untracked conversions, which the caller passes to ``settle_doubts``.
     """
 
     def __init__(
@@ -70,16 +73,17 @@ class Linearization:
             if outlives:
                 self.results = [private_handle(part) for part in self.results]
 
-    # --- one direction ----------------------------------------------------------------------------
+    # --- products with one vector -----------------------------------------------------------------
     def pull(self, cotangent: RawArray) -> Any:
-        """Return the VJP of a cotangent of the value, in the nesting of the chosen inputs."""
+        """Return the VJP for a cotangent of the value, in the nesting of ``inputs.chosen``."""
         y = nest.pack_nesting(self.value, self.results)
         return self.tape.gradient(y, self.inputs.chosen, cotangent, unconnected_gradients=ZERO)
 
     def pull_sums(self, cotangents: Sequence[Array]) -> list[Array]:
-        """Return the VJP of cotangents in which a 0 leaves the element out of the sum.
+        """Return the VJP for cotangents of the results; elements whose cotangent is 0 contribute 0.
 
-        In ``pull`` a cotangent of 0 is a factor, so an infinite derivative gives NaN.
+        In ``pull``, a cotangent of 0 is a factor like any other, and yields NaN times an infinite
+        derivative.
         """
         recording = self.recording
         request = Differentiation(recording, self.results, self.arrays)
@@ -87,7 +91,10 @@ class Linearization:
             return request.answers(request.run_pass(cotangents, picks=True), zero=True)
 
     def push(self, tangents: Tangents) -> list[Array]:
-        """Return the derivative of each result along tangents of the inputs."""
+        """Return the JVP: the derivative of each result along tangents of the inputs.
+
+        Results that do not depend on the inputs have zeros.
+        """
         found = self.pushed_tangents(tangents)
         self.report_exits(tangents, found)
         return [
@@ -96,7 +103,7 @@ class Linearization:
         ]
 
     def pushed_tangents(self, tangents: Tangents) -> list[Array | None]:
-        """Push tangents forward; return None for a result that does not depend on the inputs."""
+        """Return the derivative of each result, or None if the result does not depend on the inputs."""
         forward = ForwardPass()
         with active(REPLAY):
             for x, t in zip(self.arrays, tangents, strict=True):
@@ -110,7 +117,13 @@ class Linearization:
             return [forward.tangent_of_target(y) for y in self.results]
 
     def report_exits(self, tangents: Tangents, found: Sequence[Any]) -> None:
-        """Raise LostGradientError where a derivative lacks what left the tape."""
+        """Add a Doubt to ``doubts`` for each derivative that may lack a part.
+
+        A part may be missing if a value that depends on the inputs was converted to a NumPy or Python
+        number during the run.  Nothing is added if ``exits`` is "ignore".
+
+        found : the derivative of each result; None for a result that does not depend on the inputs.
+        """
         recording = self.recording
         mode = mode_of(recording.exits)
         if recording.journal is None or mode == "ignore":
@@ -125,7 +138,7 @@ class Linearization:
             doubts = recording.doubts
             lacks.tell(absent, "derivative", mode, never_zeros=True, unseen=unseen, doubts=doubts)
 
-    # --- all directions ---------------------------------------------------------------------------
+    # --- Jacobians --------------------------------------------------------------------------------
     def prefers_forward(self) -> bool:
         """Return True if all arrays are real and the Jacobian has many more rows than columns."""
         results = elements(self.results)
@@ -135,13 +148,16 @@ class Linearization:
         return real and self.batches()
 
     def batches(self) -> bool:
-        """Return True if all records take many tangents at once; users' rules and hooks may not."""
+        """Return True if a pass can compute many products at once, on batched data.
+
+        The rules and hooks of users may fail on batched data, so there must be none.
+        """
         return not self.recording.hooks and largest_of(self.recording.records) is not None
 
     def largest_followed(self) -> int:
-        """Return the size of the largest followed value that the records hold.
+        """Return the number of elements of the largest followed value that the records hold.
 
-        For ops with a joint rule, inputs that are not followed count too, because the rule may give
+        For ops with a joint rule, inputs that are not followed count too, because the rule may compute
         cotangents for all inputs.
         """
         known = self.recording.known
@@ -161,16 +177,17 @@ class Linearization:
         return max(sizes)
 
     def by_rows(self, chunk_size: int | None) -> list[Any]:
-        """Return the Jacobian of each result in the nesting of the inputs, by reverse mode."""
+        """Return the Jacobian of each result, in the nesting of the inputs, by reverse mode."""
         sources = self.inputs.chosen
         return [
             compute_jacobian(self.recording, y, sources, ZERO, chunk_size) for y in self.results
         ]
 
     def by_columns(self, chunk_size: int | None) -> list[Any]:
-        """Return the Jacobian of each result in the nesting of the inputs, by forward mode.
+        """Return the Jacobian of each result, in the nesting of the inputs, by forward mode.
 
-        If a column has a NaN, use reverse mode, which distinguishes results that depend on no input.
+        If a column has a NaN, use reverse mode, which can replace 0 times infinity by 0 where a result
+        does not depend on an input element.
         """
         columns = [self.columns_of(at, chunk_size) for at in range(len(self.arrays))]
         if any(gradient_has_nan(part) for column in columns for part in column):
@@ -181,7 +198,7 @@ class Linearization:
         ]
 
     def columns_of(self, at: int, chunk_size: int | None) -> list[Array]:
-        """Return for each result its Jacobian with respect to one input."""
+        """Return the Jacobian of each result with respect to the input ``arrays[at]``."""
         xp: Any = namespace()
         x = self.arrays[at]
         shapes = [tuple(y.shape) + tuple(x.shape) for y in self.results]
@@ -197,7 +214,10 @@ class Linearization:
         return [part if differentiable(part) else xp.astype(part, x.dtype) for part in columns]
 
     def unit_tangents(self, at: int, chunk_size: int | None) -> list[Array]:
-        """Return the derivatives of each result along all unit vectors, on a new first axis."""
+        """Return the derivatives of each result along all unit vectors of the input ``arrays[at]``.
+
+        The first axis of each returned Array numbers the unit vectors.
+        """
         xp: Any = namespace()
         rows = self.arrays[at].size
         if rows > 1 and self.batches():
@@ -213,7 +233,7 @@ class Linearization:
         return [xp.stack(parts) for parts in zip(*single, strict=True)]
 
     def many(self, at: int, start: int, stop: int) -> list[Array]:
-        """Return the derivatives along some unit vectors of one input, in one pass."""
+        """Compute ``unit_tangents`` for the unit vectors from ``start`` to ``stop``, in one pass."""
         axis_id = new_axis_id()
         with active(axis_id):
             found = self.push(
@@ -222,14 +242,14 @@ class Linearization:
             return [rows_in(part, axis_id, stop - start) for part in found]
 
     def moving(self, at: int, tangent: Array) -> Tangents:
-        """Return tangents that are None for all inputs except the input at index ``at``."""
+        """Return tangents for all inputs: ``tangent`` for ``arrays[at]``, and None for all others."""
         tangents: list[Array | None] = [None] * len(self.arrays)
         tangents[at] = tangent
         return tangents
 
 
 def concerns(forward: ForwardPass, record: Record) -> bool:
-    """Return True if an input of a record has a tangent, or a tangent that an op without a rule lost."""
+    """Return True if an input of a record has a tangent, or lost its tangent at an op without a rule."""
     tangents, missing = forward.tangents, forward.missing
     return any(value_id in tangents or value_id in missing for value_id in inputs_of(record))
 

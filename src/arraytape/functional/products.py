@@ -1,7 +1,7 @@
-"""Products with a function's derivatives along given directions: jvp, vjp, hvp, vhp, linearize.
+"""Products of Jacobians and Hessians with vectors: jvp, vjp, linearize, hvp, vhp, gauss_newton_product.
 
-None of them forms a matrix.  What they take and give is as of ``grad``: Arrays, nestings of Arrays, and
-NumPy's data in place of Arrays.
+No function of this module forms the matrix.  The primals may be Arrays, NumPy arrays, floats, or
+nestings of these, as for ``grad``.
 """
 
 from __future__ import annotations
@@ -37,39 +37,40 @@ def jvp(
     *,
     verify: bool = False,
 ) -> tuple[Any, ...]:
-    """Return a function's value and its derivative along tangents, by forward mode.
+    """Return a function's value and its derivative along tangents (the JVP), by forward mode.
 
     Parameters
     ----------
     f : Callable
-        Takes as many arguments as there are primals.
+        A function with as many arguments as there are primals.
     primals : Sequence
         A tuple (or list) with one entry for each argument: Arrays, NumPy arrays, floats, or nestings.
     tangents : Sequence
-        The same, each tangent in its primal's shape and dtype.
+        The tangents, one for each primal, in the nesting, shapes and dtypes of the primal.
     has_aux : bool, default: False
-        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated; aux, any
-        nesting, is returned together with the derivative.
+        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated.  aux, which
+        may be any nesting, is returned together with the derivative.
     verify : bool, default: False
-        If True, evaluate f twice more along one direction, and raise an error if the derivative
-        disagrees.  The check finds values that left the tape and came back as constants.
-        f must give the same result each time.
+        If True, evaluate f at four more points along one direction, and raise an error if differences
+        of its results disagree with the derivative.  The check detects values that were converted to
+        NumPy or Python numbers and used again as constants.  f must return the same result each time.
 
     Returns
     -------
     value : Array or nesting
-        What ``f(*primals)`` gives; NumPy's data where all primals are NumPy's.
+        The result of ``f(*primals)``, as NumPy data if no primal has an Array.
     derivative : Array or nesting
-        Its derivative in the same nesting; zeros for what does not depend on the primals.
+        The derivative of the value, in the nesting of the value.  Results that do not depend on the
+        primals have zeros.
     aux : Any
         With ``has_aux``, the second element of the tuple that f returns.
 
     Raises
     ------
     TypeError
-        When primals or tangents are no sequences of Arrays.
+        When primals or tangents are no tuple or list of Arrays, NumPy arrays, floats or nestings.
     ValueError
-        When tangents do not fit the primals.
+        When a tangent has another nesting, shape or dtype than its primal.
 
     Examples
     --------
@@ -86,36 +87,37 @@ def jvp(
 
 
 def vjp(f: Function, *primals: Any, has_aux: bool = False, verify: bool = False) -> tuple[Any, ...]:
-    """Return a function's value, and the function that pulls a cotangent of it back to the primals.
+    """Return a function's value, and a function that computes VJPs: it maps cotangents to gradients.
 
     Parameters
     ----------
     f : Callable
-        Takes as many arguments as there are primals.
+        A function with as many arguments as there are primals.
     *primals : Array or nesting
         Arrays, NumPy arrays, floats, or nestings of these.
     has_aux : bool, default: False
-        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated; aux, any
-        nesting, is returned together with the derivative.
+        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated.  aux, which
+        may be any nesting, is returned together with the derivative.
     verify : bool, default: False
-        If True, evaluate f twice more along one direction, and raise an error if the derivative
-        disagrees.  The check finds values that left the tape and came back as constants.
-        f must give the same result each time.
+        If True, evaluate f at four more points along one direction, and raise an error if differences
+        of its results disagree with the derivative.  The check detects values that were converted to
+        NumPy or Python numbers and used again as constants.  f must return the same result each time.
 
     Returns
     -------
     value : Array or nesting
-        What ``f(*primals)`` gives; NumPy's data where all primals are NumPy's.
+        The result of ``f(*primals)``, as NumPy data if no primal has an Array.
     pull : Callable
-        Takes a cotangent in the nesting, shapes and dtypes of the value, and gives a tuple
-        with one gradient for each primal.  It may be called again.
+        A function of one cotangent, which has the nesting, shapes and dtypes of the value.  ``pull``
+        returns a tuple with one gradient for each primal, and may be called many times.
     aux : Any
         With ``has_aux``, the second element of the tuple that f returns.
 
     Raises
     ------
     TypeError
-        When the primals or f's result are no Arrays.
+        When a primal is no floating-point Array, NumPy array, float or nesting of these, or f's result
+        is no Array or nesting of Arrays.
 
     Examples
     --------
@@ -124,7 +126,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False, verify: bool = False)
     >>> y, pull = xp.vjp(lambda x: xp.stack([xp.sum(x), xp.prod(x)]), x)
     >>> print(y)
     [3. 2.]
-    >>> (gradient,) = pull(xp.asarray([0.0, 1.0]))  # that of the product
+    >>> (gradient,) = pull(xp.asarray([0.0, 1.0]))  # the gradient of the product
     >>> print(gradient)
     [2. 1.]
     """
@@ -158,38 +160,40 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False, verify: bool = False)
 def linearize(
     f: Function, *primals: Any, has_aux: bool = False, verify: bool = False
 ) -> tuple[Any, ...]:
-    """Return a function's value, and the function that pushes tangents of the primals forward.
+    """Return a function's value, and a function that computes JVPs: it maps tangents to derivatives.
 
-    f runs once, here, however often the second is called; the records of that run are kept for it.
+    f runs only once, in this call.  The records of this run serve all later calls of ``push``.
 
     Parameters
     ----------
     f : Callable
-        Takes as many arguments as there are primals.
+        A function with as many arguments as there are primals.
     *primals : Array or nesting
         Arrays, NumPy arrays, floats, or nestings of these.
     has_aux : bool, default: False
-        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated; aux, any
-        nesting, is returned together with the derivative.
+        If True, f returns a tuple ``(result, aux)``.  Only the result is differentiated.  aux, which
+        may be any nesting, is returned together with the derivative.
     verify : bool, default: False
-        If True, evaluate f twice more along one direction, and raise an error if the derivative
-        disagrees.  The check finds values that left the tape and came back as constants.
-        f must give the same result each time.
+        If True, evaluate f at four more points along one direction, and raise an error if differences
+        of its results disagree with the derivative.  The check detects values that were converted to
+        NumPy or Python numbers and used again as constants.  f must return the same result each time.
 
     Returns
     -------
     value : Array or nesting
-        What ``f(*primals)`` gives; NumPy's data where all primals are NumPy's.
+        The result of ``f(*primals)``, as NumPy data if no primal has an Array.
     push : Callable
-        Takes one tangent for each primal, in its nesting, shapes and dtypes, and gives the derivative
-        along them in the nesting of the value.  It may be called again.
+        A function of one tangent for each primal, in the nesting, shapes and dtypes of the primal.
+        ``push`` returns the derivative along the tangents, in the nesting of the value, and may be
+        called many times.
     aux : Any
         With ``has_aux``, the second element of the tuple that f returns.
 
     Raises
     ------
     TypeError
-        When the primals or f's result are no Arrays.
+        When a primal is no floating-point Array, NumPy array, float or nesting of these, or f's result
+        is no Array or nesting of Arrays.
 
     Examples
     --------
@@ -228,33 +232,35 @@ def hvp(
 ) -> tuple[Any, ...]:
     """Return the product of a scalar function's Hessian with a vector, by forward over reverse mode.
 
-    It costs a few times what f costs, whatever the size of its arguments.
+    The product takes a few times as long as f, however many elements the primals have.
 
     Parameters
     ----------
     f : Callable
-        Takes as many arguments as there are primals and gives one real Array of shape ().
+        A function with as many arguments as there are primals, which returns one real Array of shape ().
     primals : Sequence
         A tuple (or list) with one entry for each argument: Arrays, NumPy arrays, floats, or nestings.
     tangents : Sequence
-        The same, each tangent in its primal's shape and dtype.
+        The tangents, one for each primal, in the nesting, shapes and dtypes of the primal.
     verify : bool, default: False
-        If True, evaluate f twice more along one direction, and raise an error if the derivative
-        disagrees.  The check finds values that left the tape and came back as constants.
-        f must give the same result each time.
+        If True, evaluate f at four more points along one direction, and raise an error if differences
+        of its results disagree with the derivative.  The check detects values that were converted to
+        NumPy or Python numbers and used again as constants.  f must return the same result each time.
 
     Returns
     -------
     tuple
-        One product for each primal, in its nesting; NumPy's for NumPy's.
+        One product for each primal, in the nesting of the primal.  Products for NumPy arrays and
+        numbers are NumPy arrays or scalars.
 
     Raises
     ------
     TypeError
-        When primals or tangents are no sequences of Arrays, or f gives anything but a real
-        floating-point Array.
+        When primals or tangents are no tuple or list of Arrays, NumPy arrays, floats or nestings, or
+        f's result is no real floating-point Array.
     ValueError
-        When tangents do not fit the primals, or f's result has a shape other than ().
+        When a tangent has another nesting, shape or dtype than its primal, or f's result has
+        a shape other than ().
 
     Examples
     --------
@@ -279,34 +285,36 @@ def vhp(
 ) -> tuple[Any, ...]:
     """Return the product of a vector with a scalar function's Hessian, by reverse over reverse mode.
 
-    The Hessian is symmetric, so ``hvp`` gives the same numbers, mostly in less time.  ``vhp`` also works
-    where a rule has no transpose.
+    The Hessian is symmetric, so ``hvp`` returns the same numbers, mostly in less time.  Unlike ``hvp``,
+    ``vhp`` also works if an op of f has a VJP only, and no JVP.
 
     Parameters
     ----------
     f : Callable
-        Takes as many arguments as there are primals and gives one real Array of shape ().
+        A function with as many arguments as there are primals, which returns one real Array of shape ().
     primals : Sequence
         A tuple (or list) with one entry for each argument: Arrays, NumPy arrays, floats, or nestings.
     cotangents : Sequence
-        The same, each in its primal's shape and dtype.
+        The vectors, one for each primal, in the nesting, shapes and dtypes of the primal.
     verify : bool, default: False
-        If True, evaluate f twice more along one direction, and raise an error if the derivative
-        disagrees.  The check finds values that left the tape and came back as constants.
-        f must give the same result each time.
+        If True, evaluate f at four more points along one direction, and raise an error if differences
+        of its results disagree with the derivative.  The check detects values that were converted to
+        NumPy or Python numbers and used again as constants.  f must return the same result each time.
 
     Returns
     -------
     tuple
-        One product for each primal, in its nesting; NumPy's for NumPy's.
+        One product for each primal, in the nesting of the primal.  Products for NumPy arrays and
+        numbers are NumPy arrays or scalars.
 
     Raises
     ------
     TypeError
-        When primals or cotangents are no sequences of Arrays, or f gives anything but a real
-        floating-point Array.
+        When primals or cotangents are no tuple or list of Arrays, NumPy arrays, floats or nestings, or
+        f's result is no real floating-point Array.
     ValueError
-        When cotangents do not fit the primals, or f's result has a shape other than ().
+        When a cotangent has another nesting, shape or dtype than its primal, or f's result has
+        a shape other than ().
 
     Examples
     --------
@@ -329,36 +337,39 @@ def gauss_newton_product(
 ) -> tuple[Any, ...]:
     """Return the product of a vector with the Gauss-Newton matrix of ``loss(f(...))``: J^T H J.
 
-    J is the Jacobian of f, and H the Hessian of the loss with respect to f's result.  Where the loss is
+    J is the Jacobian of f, and H the Hessian of the loss with respect to f's result.  If the loss is
     convex, the matrix has no negative eigenvalue.  The matrix equals the Hessian of ``loss(f(...))``
-    where f is linear, or where the gradient of the loss is 0.
+    if f is linear, or if the gradient of the loss with respect to f's result is 0.
     Source: Schraudolph 2002, "Fast curvature matrix-vector products for second-order gradient descent",
     sec. 2.3 (the extended Gauss-Newton matrix).
 
     Parameters
     ----------
     f : Callable
-        The model: takes as many arguments as there are primals, gives an Array or a nesting of Arrays.
+        The model: a function with as many arguments as there are primals, which returns an Array or a
+        nesting of Arrays.
     loss : Callable or None
-        Takes what f gives and gives one real Array of shape (); None for half the sum of squares, whose
-        Hessian is the unit matrix.
+        A function of f's result that returns one real Array of shape ().  None means half the sum of
+        squares of f's result, whose Hessian is the unit matrix.
     primals : Sequence
         A tuple (or list) with one entry for each argument: Arrays, NumPy arrays, floats, or nestings.
     tangents : Sequence
-        The same, each tangent in its primal's shape and dtype.
+        The tangents, one for each primal, in the nesting, shapes and dtypes of the primal.
 
     Returns
     -------
     tuple
-        One product for each primal, in its nesting; NumPy's for NumPy's.
+        One product for each primal, in the nesting of the primal.  Products for NumPy arrays and
+        numbers are NumPy arrays or scalars.
 
     Raises
     ------
     TypeError
-        When primals or tangents are no sequences of Arrays, or the loss gives anything but a real
-        floating-point Array.
+        When primals or tangents are no tuple or list of Arrays, NumPy arrays, floats or nestings, or
+        the loss is no real floating-point Array.
     ValueError
-        When tangents do not fit the primals, or the loss has a shape other than ().
+        When a tangent has another nesting, shape or dtype than its primal, or the loss has a
+        shape other than ().
 
     Examples
     --------
@@ -386,12 +397,12 @@ def gauss_newton_product(
     y = nest.pack_nesting(run.value, run.results)
     curved = pushed if loss is None else curvature(loss, y, nest.pack_nesting(y, pushed))
     found = run.pull(nest.pack_nesting(y, curved))
-    run.doubts.clear()  # those of the derivative along the tangents are settled
+    run.doubts.clear()  # both passes use one run, which was checked after the push
     return tuple(inputs.gradient(found))
 
 
 def curvature(loss: Function, y: RawArray, direction: Any) -> list[Array]:
-    """Return the Hessian of a loss with respect to a model's result, times a direction."""
+    """Return the product of the Hessian of ``loss`` at y with ``direction``, as a list of leaves."""
     return nest.leaves(hvp(loss, (y,), (direction,))[0])
 
 
@@ -403,7 +414,10 @@ def pushed(
     has_aux: bool,
     verify: bool,
 ) -> tuple[Inputs, Any, Any, Any]:
-    """Return the inputs of ``jvp``, f's result and its derivative, all as Arrays, and aux."""
+    """Compute a JVP: return the Inputs, f's result, the derivative and aux, with Arrays for NumPy data.
+
+    aux is None without ``has_aux``.
+    """
     check_function(caller, f, verify=verify, has_aux=has_aux)
     check_sequences(caller, primals=primals, tangents=tangents)
     every = range(len(primals))

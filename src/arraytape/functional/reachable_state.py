@@ -1,4 +1,11 @@
-"""The mutable state that a function can reach: saved before a new evaluation, restored afterwards."""
+"""The mutable state that a function can reach: saved before the function runs, restored afterwards.
+
+``ReachableState`` searches the objects that the function and its arguments refer to, directly or through
+others.  For each mutable object, it saves the contents and creates a function without parameters that
+restores them.  Such a function returns True if the contents had changed.  The functions ``put_back_...``
+return it alone.  The functions ``kept_...`` (except ``kept_lock``) return it with the object's contents,
+in which the search continues.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +33,12 @@ from .._array.array import Array
 from .._storage.storage import storage_of
 from .._util.source_locations import is_installed
 
-OBJECTS = 5_000  # that are visited at most
-ITEMS = 500_000  # in all containers that one search for state visits
-BYTES = 2**22  # of one array that are copied; a larger one cannot be written meanwhile
-COPIED = 2**27  # bytes of arrays that are copied, in all
+# Limits of one search.  Beyond a limit, except BYTES, the function is not run again (Unrepeatable).
+OBJECTS = 5_000  # number of objects
+ITEMS = 500_000  # number of items of all containers together
+BYTES = 2**22  # of one array: a larger NumPy array is not copied, but read-only during the run
+COPIED = 2**27  # bytes of all copied arrays together
+# Types of objects that cannot change and refer to no other objects: the search skips them.
 ATOMS = {
     type(None),
     bool,
@@ -42,7 +51,8 @@ ATOMS = {
     types.CodeType,
     np.ufunc,
 }
-# Types of C code without state of their own: what there is to keep are the objects that they refer to.
+# Types that are implemented in C and have no state of their own.  The search continues in the objects
+# that their instances refer to.
 REFERRING = (
     types.BuiltinFunctionType, types.MethodWrapperType, types.MappingProxyType, types.GenericAlias,
     types.GetSetDescriptorType, types.MemberDescriptorType, types.MethodDescriptorType,
@@ -50,7 +60,7 @@ REFERRING = (
     functools.partial, operator.itemgetter, operator.attrgetter, operator.methodcaller,
     property, classmethod, staticmethod, slice,
 )  # fmt: skip
-# Types of C code whose instances do not change, or not so that it matters.
+# Types implemented in C whose own memory does not change, or changes in ways that do not matter here.
 FIXED = (
     int, float, complex, str, bytes, tuple, frozenset, range, BaseException, type, _thread._local,
     datetime.datetime, datetime.date, datetime.time,
@@ -58,24 +68,27 @@ FIXED = (
     re.Match, types.ModuleType, contextvars.Token, np.generic, np.dtype, weakref.ref,
 )  # fmt: skip
 LOCKS = (_thread.LockType, _thread.RLock)
-UNKNOWN = object()
+UNKNOWN = object()  # marks a name, slot or closure cell that has no value
 
 
 class Unrepeatable(Exception):
-    """State cannot be kept, or was changed and cannot be put back: the function must not run again."""
+    """The error for a function that must not run again, because its side effects cannot be undone."""
 
 
 class ReachableState:
-    """The mutable objects that functions and their arguments lead to, with what they hold now.
+    """The saved contents of all mutable objects that can be reached from ``roots``.
 
-    ``restore`` puts it back, and gives whether anything had changed.
+    kept : functions that restore one object each, and return True if the object had changed.
+    seen : the ids of the visited objects.
+    large : arrays that are too large to be copied; they are read-only while the function runs.
+    names : the global names that the functions use.
     """
 
     def __init__(self, *roots: Any) -> None:
         self.kept: list[Callable[[], bool]] = []
         self.seen: set[int] = set()
-        self.large: list[Any] = []  # arrays that cannot be written while the function runs
-        self.names: set[str] = set()  # that the functions look up
+        self.large: list[Any] = []
+        self.names: set[str] = set()
         self.items = self.copied = 0
         waiting = collections.deque(roots)
         self.keep_random_state()
@@ -89,36 +102,40 @@ class ReachableState:
             waiting.extend(self.keep_contents(thing))
         if "spawn" in self.names:
             raise Unrepeatable("it may spawn generators of random numbers")
-        self.roots = roots  # alive, as are all that ``seen`` has the ids of
+        self.roots = roots  # keeps the objects alive whose ids are in ``seen``
 
     def restore(self) -> bool:
-        """Restore the saved state; return True if anything had changed."""
+        """Restore the contents of all objects, and return True if anything had changed."""
         changed, failure = False, None
         self.lock_large(False)
         for put_back in reversed(self.kept):
             try:
                 changed |= put_back()
-            except Exception as error:  # restore the others nevertheless
+            except Exception as error:  # raise it only after all other objects are restored
                 failure = error
         if failure is not None:
             raise Unrepeatable("a part of its state cannot be put back") from failure
         return changed
 
     def lock_large(self, is_locked: bool) -> None:
-        """Make the large arrays read-only, or writeable again, owners of memory before their views."""
+        """Make the large arrays read-only, or writeable again in the reverse order.
+
+        NumPy makes a view writeable only if the owner of its memory is writeable at that time.
+        """
         for data in self.large if is_locked else reversed(self.large):
             data.flags.writeable = not is_locked
 
     def keep_random_state(self) -> None:
-        """Keep the state of the generators of the process."""
+        """Save the state of the global random generators of ``random`` and ``numpy.random``."""
         self.kept.append(put_back_random(random.getstate, random.setstate))
         self.kept.append(put_back_random(np.random.get_state, np.random.set_state))
 
     def keep_contents(self, thing: Any) -> Iterable[Any]:
-        """Keep what one object holds; return what it leads to.
+        """Save the contents of one object, and return the objects that it refers to.
 
-        No call here may run a method of the user's: not ``isinstance``, which reads ``__class__``,
-        nor ``getattr``, ``len``, ``iter`` or ``==``.
+        No call here may run a method of a user's class, which could have side effects.  So types are
+        tested by ``issubclass(type(thing), ...)``, as ``isinstance`` reads ``__class__``.  ``getattr``,
+        ``len``, ``iter`` and ``==`` are avoided for the same reason.
         """
         kind = type(thing)
         if issubclass(kind, types.FunctionType):
@@ -142,7 +159,10 @@ class ReachableState:
         return [*self.parts_of_c_types(thing, kind), *self.keep_attributes(thing)]
 
     def parts_of_c_types(self, thing: Any, kind: type) -> Iterable[Any]:
-        """Return what an object of C code refers to; Unrepeatable where it may hold more."""
+        """Return the objects that an instance of a type implemented in C refers to.
+
+        Raise Unrepeatable if the instance may have state that Python code cannot save.
+        """
         if issubclass(kind, REFERRING):
             return gc.get_referents(thing)
         if issubclass(kind, weakref.ref):
@@ -160,13 +180,13 @@ class ReachableState:
         elif kind is functools._lru_cache_wrapper and is_installed(
             getattr(getattr(thing.__wrapped__, "__code__", None), "co_filename", "")
         ):
-            pass  # the cache of a library function
+            pass  # more entries in the cache of a library's function change no results
         elif not is_standard(thing) and hides_state(kind):
             raise Unrepeatable(f"it has a {kind.__name__}")
         return ()
 
     def counted_parts(self, parts: Iterable[Any]) -> Iterable[Any]:
-        """Return the parts of a container; Unrepeatable where there are too many of them."""
+        """Return the items of a container as a list; raise Unrepeatable beyond the limit ITEMS."""
         parts = [*parts]
         self.items += len(parts)
         if self.items > ITEMS:
@@ -174,7 +194,10 @@ class ReachableState:
         return parts
 
     def keep_function(self, function: types.FunctionType) -> Iterable[Any]:
-        """Keep the variables that a function of the user's reads and binds."""
+        """Save a function's closure cells and, if a user wrote it, the globals that it uses.
+
+        Return the values of these variables and of the default arguments.
+        """
         found: list[Any] = [getattr(function, "__wrapped__", None)]
         for cell in function.__closure__ or ():
             put_back, value = kept_cell(cell)
@@ -194,7 +217,13 @@ class ReachableState:
         return found
 
     def keep_array(self, thing: Any, data: Any) -> Iterable[Any]:
-        """Keep the values of an array: a copy, or a large one is locked."""
+        """Save the elements of an array by a copy, or add a large NumPy array to ``large``.
+
+        Return the objects that the array refers to.
+
+        thing : an Array or a NumPy array.  data : its elements as a NumPy array, or ``thing`` itself
+        if it is a NumPy array.
+        """
         found: list[Any] = []
         if issubclass(type(thing), np.memmap) and thing.flags.writeable:
             raise Unrepeatable("it has an array in a file")
@@ -218,7 +247,7 @@ class ReachableState:
         return found
 
     def keep_module(self, module: types.ModuleType) -> Iterable[Any]:
-        """Keep the names of a module of the user's."""
+        """Save the names of a user's module, and return their values; () for an installed module."""
         file = getattr(module, "__file__", None)
         if file is None or is_installed(file):
             return ()
@@ -226,7 +255,10 @@ class ReachableState:
         return [*vars(module).values()]
 
     def keep_class(self, of: type) -> Iterable[Any]:
-        """Keep the attributes of a class of the user's."""
+        """Save the attributes of a user's class, and return the objects that the class refers to.
+
+        Return () for a class of Python or of an installed package.
+        """
         module = sys.modules.get(of.__module__)
         file = getattr(module, "__file__", None)
         if of.__module__ == "builtins" or (file is not None and is_installed(file)):
@@ -235,7 +267,10 @@ class ReachableState:
         return [*type.__dict__["__dict__"].__get__(of).values(), *of.__bases__, type(of)]
 
     def keep_attributes(self, thing: Any) -> Iterable[Any]:
-        """Keep the attributes of an object, in its dict and its slots."""
+        """Save the attributes of an object in its ``__dict__`` and its slots; return their values.
+
+        The attributes of arraytape's own objects are not saved, unless they have ``parameters``.
+        """
         found: list[Any] = []
         package = str(type(thing).__module__).partition(".")[0]
         if package == "arraytape" and not hasattr(thing, "parameters"):
@@ -253,7 +288,7 @@ class ReachableState:
         return [*found, type(thing)]
 
 
-# --- how one object is put back -----------------------------------------------------------------------
+# --- functions that save one object, and return the function that restores it -------------------------
 def put_back_random(get: Callable[[], Any], set_: Callable[[Any], Any]) -> Callable[[], bool]:
     before = get()
 
@@ -279,7 +314,9 @@ def put_back_item(names: dict[str, Any], name: str, value: Any) -> Callable[[], 
 
 
 def put_back_dict(names: dict[Any, Any]) -> Callable[[], bool]:
-    before = dict.copy(names)  # plain, with the hashes of the keys
+    # A plain dict, even if ``names`` is of a subclass.  The copy reuses the hashes of the keys, so that
+    # no ``__hash__`` of a user's class runs.
+    before = dict.copy(names)
     ordered = isinstance(names, collections.OrderedDict)
     base: Any = collections.OrderedDict if ordered else dict
 
@@ -336,7 +373,7 @@ def put_back_array(thing: Any, before: np.ndarray[Any, Any]) -> Callable[[], boo
                 del data
                 np.ndarray.resize(thing, before.shape, refcheck=False)
             elif data.shape != before.shape:
-                with warnings.catch_warnings():  # NumPy 2.5 says that there are better ways
+                with warnings.catch_warnings():  # NumPy 2.5 deprecates the assignment to ``shape``
                     warnings.simplefilter("ignore", DeprecationWarning)
                     thing.shape = before.shape
             np.ndarray.view(thing, np.ndarray)[...] = before
@@ -347,7 +384,10 @@ def put_back_array(thing: Any, before: np.ndarray[Any, Any]) -> Callable[[], boo
 
 
 def same_bytes(data: np.ndarray[Any, Any], before: np.ndarray[Any, Any]) -> bool:
-    """Return True if two arrays of one shape hold the same bytes, or the same objects."""
+    """Return True if two arrays of equal shape hold the same bytes and the same objects.
+
+    Bytes are compared, because NaN is not equal to itself.
+    """
     if data.dtype != before.dtype:
         return False
     if data.dtype.hasobject:
@@ -359,14 +399,17 @@ def same_bytes(data: np.ndarray[Any, Any], before: np.ndarray[Any, Any]) -> bool
 
 
 def objects_of(data: np.ndarray[Any, Any]) -> list[Any]:
-    """Return iterators over the objects that an array holds, one of each field of a record."""
+    """Return iterators over the Python objects in an array: one for each field of dtype object."""
     if data.dtype.names is None:
         return [data.flat] if data.dtype.hasobject else []
     return [part for name in data.dtype.names for part in objects_of(data[name])]
 
 
 def may_be_locked(data: np.ndarray[Any, Any]) -> bool:
-    """Return True if an array can be made read-only and writeable again: it is NumPy's memory."""
+    """Return True if NumPy owns the memory of an array.
+
+    Only then may its ``writeable`` flag be set to True again.
+    """
     while isinstance(data.base, np.ndarray):
         data = data.base
     return data.base is None and bool(data.flags.owndata)
@@ -410,6 +453,7 @@ def kept_slot(thing: Any, member: types.MemberDescriptorType) -> tuple[Callable[
     return restore_slot, before
 
 
+# The function that restores an object (True if the object had changed), and the object's contents.
 Kept = tuple[Callable[[], bool], Iterable[Any]]
 
 
@@ -500,6 +544,7 @@ def kept_state(thing: random.Random | np.random.RandomState) -> Kept:
     return put_back_random(thing.get_state, thing.set_state), ()
 
 
+# Mutable types, each with the function that saves an instance.
 KEEPERS: tuple[tuple[Any, Callable[[Any], Kept]], ...] = (
     (list, kept_list),
     (collections.deque, kept_list),
@@ -514,7 +559,10 @@ KEEPERS: tuple[tuple[Any, Callable[[Any], Kept]], ...] = (
 
 
 def kept_lock(lock: _thread.LockType | _thread.RLock) -> Callable[[], bool]:
-    """Keep a lock open; Unrepeatable where it is closed, and another run might wait for ever."""
+    """Return a function that releases a lock if the run left it held.
+
+    Raise Unrepeatable if the lock is held now, because the run might wait for it for ever.
+    """
 
     def is_closed() -> bool:
         if hasattr(lock, "_is_owned") and lock._is_owned():
@@ -534,12 +582,15 @@ def kept_lock(lock: _thread.LockType | _thread.RLock) -> Callable[[], bool]:
 
 
 def is_standard(thing: Any) -> bool:
-    """Return True if an object is a standard stream: what is written is dropped."""
+    """Return True if an object is stdout or stderr, to which ``Evaluation`` discards all output."""
     return any(thing is one for one in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__))
 
 
 def attributes_of(thing: Any) -> dict[str, Any] | None:
-    """Return the ``__dict__`` of an object, without asking its own methods."""
+    """Return the ``__dict__`` of an object, without a call of ``__getattribute__`` of its class.
+
+    Return None if the object has none.
+    """
     base: Any = _thread._local if issubclass(type(thing), _thread._local) else object
     try:
         names = base.__getattribute__(thing, "__dict__")
@@ -549,9 +600,11 @@ def attributes_of(thing: Any) -> dict[str, Any] | None:
 
 
 def hides_state(kind: type) -> bool:
-    """Return True if instances have memory that no attribute shows: state of C code.
+    """Return True if instances have state in C that no attribute shows, so that it cannot be saved.
 
-    Files, iterators, connections, tables of caches, arrays of other libraries.
+    Examples are files, iterators, connections, caches, and arrays of other libraries.  In the class and
+    its bases, an instance needs 8 bytes for each slot, and for ``__dict__`` and ``__weakref__``.  If
+    ``__basicsize__`` grows by more, the rest is hidden state.
     """
     of: Any = kind
     while of is not object:
@@ -569,7 +622,10 @@ def hides_state(kind: type) -> bool:
 
 
 def global_names(code: types.CodeType) -> set[str]:
-    """Return the names that a function, with those within it, may look up in its globals."""
+    """Return the names that a function, or a function defined inside it, may look up in its globals.
+
+    Attribute names are included, because ``co_names`` does not separate them from global names.
+    """
     found = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):

@@ -1,11 +1,14 @@
-"""Sparse Jacobians and Hessians: rows or columns that do not meet are computed together.
+"""Sparse Jacobians and Hessians: many rows or columns are computed by one product with the Jacobian.
 
-The structure is found by passing index sets through the records of one run (``index_sets.py``), or
-given.  Rows without a common column get one colour, or columns without a common row; one product with
-the Jacobian for each colour has all of its entries.  Source: Curtis, Powell and Reid 1974, "On the
-estimation of sparse Jacobian matrices"; for the greedy colouring, largest degree first, Gebremedhin,
-Manne and Pothen 2005, "What color is your Jacobian?", sec. 3.  One product more, along a random
-direction, checks each call.
+The structure is a matrix that is nonzero wherever the Jacobian may be nonzero.  The user passes it, or
+it is computed from the records of one run (``index_sets.py``).  Columns get the same colour if no row
+has entries in two of them.  The Jacobian times the sum of the unit vectors of one colour then contains
+all entries of these columns.  Rows are coloured likewise, for products with the transpose.  At each
+call, one more product along a random direction shows whether the structure lacks an entry.
+
+Sources: Curtis, Powell and Reid 1974, "On the estimation of sparse Jacobian matrices".  For the greedy
+colouring in the order of descending degrees: Gebremedhin, Manne and Pothen 2005, "What color is your
+Jacobian?", sec. 3.
 """
 
 from __future__ import annotations
@@ -35,51 +38,55 @@ from .verify import Again, host
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-SEEN_AT_ONCE = 64  # rows that may have entries outside a structure
-MOST_PAIRS = 10**8  # of columns with a row in common, a column with itself among them
+SEEN_AT_ONCE = 64  # number of whole rows that ``entry_outside`` computes at a time
+# A limit on the sum of the squared numbers of entries of the rows, which bounds the cost and the memory
+# of pattern.T @ pattern.
+MOST_PAIRS = 10**8
 
 
 def sparse_jacobian(
     f: Function, structure: Any = None, argnums: int = 0, *, chunk_size: int | None = None
 ) -> Callable[..., Any]:
-    """Return the Jacobian of a function as a sparse matrix, from few products with it.
+    """Return a function that computes the Jacobian of f as a sparse matrix, by few products.
 
     Parameters
     ----------
     f : Callable
-        Takes Arrays and gives an Array or a nesting of Arrays.
+        A function of Arrays that returns an Array or a nesting of Arrays.
     structure : sparse or array-like, optional
-        A matrix of shape (elements of the result, elements of the argument) that is not 0 where the
-        Jacobian may be.  By default it is found at the first call, from what f computes there, and again
-        where a later call turns out to have entries elsewhere.
+        A matrix of shape (elements of the result, elements of the argument) that is nonzero wherever the
+        Jacobian may be nonzero.  By default the structure is derived from the ops of f at the first
+        call.  If a later call has entries elsewhere, the structure is extended.
     argnums : int, default: 0
-        The position of the argument to differentiate: one Array or NumPy array.
+        The position of the argument to differentiate with respect to, one Array or NumPy array.
     chunk_size : int, optional
-        The most products in one pass, which bounds its memory; by default as many as fit into 64 MB for
-        each value on the way.
+        The largest number of products that one pass computes, which bounds the memory of the pass.  By
+        default the derivatives of each intermediate value take about 64 MB at most.
 
     Returns
     -------
     Callable
-        Takes the arguments of f and gives a ``scipy.sparse.csr_array``: elements of the results, in the
-        order of C, by those of the argument.
+        A function of f's arguments that returns a ``scipy.sparse.csr_array``.  The array has a row for
+        each element of the results and a column for each element of the argument, both in C order.
 
     Raises
     ------
     ImportError
         When SciPy is not installed.
     TypeError
-        When the argument is no single real floating-point array, f gives anything but real Arrays, or a
-        recorder around the call follows the result: a sparse matrix has no derivative.
+        When the argument is no single real floating-point array, or f returns anything but real Arrays.
+        Also when the call is inside another derivative, a tape that follows the argument, or ``vmap``,
+        because no tape can follow a sparse matrix.
     ValueError
-        When the structure has another shape, or lacks entries of the Jacobian.
+        When the structure has a wrong shape, or lacks entries of the Jacobian.
 
     Notes
     -----
-    What f does to an element decides: an op that is not known element by element counts as dense, as do
-    ``custom_gradient``, ``recompute_grad`` and ``vmap`` inside f.  Both branches of ``where`` count.
-    Each call compares one product along a random direction with what the matrix gives, so that an entry
-    outside the structure is an error and no wrong number.
+    The derived structure is an upper bound.  If the elements on which an op's result depends are not
+    known, each element of the result counts as dependent on all elements of the inputs.  The same holds
+    for ``custom_gradient``, ``recompute_grad`` and ``vmap`` inside f.  Both branches of ``where`` count.
+    Each call compares one product along a random direction with the same product of the sparse matrix.
+    An entry outside a passed structure is thus an error, and not a wrong number.
 
     Examples
     --------
@@ -96,33 +103,37 @@ def sparse_jacobian(
 def sparse_hessian(
     f: Function, structure: Any = None, argnums: int = 0, *, chunk_size: int | None = None
 ) -> Callable[..., Any]:
-    """Return the Hessian of a scalar function as a sparse matrix: the sparse Jacobian of its gradient.
+    """Return a function that computes the Hessian of a scalar function as a sparse matrix.
+
+    The Hessian is computed as the sparse Jacobian of the gradient.
 
     Parameters
     ----------
     f : Callable
-        Takes Arrays and gives one real Array of shape ().
+        A function of Arrays that returns one real Array of shape ().
     structure : sparse or array-like, optional
-        As of ``sparse_jacobian``: a square matrix that is not 0 where the Hessian may be.
+        A square matrix that is nonzero wherever the Hessian may be nonzero.  By default it is derived
+        from the ops of the gradient: see ``sparse_jacobian``.
     argnums : int, default: 0
-        The position of the argument to differentiate: one Array or NumPy array.
+        The position of the argument to differentiate with respect to, one Array or NumPy array.
     chunk_size : int, optional
-        The most products in one pass, as of ``sparse_jacobian``.
+        The largest number of products that one pass computes: see ``sparse_jacobian``.
 
     Returns
     -------
     Callable
-        Takes the arguments of f and gives a ``scipy.sparse.csr_array`` with a row and a column for each
-        element of the argument.
+        A function of f's arguments that returns a ``scipy.sparse.csr_array``, with a row and a column
+        for each element of the argument, in C order.
 
     Raises
     ------
     ImportError
         When SciPy is not installed.
     TypeError
-        As by ``sparse_jacobian``, and when f gives anything but one real Array.
+        When ``sparse_jacobian`` raises it, and when f returns anything but one real Array.
     ValueError
-        When the structure has another shape, or lacks entries of the Hessian.
+        When the structure has a wrong shape or lacks entries of the Hessian, or f's result has a shape
+        other than ().
 
     Examples
     --------
@@ -141,7 +152,10 @@ def sparse_hessian(
 def sparse_of(
     caller: str, f: Function, structure: Any, argnums: int, chunk_size: int | None
 ) -> Callable[..., Any]:
-    """Return the function of ``sparse_jacobian``, with errors in the name of ``caller``."""
+    """Return a function that computes the Jacobian of f as a sparse matrix: see ``sparse_jacobian``.
+
+    caller : the name of the public function, for error messages.
+    """
     check_function(caller, f)
     check_chunk_size(caller, chunk_size)
     argnums = unwrap_option(argnums)
@@ -163,24 +177,26 @@ def sparse_of(
         shape = sum(y.size for y in run.results), x.size
         if given is not None and given.shape != shape:
             raise ValueError(
-                f"{caller}: the structure has shape {given.shape}, and the matrix {shape} "
+                f"{caller}: the structure has shape {given.shape}, but the matrix has shape {shape} "
                 f"[at {user_line()}]"
             )
         if shape not in known:
             known[shape] = Colouring.of(structure_of(run) if given is None else given)
         matrix, missed = compressed(caller, run, known[shape], chunk_size)
-        if missed and given is None:  # another branch, key or order than at that call
+        # f may have taken another branch, key or permutation than in earlier calls.
+        if missed and given is None:
             known[shape] = Colouring.of(csr(known[shape].pattern + structure_of(run)))
             matrix, missed = compressed(caller, run, known[shape], chunk_size)
         if missed:
             raise ValueError(
                 f"{caller}: the structure lacks the entry {missed}, where the matrix is not 0 "
-                f"[at {user_line()}]; add it, or leave structure out to have it found"
+                f"[at {user_line()}]; add the entry, or leave out structure="
             )
 
         def again() -> Again:
             return Again(flat, given_again(args), argnums, keywords)
 
+        # ``wraps`` makes f's code the key of the verdict: see ``code_of`` in ``doubts``.
         @functools.wraps(f)
         def flat(*args: Any, **keywords: Any) -> Any:
             return flat_results(nest.leaves(f(*args, **keywords)))
@@ -196,15 +212,23 @@ def sparse_of(
 
 
 def flat_results(results: Sequence[Array]) -> Any:
-    """Return a list of one vector, the concatenated results."""
+    """Return a list that holds one vector, the elements of all results.
+
+    The sparse Jacobian is the derivative of this vector.
+    """
     xp: Any = namespace()
     return [xp.concat([xp.reshape(y, (-1,)) for y in results])]
 
 
 class Colouring(NamedTuple):
-    """A structure with the groups (colours) of its columns, or rows, that one product computes.
+    """A structure, and the colours of its columns or rows.
 
-    colours : the colour of each column, or of each row if ``by_rows`` is True.  number : of colours.
+    One product computes all columns (or rows) of a colour, because no two of them have an entry in the
+    same row (or column).
+
+    pattern : the structure as CSR.
+    colours : the colour of each column, or of each row if ``by_rows`` is True; numbers from 0.
+    number : the number of colours.
     """
 
     pattern: Any
@@ -214,10 +238,11 @@ class Colouring(NamedTuple):
 
     @classmethod
     def of(cls, pattern: csr_array, by_rows: bool = False) -> Colouring:
-        """Return a colouring of the rows, or of the columns if they promise fewer products.
+        """Return a colouring of the rows, or of the columns if they are likely to take less time.
 
-        Columns are chosen if the fullest row has less than half as many entries as the fullest column:
-        a product with a row took a third of the time of a product with a column.
+        Columns are chosen if the fullest row has less than half as many entries as the fullest column.
+        The columns (rows) need at least as many colours as the fullest row (column) has entries.  The
+        factor of 2 favours rows, because a VJP took a third of the time of a JVP.
         """
         in_rows = np.diff(pattern.indptr)
         in_columns = np.bincount(pattern.indices, minlength=pattern.shape[1])
@@ -227,10 +252,10 @@ class Colouring(NamedTuple):
 
 
 def greedy(pattern: csr_array) -> Any:
-    """Return colours of columns so that two columns with a common row have different colours.
+    """Return colours of the columns, so that two columns with entries in one row differ in colour.
 
-    Each column gets its own colour if most colours are needed anyway, or if the search needs too much
-    memory.
+    Each column gets its own colour if more than half as many colours as columns are needed anyway, or
+    if the search would need too much memory.
     """
     n = pattern.shape[1]
     in_rows = np.diff(pattern.indptr).astype(np.int64)
@@ -248,13 +273,12 @@ def greedy(pattern: csr_array) -> Any:
 
 
 def structure_of(run: Linearization) -> Any:
-    """Return the sparsity pattern of the Jacobian of a run, as CSR."""
+    """Return the structure of the Jacobian of a run, as CSR, from the index sets of the results."""
     (x,) = run.arrays
     sets = IndexSets(x.size)
     sets.start(run.recording.watched[id(x)].source, tuple(x.shape))
-    value_ids = [
-        run.recording.value_id_of(y, current_value=True) for y in run.results
-    ]  # views are read
+    # Get the ids before the loop: for a result that is a view, this adds a VIEW record to the records.
+    value_ids = [run.recording.value_id_of(y, current_value=True) for y in run.results]
     for record in run.recording.records:
         sets.record(record)
     rows = [
@@ -270,7 +294,7 @@ def stacked_rows(parts: list[Any]) -> Any:
 
 
 def rows_of(sets: IndexSets, value_id: int, size: int) -> Any:
-    """Return the index sets of a result, one row for each element."""
+    """Return the index sets of a result of ``size`` elements, as CSR with one row for each element."""
     found = sets.held.get(value_id)
     if found is None:
         return sets.none(size)
@@ -283,7 +307,11 @@ def rows_of(sets: IndexSets, value_id: int, size: int) -> Any:
 def compressed(
     caller: str, run: Linearization, colouring: Colouring, chunk_size: int | None
 ) -> tuple[Any, tuple[int, int] | None]:
-    """Return the matrix, computed by one product per colour, and an entry outside the structure."""
+    """Return the matrix, and the position of a nonzero entry outside the structure, or None.
+
+    One product per colour computes the entries.  One more product along a random direction is compared
+    with that of the matrix.
+    """
     from scipy import sparse
 
     pattern, colours, number, by_rows = colouring
@@ -294,7 +322,7 @@ def compressed(
     products = products_with(caller, run, directions, by_rows, chunk_size)
     row, column = pattern.tocoo().coords
     entries = products[(colours[row], column) if by_rows else (colours[column], row)]
-    if not by_rows and np.isnan(entries).any():  # reverse mode has a guard
+    if not by_rows and np.isnan(entries).any():  # only reverse mode has the guard against 0 * inf
         return compressed(caller, run, Colouring.of(pattern, by_rows=True), chunk_size)
     matrix = sparse.csr_array((entries, (row, column)), shape=pattern.shape)
     places = disagreeing(matrix.T if by_rows else matrix, directions[-1], products[-1])
@@ -304,15 +332,14 @@ def compressed(
 def disagreeing(
     matrix: csr_array, direction: np.ndarray[Any, Any], product: np.ndarray[Any, Any]
 ) -> Any:
-    """Return the rows in which ``product`` differs from ``matrix @ direction`` by more than rounding."""
+    """Return the rows in which ``product`` and ``matrix @ direction`` differ by more than rounding."""
     eps = np.finfo(product.dtype).eps
     with Quiet():
         expected = matrix @ direction.astype(product.dtype)
         scale = abs(matrix) @ abs(direction)
         off = np.abs(product - expected)
-        largest = np.max(
-            scale, initial=0.0, where=np.isfinite(scale)
-        )  # one NaN must not hide the other rows
+        # Without ``where``, a NaN in one row would make the limit of all rows NaN.
+        largest = np.max(scale, initial=0.0, where=np.isfinite(scale))
         beyond = off > eps ** (2 / 3) * (scale + eps * largest)
     return np.flatnonzero(beyond)
 
@@ -320,10 +347,10 @@ def disagreeing(
 def entry_outside(
     caller: str, run: Linearization, colouring: Colouring, places: np.ndarray[Any, Any]
 ) -> tuple[int, int] | None:
-    """Return a nonzero entry outside the structure, in the rows at ``places``; None if there is none.
+    """Return the position of a nonzero entry outside the structure, or None if there is none.
 
-    Columns are searched if ``colouring.by_rows`` is True.  Whole rows are computed, because a
-    difference of products may also come from rounding.
+    places : numbers of the rows to search, or of the columns if ``colouring.by_rows`` is True.  They
+    are computed entry by entry, because differing products may also be due to rounding.
     """
     pattern = colouring.pattern.T.tocsr() if colouring.by_rows else colouring.pattern
     for start in range(0, len(places), SEEN_AT_ONCE):
@@ -331,7 +358,9 @@ def entry_outside(
         lines = lines_at(caller, run, some, pattern.shape[0], not colouring.by_rows)
         known = pattern[some].toarray().astype(bool)
         unsure = np.isnan(lines) & ~known
-        if colouring.by_rows and unsure.any():  # 0 times infinity: reverse mode has a guard
+        if (
+            colouring.by_rows and unsure.any()
+        ):  # may be 0 * inf, which reverse mode can tell from NaN
             across = np.flatnonzero(unsure.any(axis=0))
             for at in range(0, len(across), SEEN_AT_ONCE):
                 few = across[at : at + SEEN_AT_ONCE]
@@ -347,7 +376,10 @@ def entry_outside(
 def lines_at(
     caller: str, run: Linearization, places: np.ndarray[Any, Any], count: int, by_rows: bool
 ) -> Any:
-    """Return the rows, or the columns, of the matrix at ``places``; the matrix has ``count`` of them."""
+    """Return some rows of the matrix, or some columns if ``by_rows`` is False.
+
+    places : the numbers of the rows (or columns).  count : the number of all rows (or columns).
+    """
     units = np.zeros((len(places), count))
     units[np.arange(len(places)), places] = 1.0
     return products_with(caller, run, units, by_rows, None)
@@ -360,7 +392,7 @@ def products_with(
     by_rows: bool,
     chunk_size: int | None,
 ) -> Any:
-    """Return the matrix, or its transpose if ``by_rows``, times each direction, as NumPy data."""
+    """Return the Jacobian, or its transpose if ``by_rows``, times each direction, as NumPy data."""
     step = chunk_size or rows_at_once(run.largest_followed())
     pieces = [directions[i : i + step] for i in range(0, len(directions), step)]
     if run.batches():
@@ -373,7 +405,7 @@ def products_with(
 
 
 def many(caller: str, run: Linearization, directions: np.ndarray[Any, Any], by_rows: bool) -> Any:
-    """Return several products in one pass."""
+    """Compute ``products_with`` for some directions, in one pass on batched data."""
     axis_id = new_axis_id()
     with active(axis_id):
         found = product(run, directions, by_rows, axis_id)
@@ -384,7 +416,11 @@ def many(caller: str, run: Linearization, directions: np.ndarray[Any, Any], by_r
 def product(
     run: Linearization, direction: np.ndarray[Any, Any], by_rows: bool, axis_id: int | None = None
 ) -> list[Array]:
-    """Return one product, or one for each example of a hidden axis."""
+    """Return the Jacobian, or its transpose if ``by_rows``, times ``direction``, as a list of Arrays.
+
+    axis_id : the id of an open hidden axis, or None.  With an id, ``direction`` has a first axis that
+    numbers directions, and the returned Arrays have a product for each along the hidden axis.
+    """
     moved = run.results if by_rows else run.arrays
     ends = np.cumsum([part.size for part in moved])[:-1]
     parts = [
@@ -397,7 +433,10 @@ def product(
 
 
 def hidden(values: np.ndarray[Any, Any], like: Array, axis_id: int | None) -> Array:
-    """Return directions as an Array with the shape, dtype and device of ``like``."""
+    """Return directions as an Array with the shape, dtype and device of ``like``.
+
+    axis_id : None for one direction, or the id of the hidden axis that numbers the directions.
+    """
     count = values.shape[:-1]
     whole = asarray(values.reshape((*count, *like.shape)), dtype=like.dtype, device=like.device)
     entered: Array = whole if axis_id is None else batched(whole, axis_id)
@@ -405,7 +444,11 @@ def hidden(values: np.ndarray[Any, Any], like: Array, axis_id: int | None) -> Ar
 
 
 def taken(caller: str, parts: list[Array], count: int | None = None) -> Any:
-    """Return products as one NumPy array, their parts concatenated along the last axis."""
+    """Return products as one NumPy array, with their parts concatenated along the last axis.
+
+    parts : one Array for each input or result.  count : the number of products on the first axis of each
+    Array; None if there is one product and no such axis.
+    """
     found = []
     for part in parts:
         data = numpy_data(part, ends_trace=f"a sparse matrix is made of it ({caller})")
@@ -422,7 +465,7 @@ def taken(caller: str, parts: list[Array], count: int | None = None) -> Any:
 
 # --- checks -------------------------------------------------------------------------------------------
 def needs_scipy(caller: str) -> None:
-    """Raise ImportError that says what to install."""
+    """Raise ImportError, with the command that installs SciPy, if SciPy is missing."""
     try:
         import scipy.sparse  # noqa: F401
     except ImportError as error:
@@ -430,7 +473,7 @@ def needs_scipy(caller: str) -> None:
 
 
 def pattern_of(caller: str, structure: Any) -> Any:
-    """Return a given structure as CSR, with 1 for each nonzero entry."""
+    """Return the structure that the user passed as CSR, with 1 for each nonzero entry."""
     try:
         found = csr(structure)
     except Exception as error:

@@ -1,4 +1,8 @@
-"""``verify=True``: compare a derivative with differences of the function along one direction."""
+"""The check of ``verify=True``: a derivative is compared with differences of the function.
+
+The caller has computed the derivative along one direction.  ``Again`` evaluates the function at four
+points on that direction, and ``verified`` compares the central differences with the derivative.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +20,14 @@ from .._util.errors import LostGradientError, see, user_line
 from .._util.options import unwrap_option
 
 SAME = 1e-3  # relative difference up to which two derivatives count as equal
-STEPS = (1.0, 0.5)  # of the differences, in units of the third root of the rounding error
+STEPS = (1.0, 0.5)  # steps of the differences, in units of ``unit``
 
 
 def direction(arrays: Sequence[Array]) -> list[Array]:
-    """Return a direction in which no component is small: the same for arrays of the same shapes."""
+    """Return a pseudorandom direction whose components have absolute values between 0.5 and 1.
+
+    The direction is the same for all arrays of the same shapes.
+    """
     generator = np.random.default_rng(20)
     found = []
     for x in arrays:
@@ -37,10 +44,12 @@ def verified(
     tangents: Sequence[Array],
     slope: Any,
 ) -> None:
-    """Raise LostGradientError when differences of f agree with each other and not with ``slope``.
+    """Raise LostGradientError if differences of f agree with each other, but not with ``slope``.
 
-    f : takes the arrays and gives a nesting of Arrays.  slope : its derivative along the tangents, in
-    that nesting.  Nothing is concluded where the differences do not settle: at a kink, in noise.
+    If differences with two steps disagree, as at a kink or in noise, no error is raised.
+
+    f : a function of the list of arrays that returns a nesting of Arrays.
+    slope : the derivative of f along the tangents, in the nesting of f's result.
     """
     small = min(unit(x) for x in arrays)
     rows = [differences(f, arrays, tangents, size * small) for size in STEPS]
@@ -51,18 +60,20 @@ def verified(
         if settled and off > 10 * SAME * max(scale, largest(found)):
             raise LostGradientError(
                 f"{caller}: along one direction the derivative is {brief(found)}, and differences of "
-                f"the function give {brief(other)}: a part of it is lost. A value may have left "
-                "(float(), np.asarray(), another library) and come back as a constant, or a rule is "
-                f"wrong; GradientTape(exits='raise') says where values leave [at {user_line()}] "
+                f"the function give {brief(other)}: a part of it is lost. A value may have been "
+                "converted (float(), np.asarray(), another library) and used as a constant, or a rule "
+                f"is wrong; GradientTape(exits='raise') says where values leave [at {user_line()}] "
                 f"{see('value-left-the-tape')}"
             )
 
 
 class Again:
-    """A function to evaluate again, at other values of some of its arguments.
+    """A user's function that can be evaluated again, with other values of some arguments.
 
-    arrays : the Arrays in these arguments.  weights : if given, the function is the inner product of
-    these and f's result.
+    f, args, keywords : the function, and the arguments of the call that was differentiated.
+    arrays : the Arrays in the arguments at ``argnums``, whose values ``at`` replaces.
+    weights : None, or one Array for each leaf of f's result.  With weights, ``at`` returns the inner
+    product of the weights and f's result in place of the result.
     """
 
     def __init__(
@@ -81,7 +92,7 @@ class Again:
         self.arrays = [x for part in self.leaves for x in part if x is not None]
 
     def at(self, arrays: Sequence[Array]) -> Any:
-        """Return the result of the function at other values."""
+        """Return the result of f with ``arrays`` in place of ``self.arrays``."""
         args, rest = list(self.args), iter(arrays)
         for n, leaves in zip(self.positions, self.leaves, strict=True):
             args[n] = nest.pack_nesting(
@@ -96,13 +107,17 @@ class Again:
         slope: Callable[[list[Array]], Any],
         tangents: Sequence[Array] | None = None,
     ) -> None:
-        """Compare ``slope(v)``, the derivative along v, with differences."""
+        """Raise LostGradientError if a derivative disagrees with differences of f.
+
+        slope : a function that returns the derivative along a direction.
+        tangents : the direction; a pseudorandom direction if None.
+        """
         v = direction(self.arrays) if tangents is None else list(tangents)
         verified(caller, self.at, self.arrays, v, slope(v))
 
 
 def inner(a: Sequence[Any], b: Sequence[Any]) -> Any:
-    """Return the real inner product of two lists of Arrays."""
+    """Return the real part of the inner product of two lists of Arrays."""
     xp: Any = namespace()
     total: Any = 0.0
     for x, y in zip(a, b, strict=True):
@@ -114,7 +129,10 @@ def inner(a: Sequence[Any], b: Sequence[Any]) -> Any:
 
 
 def along(jacobians: Sequence[Array], v: Sequence[Array]) -> Any:
-    """Return the sum of the Jacobians of one result, each times its part of a direction."""
+    """Return the derivative of one result along a direction, from the result's Jacobians.
+
+    jacobians : the Jacobian with respect to each input.  v : the direction's part for each input.
+    """
     xp: Any = namespace()
     total: Any = 0.0
     for jacobian, part in zip(jacobians, v, strict=True):
@@ -141,7 +159,7 @@ def differences(
     tangents: Sequence[Array],
     h: float,
 ) -> list[Any]:
-    """Return central differences of f along the tangents, for each leaf of f's result."""
+    """Return central differences of f along the tangents with step h, for each leaf of f's result."""
     ends = []
     for sign in (1.0, -1.0):
         moved = [x + (sign * h) * t for x, t in zip(arrays, tangents, strict=True)]
@@ -150,7 +168,7 @@ def differences(
 
 
 def host_leaves(structure: Any) -> list[Any]:
-    """Return the leaves of a nesting of Arrays as NumPy arrays, without a tape noticing."""
+    """Return the leaves of a nesting of Arrays as NumPy arrays.  No tape records the conversion."""
     return [host(leaf) for leaf in nest.leaves(structure)]
 
 

@@ -1,4 +1,8 @@
-"""vmap: a function of one array on many at once, by the storage of batched data."""
+"""``vmap``: maps a function over an axis of its arguments, by one run on batched data.
+
+``enter`` hides the mapped axis of each argument: inside the function, the Arrays have the shape of one
+example.  ``leave`` makes the hidden axis of each result visible again.
+"""
 
 from __future__ import annotations
 
@@ -28,51 +32,55 @@ from .inputs import check_chunk_size, in_numpy
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Axes = Any  # int, None, or a nesting of these
+Axes = Any  # int, None, or a nesting of int and None
 
 
 def vmap(
     f: Callable[P, R], in_axes: Axes = 0, out_axes: Axes = 0, *, chunk_size: int | None = None
 ) -> Callable[P, R]:
-    """Make a function that maps ``f`` along an axis of its arguments, without a loop.
+    """Make a function that applies ``f`` to each example on an axis of its arguments, without a loop.
 
-    Inside ``f`` every value is that of one example.  Gradients taken there are per example:
+    Inside ``f`` each mapped Array has the shape of one example.  Gradients that ``f`` computes are
+    gradients per example:
 
         vmap(lambda x, y: grad(loss)(w, x, y))(X, Y)
 
-    An argument lies in memory as a copy of it would in a loop, ``f(np.array(x[..., i]))``: where its
-    examples lie with gaps (mostly with ``in_axes`` other than 0), it is copied.
+    Inside ``f``, an argument has the memory layout of a copy of the example, as in the loop
+    ``f(np.array(x[..., i]))``.  An argument whose examples have gaps in memory is copied, which is
+    mostly so with ``in_axes`` other than 0.
 
     Parameters
     ----------
     f : Callable
-        Takes Arrays or nestings of Arrays, and gives such.  NumPy arrays that are mapped become Arrays.
+        A function of Arrays or nestings of Arrays that returns an Array or a nesting of Arrays.  Mapped
+        NumPy arrays are passed to it as Arrays.
     in_axes : int | None | Sequence, default: 0
-        The axis along which to map every positional argument, None for those to be passed as
-        they are; or a sequence with one entry for each argument, where an entry may also have
-        the argument's nesting.  Keyword arguments are passed as they are.
+        The axis along which all positional arguments are mapped, or a sequence with one entry for each
+        argument.  An entry is an axis, None for an argument that is passed unchanged, or a nesting of
+        axes and None like the argument.  Keyword arguments are passed unchanged.
     out_axes : int | None or nesting, default: 0
-        Where the mapped axis goes in the results: an integer, or integers in the results'
-        nesting.  None for a result that is the same for all examples, which is given once.
+        The position of the mapped axis in the results: an integer, or a nesting of integers like the
+        result.  None means that a result is the same for all examples, and is returned without the
+        mapped axis.
     chunk_size : int, optional
-        The most examples that are computed at once, which bounds the memory that it takes: ``f`` runs
-        once for each chunk.  All at once by default.
+        The largest number of examples that are computed at once, which bounds the memory.  ``f`` runs
+        once for each chunk.  By default ``f`` runs once, for all examples.
 
     Returns
     -------
     Callable
-        Takes the arguments of ``f`` with the mapped axis in each, and gives the results with it: NumPy
-        arrays where what was mapped were NumPy arrays, and no Array was among the arguments.
+        A function of the arguments of ``f``, with the mapped axis added.  It returns the results of
+        ``f``, with the mapped axis added.  They are NumPy arrays if no positional argument has an Array.
 
     Raises
     ------
     ValueError
-        When nothing is mapped, mapped axes differ in length, or ``in_axes`` and ``out_axes`` do
-        not fit arguments and results; and by what uses a value that was kept beyond its vmap.
+        When no argument is mapped, the mapped axes differ in length, or ``in_axes`` or ``out_axes`` do
+        not fit the arguments or results.  Also when an Array that ``f`` stored is used after the call.
     TypeError
-        When arguments or results are no Arrays; and inside ``f`` by what needs to know values:
-        nonzero, unique_values and its kin, boolean keys of mapped data, bool(), int(), float(),
-        np.asarray().
+        When mapped arguments or results are no Arrays.  Inside ``f``, functions that need the values of
+        one example raise it: nonzero, the unique functions, boolean keys of mapped data, bool(),
+        int(), float(), np.asarray().
 
     Examples
     --------
@@ -139,12 +147,12 @@ def vmap(
 
 
 def as_mapped(x: RawArray, axis: int | None) -> Any:
-    """Return a mapped NumPy array as an Array, and any other argument unchanged."""
+    """Return a NumPy array that is to be mapped as an Array, and any other leaf unchanged."""
     return asarray(x) if axis is not None and isinstance(x, np.ndarray) else x
 
 
 def part_of(given: list[Any], axes: list[Any], start: int, end: int) -> list[Any]:
-    """Return the arguments of examples ``start`` to ``end``."""
+    """Return the leaves of the arguments, with the mapped axes restricted to ``start:end``."""
     return [
         x if axis is None else x[(slice(None),) * (axis % x.ndim) + (slice(start, end),)]
         for x, axis in zip(given, axes, strict=True)
@@ -152,7 +160,10 @@ def part_of(given: list[Any], axes: list[Any], start: int, end: int) -> list[Any
 
 
 def argument_axes(args: tuple[Any, ...], in_axes: Axes) -> list[Any]:
-    """Return the mapped axis of each leaf; raise ValueError if in_axes does not fit the arguments."""
+    """Return the mapped axis (or None) of each leaf of the arguments.
+
+    Raise ValueError if ``in_axes`` does not fit the arguments.
+    """
     in_axes = unwrap_option(in_axes) if isinstance(in_axes, np.generic | np.ndarray) else in_axes
     if in_axes is None or isinstance(in_axes, int):
         entries: list[Any] = [in_axes] * len(args)
@@ -181,7 +192,10 @@ def argument_axes(args: tuple[Any, ...], in_axes: Axes) -> list[Any]:
 
 
 def length_of(given: list[Any], axes: list[Any]) -> int:
-    """Return the common length of the mapped axes; raise an error that names the wrong argument."""
+    """Return the common length of the mapped axes, which is the number of examples.
+
+    Raise TypeError or ValueError, with the number of the leaf, for a leaf that cannot be mapped.
+    """
     lengths = {}
     for i, (x, axis) in enumerate(zip(given, axes, strict=True)):
         if axis is None:
@@ -189,7 +203,7 @@ def length_of(given: list[Any], axes: list[Any]) -> int:
         if not isinstance(x, Array):
             raise TypeError(
                 f"vmap: argument {i} is mapped and must be an Array or a NumPy array, got "
-                f"{describe(x)} [at {user_line()}]; convert it with asarray, or give it in_axes=None"
+                f"{describe(x)} [at {user_line()}]; convert it with asarray, or set its in_axes to None"
             )
         if not -x.ndim <= axis < x.ndim:
             raise ValueError(
@@ -207,10 +221,11 @@ def length_of(given: list[Any], axes: list[Any]) -> int:
 
 
 def enter(x: Any, axis: int | None, axis_id: int) -> Any:
-    """Return an argument as ``f`` receives it, as a new Array.
+    """Return a leaf of an argument as ``f`` receives it: a new Array whose mapped axis is hidden.
 
-    Memory is shared until a write, if each example is without gaps; else the data is copied.  The layout
-    decides which reshapes are views, and must be that of a loop over copied examples.
+    The new Array shares the memory of x until a write, if the examples have no gaps in memory.  Else the
+    data is copied, so that the layout is that of a copied example.  The layout matters, because it
+    decides whether a reshape returns a view.
     """
     if axis is None:
         if not isinstance(x, Array):
@@ -224,7 +239,10 @@ def enter(x: Any, axis: int | None, axis_id: int) -> Any:
 
 
 def leave(y: RawArray, axis: int | None, axis_id: int, size: int) -> Array:
-    """Return a result with the mapped axis at ``axis``; unchanged for None."""
+    """Return a result with the hidden axis made visible at ``axis``, or unchanged if ``axis`` is None.
+
+    Raise ValueError if ``axis`` is None, but the result differs between the examples.
+    """
     if not isinstance(y, Array):
         raise TypeError(
             f"vmap: the function must give Arrays, got {describe(y)} [at {user_line()}]"
@@ -232,8 +250,8 @@ def leave(y: RawArray, axis: int | None, axis_id: int, size: int) -> Array:
     if axis is None:
         if axis_id in axis_ids_of((current(y)[1],)):
             raise ValueError(
-                f"vmap: out_axes=None is for a result that is the same for all examples, and there is "
-                f"one of shape {tuple(y.shape)} for each: give it an axis, or reduce it after vmap "
+                f"vmap: out_axes=None is for a result that is the same for all examples, but this "
+                f"result of shape {tuple(y.shape)} differs: give it an axis, or reduce it after vmap "
                 f"[at {user_line()}]"
             )
         return y

@@ -1,8 +1,8 @@
-"""Writing: item assignment and in-place operators, with NumPy's semantics.
+"""Writes to Arrays: item assignment and in-place operators, with NumPy's semantics.
 
-``x[k] = v`` is recorded as the linear op PUT, ``x += y`` and ``x -= y`` as the linear op ADD.  Their
-records keep no data, and the handle gets the id of its new value.  Any other ``x op= y`` is recorded as
-the op itself, and the handle takes the result's data and id (``replace_value``).
+``x[k] = v`` is recorded as PUT, and ``x += y`` and ``x -= y`` are recorded as ADD.  Both are linear, so
+that their records keep no data.  x gets a new value id.  Any other ``x op= y`` with a followed operand
+computes and records ``x op y``, and x gets the data and the value id of the result (``replace_value``).
 
 A write has five steps:
 
@@ -14,8 +14,8 @@ A write has five steps:
     write to the data                 ``write_data``               ``updates``
     record, and give x a new id       ``record_put``               ``record_add``
 
-``setitem`` and ``in_place`` themselves do the steps for the usual case, NumPy's data in one dtype,
-because each call would take about as long as 5% of the write.
+``setitem`` and ``in_place`` do the first four steps in their own code for NumPy data of one dtype.
+Each further function call would take about 5% of the time of the write.
 """
 
 from __future__ import annotations
@@ -64,15 +64,17 @@ from .data_type_functions import astype
 from .indexing_functions import INDICES, is_basic, private_key, raw_key, with_integers
 from .manipulation_functions import reshape
 
-# A registry that is no dict makes CPython raise TypeError in place of a warning: see ``raw_calls``.
+# A ``__warningregistry__`` that is no dict makes CPython raise TypeError in place of a warning of NumPy.
+# The writes here catch the error, and issue the warning at the user's line: see ``raw_calls``.
 __warningregistry__ = ()
-# NumPy 2.2 reads integers of a key after it has written there: x[x] = v writes beyond x's memory.
+# NumPy before 2.3 reads the integers of a key while it writes.  So ``x[x] = v`` may use elements of v as
+# indices, and write outside of x's memory.
 READS_KEYS_LATE = NUMPY < (2, 3)
 
 
 @attach_method(Array, "__setitem__")
 def setitem(x: Array, key: Index, value: Any, /) -> None:
-    """Write into the array: ``x[key] = value``, seen through every alias of x.
+    """Write into the array: ``x[key] = value``.  All Arrays that share the memory of x show the write.
 
     Parameters
     ----------
@@ -85,7 +87,7 @@ def setitem(x: Array, key: Index, value: Any, /) -> None:
     Raises
     ------
     TypeError
-        When a complex value is written into real data, or the value is none of these.
+        When a complex value is written into real data, or the value is no Array, number or list.
     ValueError
         When x is read-only or the shapes do not fit.
     IndexError
@@ -93,8 +95,9 @@ def setitem(x: Array, key: Index, value: Any, /) -> None:
 
     Notes
     -----
-    Derivative: elements that are overwritten get the gradient 0, and the value gets the part of
-    the gradient at the key.  If a key names an element twice, the last write gets its gradient.
+    Derivative: the gradient with respect to overwritten elements is 0.  The gradient with respect to
+    the value is the part at the key of the gradient with respect to the new contents of x.  If a key
+    names an element twice, only the value that is written last gets a gradient there.
     """
     if MODES:
         meet(x, value)
@@ -102,15 +105,15 @@ def setitem(x: Array, key: Index, value: Any, /) -> None:
         data = refresh(x)
     elif x._value_id >= 0:
         data = x._data
-    else:  # NumPy's functions write into a Variable: its own method assigns a new value
+    else:  # x is a Variable, which NumPy's functions pass here; its own method assigns a new value
         x[key] = value
         return
     if type(data) is not np.ndarray or not data.flags.writeable:
         check_writeable(x, data)
     if type(value) is Array and value._state & IS_VIEW and is_region(value, x, key):
-        return  # the end of ``x[key] += y``: the view was updated in place
+        return  # the last step of ``x[key] += y``, which has already updated the view in place
 
-    # --- key and value as raw data that fits x's ---
+    # --- convert key and value to raw data in the storage of x ---
     raw, basic = raw_key(key)
     if type(value) is Array:
         written_id = value._value_id if value._value_id >= 0 else value._sync()
@@ -127,10 +130,10 @@ def setitem(x: Array, key: Index, value: Any, /) -> None:
     if type(v) is type(data) and overlap(v, data):
         v = storage_of(v).copy(v)
 
-    # --- write to memory that no record shares, and record the write ---
+    # --- copy the memory if a record shares it, write, and record the write ---
     memory = make_exclusive(x)
     data = x._data
-    incomplete: Array | None = x  # None once the write was refused or recorded
+    incomplete: Array | None = x  # None once nothing was written, or the write is recorded
     try:
         try:
             if type(data) is np.ndarray:
@@ -142,11 +145,11 @@ def setitem(x: Array, key: Index, value: Any, /) -> None:
             if not is_warning(error):
                 incomplete = None if isinstance(error, REFUSALS) else x
                 raise explain("__setitem__", error, x=data, key=raw, value=v) from error
-            record_put(
-                x, raw, written_id, v, basic, data, memory
-            )  # NumPy has written before it warns
+            # NumPy has written before it warns, so the write is to be recorded.  Then write again, so
+            # that the warning names the user's line.
+            record_put(x, raw, written_id, v, basic, data, memory)
             incomplete = None
-            at_users_line(operator.setitem, error)(x._data, raw, v)  # write again, and warn there
+            at_users_line(operator.setitem, error)(x._data, raw, v)
             return
         record_put(x, raw, written_id, v, basic, data, memory)
     except BaseException:
@@ -155,7 +158,11 @@ def setitem(x: Array, key: Index, value: Any, /) -> None:
 
 
 def is_region(value: Array, x: Array, key: Index) -> bool:
-    """Return True if ``value`` is the view ``x[key]``, which ``x[key] += y`` assigns at its end."""
+    """Return True if ``value`` is the view ``x[key]``.
+
+    Python evaluates ``x[key] += y`` as ``v = x[key]; v += y; x[key] = v``.  If v is a view of x, nothing
+    is left to be written by the assignment.
+    """
     root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
     view = value._view
     if view.root is not root or is_picked(value):
@@ -171,10 +178,13 @@ def is_region(value: Array, x: Array, key: Index) -> bool:
 def fit_write(
     x: Array, data: RawArray, raw: Index, basic: bool, handle: Array, v: Any, value: Any
 ) -> tuple[Any, Any, Any]:
-    """Return data, key and value of a write in one storage and with the same hidden axes of vmap.
+    """Return the data of x, the key and the value of a write, as raw data of one storage.
 
-    raw, v : the key and the value as raw data.  handle : the Array that ``coerce`` gave for v.
-    value : what the user gave, for the message of the TypeError.
+    If the key or the value has hidden axes of vmap, x gets them, too.
+    Raise TypeError if x is real and the value is complex, or if the value cannot be converted.
+
+    raw, v : the key and the value as raw data.  basic : True if the key has no arrays.
+    handle : the Array that ``coerce`` returned for v.  value : the user's value, for the message.
     """
     into_real = v is not None and is_complex(v) and data.dtype.kind not in "cb"
     if v is None or (into_real and not selects_nothing(data, raw, v)):
@@ -187,7 +197,7 @@ def fit_write(
     if type(v) is Batched or (not basic and axis_ids_of((raw,))):
         _, data = add_hidden_axes(x, v, raw)
     if type(data) is not np.ndarray or (type(v) is not np.ndarray and hasattr(v, "dtype")):
-        if into_real:  # the key selects nothing: any real value will do
+        if into_real:  # the key selects no elements, so that the imaginary part does not matter
             handle, v = CONSTANT, storage_of(v).xp.real(v)
         _, v, _ = promote("__setitem__", ("value", "x"), (handle, x), (v, data))
         raw = raw if basic else storage_of(data).key(raw, data)
@@ -197,7 +207,7 @@ def fit_write(
 
 
 def apart_from(data: Any, key: Any) -> Any:
-    """Return a key with copies of those arrays that share memory with ``data``."""
+    """Return a key in which the arrays that share memory with ``data`` are copied."""
     memory = data.data if type(data) is Batched else data
     parts = [
         part.copy() if type(part) is type(memory) is np.ndarray and overlap(part, memory) else part
@@ -207,7 +217,10 @@ def apart_from(data: Any, key: Any) -> Any:
 
 
 def selects_nothing(data: RawArray, key: Any, value: Any) -> bool:
-    """Return True if a key selects no elements; raise NumPy's error if key or value do not fit."""
+    """Return True if a key selects no elements; False for batched data and values that are no arrays.
+
+    Raise NumPy's error if the key or the value does not fit the data.
+    """
     parts = key if type(key) is tuple else (key,)
     if type(value) not in STORAGES or any(
         storage_of(x).many for x in (data, value, *parts) if type(x) in STORAGES
@@ -223,9 +236,11 @@ def selects_nothing(data: RawArray, key: Any, value: Any) -> bool:
 
 
 def write_data(x: Array, key: Any, value: RawOperand, memory: RawArray | None) -> Any:
-    """Write ``x[key] = value`` to raw data: in place or, if the storage cannot, as new data of the root.
+    """Write ``x[key] = value`` to the raw data, and return the memory that holds the root's value then.
 
-    memory : the result of ``make_exclusive``.  Return the memory that holds the written value.
+    The write is done in place, or, if the storage cannot write in place, the root gets new data.
+
+    memory : the memory of the root, as ``make_exclusive`` returned it.
     """
     data = x._data
     if type(data) is np.ndarray:
@@ -243,19 +258,19 @@ def write_data(x: Array, key: Any, value: RawOperand, memory: RawArray | None) -
 
 
 def overlap(v: RawOperand, data: Any) -> bool:
-    """Return True if a write into data may change v."""
+    """Return True if a write into ``data`` may change ``v``, because they may share memory."""
     if type(v) is not np.ndarray:
         return storage_of(v).shares(v, data)
     owner = data if data.base is None else data.base
     if v.base is None and type(owner) is np.ndarray and owner.base is None and owner is not v:
-        return False  # each owns its memory; NumPy's test takes longer
+        return False  # each owns its memory; np.may_share_memory takes longer than this test
     return np.may_share_memory(v, data)
 
 
 def add_hidden_axes(x: Array, *values: Any) -> tuple[int, Any]:
-    """Broadcast the root of x to the hidden axes of vmap that ``values``, to be written to it, have.
+    """Give the root of x all hidden axes of ``values``, so that they can be written to x.
 
-    Return the id and the data of x.
+    The root's value is repeated along each new axis.  Return the new value id and data of x.
     """
     check_open(axis_ids_of(values))
     root, _ = location(x)
@@ -263,8 +278,8 @@ def add_hidden_axes(x: Array, *values: Any) -> tuple[int, Any]:
     if wide is not root:
         if is_shared(root):
             raise ValueError(
-                f"vmap: {describe(root)} shares its memory with foreign code, which cannot hold a value "
-                f"for each example [at {user_line()}]; write to a copy instead"
+                f"vmap: {describe(root)} shares its memory with code outside of arraytape, so it "
+                f"cannot get a value for each example [at {user_line()}]; write to a copy instead"
             )
         value_id, data = current(wide)
         put_in_place(root, data, value_id, root._state & ~KEPT)
@@ -272,10 +287,11 @@ def add_hidden_axes(x: Array, *values: Any) -> tuple[int, Any]:
 
 
 def check_writeable(x: Array, data: RawArray) -> None:
-    """Raise ValueError if x is a read-only view, or shares read-only memory with foreign code.
+    """Raise ValueError if x is a read-only view, or shares read-only memory with other libraries.
 
-    Memory of our own is read-only where one element stands for several: the write copies it first.
-    Writes themselves test for the usual case, writeable data of NumPy, and call this in any other.
+    Memory that only arraytape uses is read-only if it is the result of a broadcast, in which several
+    elements share memory.  Then KEPT is set, so that the write copies the memory first.
+    ``setitem`` and ``in_place`` test for writeable NumPy data themselves, and call this function else.
     """
     if type(data) is np.ndarray:
         writeable = data.flags.writeable
@@ -302,15 +318,16 @@ def record_put(
     written: RawArray,
     memory: RawArray,
 ) -> None:
-    """Record ``x[key] = value``, which was written to the data, and give the root's value a new id.
+    """Record the write ``x[key] = value`` after it was done, and give the root a new value id.
 
-    written, memory : the data of x and of its root to which the value was written.
+    written, memory : the data of x, and the memory of its root, to which the value was written.
     """
     if MODES:
         tell_written(x)
     root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
     state = root._state
-    if state & KEPT or root._data is not memory:  # by another thread: a record, or a copy
+    # Meanwhile another thread may have recorded the memory (KEPT) or copied it.
+    if state & KEPT or root._data is not memory:
         settle_write(x, key, written, memory)
         state = root._state
     root._state = state | HOT
@@ -331,7 +348,7 @@ def record_put(
 def record_add(
     x: Array, sign: int, written_id: int, value: RawOperand, written: RawArray, memory: RawArray
 ) -> None:
-    """Record ``x += value`` or, with sign -1, ``x -= value``: see ``record_put``."""
+    """Record ``x += value`` (sign 1) or ``x -= value`` (sign -1) after the write: see ``record_put``."""
     if MODES:
         tell_written(x)
     root, path = x, ()
@@ -353,11 +370,15 @@ def record_write(
     key: Any,
     more: tuple[Any, ...] = (),
 ) -> None:
-    """Give a root's new value an id: a fresh one if a recorder follows the old or written value, or 0.
+    """Give a root a value id for its new value, and pass the record of the write to the recorders.
 
-    Each of these recorders gets the record of the write, and follows the new value.
+    A recorder gets the record, and then follows the new value, if it follows the old value or the
+    written value.  If there is no such recorder, the new id is 0.
 
-    key, more : the fields of the record before and after the value's shape and dtype: see ``aliasing``.
+    plan : PUT or ADD.  value : the written value, as raw data or a Python scalar.
+    path : the path from the root to the Array that was written to.
+    key : for PUT the key of the write, for ADD the sign.  more : the last field of a PUT record: see
+    ``overwritten``.  The class PutRecord in ``aliasing`` lists the fields.
     """
     data, new = root._data, 0
     kind = data.dtype.kind
@@ -381,13 +402,17 @@ def record_write(
                     followed.add(new)
                     if kind == "c":
                         recorder.notice(plan, record)
-            if root._value_id == old:  # threads do not switch between this test and the assignment
+            # CPython with a GIL does not switch threads between this test and the assignment.  Builds
+            # without a GIL hold the lock MOVING here.
+            if root._value_id == old:
                 root._value_id = new
                 break
-            # Another thread of the tape has written meanwhile: record this write after that one.
+            # Another thread with the same tape has written to the root meanwhile.  Record this write
+            # again, as a write to the value that the other thread produced.
+        # Skip the notice if the only open recorder is that of this thread, at the bottom of its stack.
         if len(OPEN) != 1 or not stack or not stack[0].listed:
-            elsewhere((old, written_id))  # tell the tapes of other threads
-    else:  # the context was copied into another thread, which records nothing: see ``stack``
+            elsewhere((old, written_id))
+    else:  # the stack is that of another thread, whose context was copied: this thread records nothing
         old, root._value_id = root._value_id, 0
         if OPEN:
             elsewhere((old, written_id))
@@ -398,10 +423,11 @@ def record_write(
 
 
 def overwritten(x: Array, key: Index, value: RawOperand) -> Any:
-    """Return the mask of the elements of a written value that a later element overwrote, or None.
+    """Return a mask of the elements of ``value`` that ``x[key] = value`` writes and then overwrites.
 
-    A key of integer arrays may name an element of x several times.  The last of these writes lasts, so
-    only that element of the value gets a gradient.  None : every write lasts.
+    A key with integer arrays may name an element of x several times.  Only the last element of the value
+    that is written there remains, so only that element gets a gradient.  Return None if no element is
+    overwritten.
     """
     parts = key if type(key) is tuple else (key,)
     if all(is_basic(part) or part.dtype.kind == "b" for part in parts):
@@ -409,7 +435,8 @@ def overwritten(x: Array, key: Index, value: RawOperand) -> Any:
     data = x._data
     storage = storage_of(data)
     xp = storage.xp
-    # Write the position of each element of the value in place of the element, and read it back.
+    # Write the number of each element of the value, in place of the element, to an array like x.  The
+    # numbers that are then at the key are those of the elements that were written last.
     winners = xp.full(data.shape, -1, device=data.device)
     shape = winners[key].shape
     order = xp.reshape(xp.arange(math.prod(shape), device=data.device), shape)
@@ -418,7 +445,8 @@ def overwritten(x: Array, key: Index, value: RawOperand) -> Any:
     winners = storage.put(winners, key, order)
     lasting = winners[key]
     if not storage.ordered_writes and hasattr(value, "shape"):
-        # There another element may have won in x than in ``winners``: write the latter everywhere.
+        # On storages without a fixed order of writes, another element may have been written last to x
+        # than to ``winners``.  Write to x again, with the elements in ``winners`` at all positions.
         spread = xp.reshape(xp.broadcast_to(value, shape), (-1,))
         again = xp.reshape(xp.take(spread, xp.reshape(lasting, (-1,))), shape)
         write_data(x, key, again, None)
@@ -426,17 +454,17 @@ def overwritten(x: Array, key: Index, value: RawOperand) -> Any:
 
 
 def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
-    """Return the in-place operator ``__ishort__`` of an op.
+    """Return the method for an in-place operator, such as ``__iadd__`` for the op add and short "add".
 
-    If a recorder may follow x or the operand, and no ADD record can describe the op, the op itself is
-    recorded, and its result replaces x's value.  Otherwise the op computes in x's memory.
+    If x or the operand has a value id, and the op is not add or subtract, the op itself is recorded, and
+    its result replaces x's value.  Otherwise the op computes in x's memory.
 
-    One function, because each step would be one more call in every ``x += y``.
+    The method is one long function, because further function calls would slow down ``x += y``.
     """
     functional = getattr(operator, {"and": "and_", "or": "or_"}.get(short, short))
     raw = getattr(operator, f"i{short}")
     update = updates(op, raw, functional)
-    # NumPy's floor_divide has other special values than the standard's: see ``updates``.
+    # The op floor_divide differs from NumPy's for special values such as infinities: see ``updates``.
     has_numpys_values = op.name != "floor_divide"
     # The sign of an ADD record; 0 if such a record cannot describe the op.
     sign = {"add": 1, "subtract": -1}.get(op.name, 0)
@@ -451,7 +479,8 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             meet(x, other)
         if x._state & SCALAR:  # immutable in NumPy: Python binds the name to a new Array
             return functional(x, other)
-        if sign and x._state & IS_VIEW:  # ADD needs no id, hence no VIEW record, of the old value
+        # ADD refers to the old value of the root, so that a view needs no value id and no VIEW record.
+        if sign and x._state & IS_VIEW:
             value_id, data = x._view.root._value_id, refresh(x)
         else:
             value_id, data = current(x)
@@ -468,20 +497,21 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             v = fit_operand(op, x, handle, data, v)
         if type(data) is not np.ndarray or type(v) is Batched:
             check_in_numpy(op, raw, data, v)
-            if type(data) is Batched and is_picked(x):
+            if type(data) is Batched and is_picked(x):  # x's data is a copy: write to the root
                 x[...] = functional(x, other)
                 return x
             if type(v) is Batched:
                 value_id, data = add_hidden_axes(x, v)
-        # --- a nonlinear op on a followed value: record it, and replace x's value ---
+        # --- an op other than add and subtract, on a followed value: record it, replace x's value ---
         if (value_id or written_id) and not sign:
             return replace_value(op, x, functional(x, other), v)
         # --- else compute in x's memory, and record an ADD ---
         memory = make_exclusive(x)
         written = x._data
-        if type(other) is Array:  # if it shares x's memory, make_exclusive has moved its data, too
+        # If the operand shares x's memory, make_exclusive may have replaced its data, too.
+        if type(other) is Array:
             v = refresh(other) if other._state & IS_VIEW else x._data if other is x else v
-        incomplete: Array | None = x  # None once the write was refused or recorded
+        incomplete: Array | None = x  # None once nothing was written, or the write is recorded
         try:
             try:
                 if has_numpys_values and type(data) is np.ndarray:
@@ -492,7 +522,8 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
                 if not is_warning(error):
                     incomplete = None if isinstance(error, REFUSALS) else x
                     raise explain(f"in-place {op.name}", error, x1=data, x2=v) from error
-                record_add(x, sign, written_id, v, written, memory)  # NumPy wrote before it warned
+                # NumPy has written before it warns, so the write is to be recorded.
+                record_add(x, sign, written_id, v, written, memory)
                 incomplete = None
                 warn_of_result(op.name, x._data, v)
                 return x
@@ -508,9 +539,10 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
 
 
 def sum_in_layout(result: Array, data: np.ndarray[Any, Any], v: np.ndarray[Any, Any]) -> None:
-    """Give a matrix product the bits of NumPy's ``data @= v``.
+    """Overwrite ``result``, the product ``data @ v``, with the exact result of NumPy's ``data @= v``.
 
-    On some processors the order in which a product is summed depends on the layout of its output.
+    On some processors the layout of the output decides the order of summation in a matrix product, and
+    so the rounding errors.
     """
     if data.size and not data.flags.c_contiguous and result._data.shape == data.shape:
         with Quiet():  # the product itself has warned
@@ -520,7 +552,7 @@ def sum_in_layout(result: Array, data: np.ndarray[Any, Any], v: np.ndarray[Any, 
 
 
 def copy_in_strides(data: np.ndarray[Any, Any]) -> Any:
-    """Return a copy of an array with the same strides, gaps included."""
+    """Return a copy of an array with the same strides, which may be negative or leave gaps in memory."""
     steps = [(n - 1) * step for n, step in zip(data.shape, data.strides, strict=True)]
     before = -sum(step for step in steps if step < 0)
     size = before + sum(step for step in steps if step > 0) + data.itemsize
@@ -532,12 +564,17 @@ def copy_in_strides(data: np.ndarray[Any, Any]) -> Any:
 def updates(
     op: Op, raw: Callable[[Any, Any], Any], functional: Callable[[Any, Any], Any]
 ) -> Callable[[Array, Any, Any], Any]:
-    """Return ``update(x, v, memory)``: the op on x's raw data of any storage, in place where it can.
+    """Return a function ``update(x, v, memory)`` that replaces x's data by the op's result for x and v.
 
-    memory : the result of ``make_exclusive``; ``update`` returns the memory that holds the op's result.
-    raw : the data's own in-place operator.  functional : the same operator, returning new data.
+    ``update`` serves all storages, and computes in place if the storage can.
+
+    raw : the in-place operator for raw data, such as operator.iadd.  functional : the operator that
+    returns new data, such as operator.add.
+    memory : the memory of x's root, as ``make_exclusive`` returned it.  ``update`` returns the memory
+    that holds the root's value after the op.
     """
-    # Operators of storages differ in special values of these ops, their raw functions do not.
+    # For special values such as infinities, the operators ``//`` and ``%`` differ between the libraries.
+    # The raw functions of these ops return the same values on all storages.
     function = RawFunctions(op.name) if op.name in ("floor_divide", "remainder") else None
 
     def update(x: Array, v: RawArray, memory: RawArray) -> RawArray:
@@ -554,8 +591,9 @@ def updates(
             except TypeError as error:
                 if function is None or not is_warning(error):
                     raise
-                result = at_users_line(compute, error)(data, v)  # a function, which has not written
-            if result is not data:  # such as @=, which few libraries compute in place
+                # A raw function has not written to the data, so it may run again.
+                result = at_users_line(compute, error)(data, v)
+            if result is not data:  # ``compute`` returned new data: @= is in place in few libraries
                 new = result.data if type(result) is Element else result
                 memory = write_data(x, ..., new, memory)
         return memory
@@ -564,7 +602,12 @@ def updates(
 
 
 def fit_operand(op: Op, x: Array, handle: Array, data: RawArray, other: RawOperand) -> Any:
-    """Return the operand in x's storage; raise an error if x cannot hold the result."""
+    """Return the other operand of an in-place op as raw data in the storage of x.
+
+    Raise ValueError or TypeError if the result's shape or dtype does not fit into x.
+
+    data : the raw data of x.  handle, other : the operand as an Array, and its raw data.
+    """
     if type(other) is not type(data) and hasattr(other, "dtype"):
         _, _, other = promote(op.name, ("x1", "x2"), (x, handle), (data, other))
     shape, dtype = getattr(other, "shape", ()), getattr(other, "dtype", None)
@@ -578,13 +621,14 @@ def fit_operand(op: Op, x: Array, handle: Array, data: RawArray, other: RawOpera
                 f"in-place {op.name}: shape {shape} does not fit into {describe(data)}, which has "
                 f"to keep its shape [at {user_line()}]"
             )
-    truths = op.name == "floor_divide" and data.dtype.kind == "b"  # the quotient is an int8
+    # In NumPy, bool // bool is an int8.
+    truths = op.name == "floor_divide" and data.dtype.kind == "b"
     if dtype is not data.dtype or truths:
         result = np.result_type(data.dtype, other if dtype is None else dtype, *(["int8"] * truths))
         if not np.can_cast(result, data.dtype, "same_kind"):
             raise TypeError(
                 f"in-place {op.name}: a result of dtype {result} does not fit into "
-                f"{describe(data)} [at {user_line()}]; write x = x {op.name} y, or use astype"
+                f"{describe(data)} [at {user_line()}]; write x = xp.{op.name}(x, y)"
             )
     return other
 
@@ -592,7 +636,10 @@ def fit_operand(op: Op, x: Array, handle: Array, data: RawArray, other: RawOpera
 def check_in_numpy(
     op: Op, raw: Callable[[Any, Any], Any], data: RawArray, other: RawOperand
 ) -> None:
-    """Raise the error that NumPy raises for one example of a vmap if the operands do not fit."""
+    """Raise NumPy's error if the operands, without hidden axes, do not fit an in-place op.
+
+    The op is tried on NumPy arrays of ones.  Nothing is checked for data of other libraries.
+    """
     if storage_of(data).beneath(data).kind is not np.ndarray:
         return
     one = np.ones(tuple(data.shape), data.dtype)
@@ -607,7 +654,7 @@ def check_in_numpy(
 
 
 def replace_value(op: Op, x: Array, result: Array, v: RawArray) -> Array:
-    """Replace the value of x by a recorded result; views of x see it.
+    """Replace the value of x by the result of a recorded op.  Views of x show the new value.
 
     v : the raw data of the other operand.
     """
@@ -624,7 +671,7 @@ def replace_value(op: Op, x: Array, result: Array, v: RawArray) -> Array:
             f"in-place {op.name}: a result of shape {new.shape} cannot replace {describe(x)} "
             f"[at {user_line()}]"
         )
-    if x._state & ALIASED:  # others share the memory: write into it
+    if x._state & ALIASED:  # other Arrays or NumPy code share the memory: write the result into it
         memory = make_exclusive(x)
         written = x._data
         try:
@@ -635,9 +682,10 @@ def replace_value(op: Op, x: Array, result: Array, v: RawArray) -> Array:
             unfinished(x, value_id)
             raise
     else:
-        if OPEN and recorders():  # without a recorder the op itself has told tapes of other threads
+        # Without a recorder in this thread, the op itself has notified the recorders of other threads.
+        if OPEN and recorders():
             elsewhere((x._value_id,))
         state = result._state & KEPT
-        laid = storage_of(new).laid_out(new, x._data)  # as in NumPy, x keeps its layout
+        laid = storage_of(new).laid_out(new, x._data)  # x keeps its strides, as in NumPy
         put_in_place(x, laid, value_id, state if laid is new else 0)
     return x
