@@ -35,6 +35,7 @@ import pytest
 
 import arraytape as xp
 from arraytape.functional import doubts, evaluation
+from arraytape.functional.reachable_state import ReachableState
 
 PROGRAMS = {}
 
@@ -1089,3 +1090,14 @@ def test_a_thread_that_is_waited_for_checks():
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         pool.submit(work).result()
     assert asked
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["owner first", "view first"])
+def test_a_large_array_and_its_view_become_writeable_again(order):
+    owner = np.zeros(2**20)
+    reachable = [owner, owner[:], owner[2:].reshape(2, -1)][::order]
+    state = ReachableState(reachable)
+    state.lock_large()
+    assert not any(data.flags.writeable for data in reachable)
+    state.restore()
+    assert all(data.flags.writeable for data in reachable)

@@ -118,7 +118,7 @@ class Evaluation:
         with self.interrupts_wait():
             try:
                 RUNNING.evaluation = self
-                self.state.lock_large(True)
+                self.state.lock_large()
                 return contextvars.copy_context().run(self.run_watched, function)
             except Effect:
                 raise Unrepeatable(self.effect) from None

@@ -107,23 +107,28 @@ class ReachableState:
     def restore(self) -> bool:
         """Restore the contents of all objects, and return True if anything had changed."""
         changed, failure = False, None
-        self.lock_large(False)
-        for put_back in reversed(self.kept):
+        for put_back in (*self.unlocking(), *reversed(self.kept)):
             try:
-                changed |= put_back()
+                changed |= bool(put_back())
             except Exception as error:  # raise it only after all other objects are restored
                 failure = error
         if failure is not None:
             raise Unrepeatable("a part of its state cannot be put back") from failure
         return changed
 
-    def lock_large(self, is_locked: bool) -> None:
-        """Make the large arrays read-only, or writeable again in the reverse order.
+    def lock_large(self) -> None:
+        """Make the large arrays read-only, so that a write to one raises an error."""
+        for data in self.large:
+            data.flags.writeable = False
 
-        NumPy makes a view writeable only if the owner of its memory is writeable at that time.
+    def unlocking(self) -> list[Callable[[], None]]:
+        """Return a call for each large array that makes it writeable again.
+
+        Owners of memory come before their views, because NumPy makes a view writeable only if the
+        owner of its memory is writeable at that time.
         """
-        for data in self.large if is_locked else reversed(self.large):
-            data.flags.writeable = not is_locked
+        ordered = sorted(self.large, key=count_bases)
+        return [functools.partial(data.setflags, write=True) for data in ordered]
 
     def keep_random_state(self) -> None:
         """Save the state of the global random generators of ``random`` and ``numpy.random``."""
@@ -299,6 +304,14 @@ def put_back_random(get: Callable[[], Any], set_: Callable[[Any], Any]) -> Calla
         return changed
 
     return restore_random
+
+
+def count_bases(data: np.ndarray[Any, Any]) -> int:
+    """Return how many arrays lie between an array and the owner of its memory, the owner included."""
+    count = 0
+    while isinstance(data.base, np.ndarray):
+        data, count = data.base, count + 1
+    return count
 
 
 def put_back_item(names: dict[str, Any], name: str, value: Any) -> Callable[[], bool]:
