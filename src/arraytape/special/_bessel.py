@@ -1,4 +1,4 @@
-"""Bessel functions and their relatives: spherical, Kelvin's, Struve's, Wright's.
+"""Bessel functions, spherical Bessel functions, and the functions of Kelvin, Struve and Wright.
 
 A derivative with respect to the argument combines functions of neighbouring orders without a division
 by the argument, so that it is right at 0, too.  Exponentially scaled functions are in
@@ -43,7 +43,7 @@ def half_difference(f: Callable[..., Any], v: RawOperand, z: RawOperand) -> Any:
 
 
 def half_sum(f: Callable[..., Any], v: RawOperand, z: RawOperand) -> Any:
-    """Return ``(f(v - 1, z) + f(v + 1, z)) / 2``: for f = I the derivative in z, for K minus that."""
+    """Return ``(f(v - 1, z) + f(v + 1, z)) / 2``: the derivative in z of f = I, or minus that of K."""
     return (f(v - 1.0, z) + f(v + 1.0, z)) * 0.5
 
 
@@ -164,7 +164,7 @@ def mean_of_neighbours(
 
 
 def state_spherical(name: str, summary: str, below: int, above: int, source: str) -> None:
-    """State a spherical Bessel function whose derivative is ``mean_of_neighbours`` with these signs."""
+    """State a spherical Bessel function with the derivative ``mean_of_neighbours`` for these signs."""
     special(
         name, "n z", None,
         lambda t, n, z, xp: t * mean_of_neighbours(getattr(xp.special, name), n, z, below, above),
@@ -191,7 +191,7 @@ def is_complex_operand(z: RawArray | npt.ArrayLike) -> bool:
 
 
 def spherical(name: str, sign: int) -> Callable[..., Array]:
-    """Return the public spherical Bessel function of this name.
+    """Return the public spherical Bessel function ``name``.
 
     The value at real negative z follows from the value at -z (DLMF 10.47(v)), times ``sign`` for even n
     and -``sign`` for odd n.  If ``sign`` is 0, the function of z as a complex number is called instead.

@@ -89,7 +89,7 @@ def scaled_derivative(family: Family, n: RawArray, v: RawArray, z: RawArray, xp:
 
 
 def leibniz_derivative(family: Family, order: int, v: RawArray, z: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of ``exp(-rate z) B`` by Leibniz's rule, from functions of nearby orders."""
+    """Return a derivative of ``exp(-rate z) B`` by Leibniz's rule, from functions of nearby orders."""
     f = getattr(xp.special, family.name)
     total = 0
     for j in range(order + 1):

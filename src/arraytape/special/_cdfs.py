@@ -332,7 +332,7 @@ stdtridf = special(
 
 # --- normal distribution: inverses that return the mean or deviation -----------------------------------
 def normal_slope(t: RawArray, p: Real, xp: Namespace) -> Any:
-    """Return the derivative of ndtri(p); t determines the dtype if p is no floating-point data."""
+    """Return the derivative of ndtri(p).  An integer p is converted to the dtype of the tangent t."""
     quantile = xp.special.ndtri(as_floats(p, t, xp))
     return ROOT_2PI * xp.exp(0.5 * quantile * quantile)
 
@@ -387,7 +387,7 @@ special(
 
 
 def kolmogorov_slope(x: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of kolmogorov."""
+    """Return the derivative of kolmogorov with respect to x."""
     return xp.special.kolmogorov_derivative(1, x)
 
 

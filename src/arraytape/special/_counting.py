@@ -67,7 +67,7 @@ def perm(N: Array | float, k: Array | float, exact: bool = False) -> Array:
 
 
 def factorial(n: Array | complex, exact: bool = False, extend: str = "zero") -> Array:
-    """Return the factorial: for real numbers the gamma function of n + 1.
+    """Return the factorial of n, which is gamma(n + 1), for real numbers, too.
 
     Parameters
     ----------

@@ -39,12 +39,14 @@ cbrt = special("cbrt", "x", lambda t, y: t / 3.0 / y / y, summary="The cube root
 
 
 def _base_of_powm1(t: RawArray, x1: Real, x2: Real, xp: Namespace) -> Any:
-    """Return ``t * x2 * x1 ** (x2 - 1)``, and 0 where x2 is 0."""
+    """Return ``t`` times the derivative of powm1 in x1, ``x2 * x1 ** (x2 - 1)``; 0 where x2 is 0."""
     return t * xp.power_derivative(as_floats(x1, t, xp), as_floats(x2, t, xp), 1, 0)
 
 
 def _exponent_of_powm1(t: RawArray, x1: Real, x2: Real, xp: Namespace) -> Any:
-    """Return ``t * x1 ** x2 * xp.log(x1)``, and 0 where x1 is 0 and x2 is not negative."""
+    """Return ``t`` times the derivative of powm1 in x2, ``x1 ** x2 * xp.log(x1)``; 0 where x1 is 0 and
+    x2 is not negative.
+    """
     return t * xp.power_derivative(as_floats(x1, t, xp), as_floats(x2, t, xp), 0, 1)
 
 
@@ -213,12 +215,12 @@ def _log_ratio(t: RawArray, x1: Real, x2: Real, xp: Namespace) -> Any:
 
 
 def _where_nonnegative(t: RawArray, x1: Real, x2: Real, slope: RawArray, xp: Namespace) -> Any:
-    """Return the slope where neither x1 nor x2 is negative, else NaN, as the function is infinite."""
+    """Return the slope where neither x1 nor x2 is negative, else NaN: there kl_div is infinite."""
     return xp.where((as_floats(x1, t, xp) >= 0) & (as_floats(x2, t, xp) >= 0), slope, math.nan)
 
 
 def _divergence_by_second(t: RawArray, x1: Real, x2: Real, xp: Namespace) -> Any:
-    """Return ``t * (1 - x1 / x2)``."""
+    """Return ``t`` times the derivative of kl_div with respect to x2, ``1 - x1 / x2``."""
     x1, x2 = as_floats(x1, t, xp), as_floats(x2, t, xp)
     near = xp.abs(x1 - x2) < 0.5 * x2
     return t * _where_nonnegative(
@@ -239,18 +241,20 @@ kl_div = special(
 
 # --- losses ---------------------------------------------------------------------------------------
 def _where_width_nonnegative(t: RawArray, width: Real, slope: RawArray, xp: Namespace) -> Any:
-    """Return the slope where the width is not negative, else NaN, as the loss is infinite."""
+    """Return the slope where the width is not negative, else NaN: there the loss is infinite."""
     return xp.where(as_floats(width, t, xp) >= 0, slope, math.nan)
 
 
 def _huber_by_width(t: RawArray, delta: Real, r: Real, xp: Namespace) -> Any:
-    """Return ``t * (abs(r) - delta)`` where abs(r) is above delta, else 0."""
+    """Return ``t`` times the derivative of huber in delta: ``abs(r) - delta`` if positive, else 0."""
     beyond = xp.abs(as_floats(r, t, xp)) - delta
     return t * _where_width_nonnegative(t, delta, xp.where(beyond > 0, beyond, 0.0), xp)
 
 
 def _huber_by_residual(t: RawArray, delta: Real, r: Real, xp: Namespace) -> Any:
-    """Return ``t * r`` where abs(r) is at most delta, else ``t * delta * xp.sign(r)``."""
+    """Return ``t`` times the derivative of huber with respect to r: ``r`` where abs(r) is at most delta,
+    else ``delta * xp.sign(r)``.
+    """
     r = as_floats(r, t, xp)
     return t * _where_width_nonnegative(
         t, delta, xp.where(xp.abs(r) <= delta, r, delta * xp.sign(r)), xp
@@ -258,7 +262,9 @@ def _huber_by_residual(t: RawArray, delta: Real, r: Real, xp: Namespace) -> Any:
 
 
 def _pseudo_huber_by_width(t: RawArray, delta: Real, r: Real, xp: Namespace) -> Any:
-    """Return ``t * r**4 / (h * (delta + h)**2)``, with h = hypot(delta, r)."""
+    """Return ``t`` times the derivative of pseudo_huber with respect to delta,
+    ``r**4 / (h * (delta + h)**2)``, with h = hypot(delta, r).
+    """
     h = xp.hypot(as_floats(delta, t, xp), as_floats(r, t, xp))
     share = r / (delta + h)
     slope = r * (r / h) * (share * share)
@@ -267,12 +273,14 @@ def _pseudo_huber_by_width(t: RawArray, delta: Real, r: Real, xp: Namespace) -> 
 
 
 def _pseudo_huber_by_residual(t: RawArray, delta: Real, r: Real, xp: Namespace) -> Any:
-    """Return ``t * delta * r / h``, with h = hypot(delta, r)."""
+    """Return ``t`` times the derivative of pseudo_huber with respect to r, ``delta * r / h``, with
+    h = hypot(delta, r).
+    """
     return t * _where_width_nonnegative(t, delta, xp.special.legs_over_hypotenuse(delta, r), xp)
 
 
 def _cube_of_cosine(t: RawArray, leg: Real, other: Real, xp: Namespace) -> Any:
-    """Return ``t * (leg / hypot(leg, other)) ** 3``."""
+    """Return ``t`` times the derivative of legs_over_hypotenuse, ``(leg / hypot(leg, other)) ** 3``."""
     cosine = leg / xp.hypot(as_floats(leg, t, xp), as_floats(other, t, xp))
     return t * (cosine * cosine * cosine)
 
@@ -322,18 +330,20 @@ special(
 
 
 def _boxcox1p_by_value(t: RawArray, x: Real, lmbda: Real, xp: Namespace) -> Any:
-    """Return ``t * (1 + x) ** (lmbda - 1)``."""
+    """Return ``t`` times the derivative of boxcox1p with respect to x, ``(1 + x) ** (lmbda - 1)``."""
     return t * xp.exp(xp.special.xlog1py(as_floats(lmbda, t, xp) - 1.0, x))
 
 
 def _slope_of_inverse(t: RawArray, x: RawOperand, lmbda: Real, xp: Namespace) -> Any:
-    """Return ``t * (1 + lmbda * x) ** (1 / lmbda - 1)``."""
+    """Return ``t`` times the derivative of inv_boxcox in x, ``(1 + lmbda * x) ** (1 / lmbda - 1)``."""
     logarithm = x * xp.special.log1prel_derivative(0, as_floats(lmbda, t, xp) * x)
     return t * xp.exp((1.0 - lmbda) * logarithm)
 
 
 def _inverse_by_exponent(t: RawArray, x: Real, lmbda: Real, xp: Namespace) -> Any:
-    """Return ``t * inv_boxcox(x, lmbda) * x**2 * f'(lmbda * x)``, where f(z) is log(1 + z) / z."""
+    """Return ``t`` times the derivative of inv_boxcox with respect to lmbda,
+    ``inv_boxcox(x, lmbda) * x**2 * f'(lmbda * x)``, where f(z) is log(1 + z) / z.
+    """
     x, lmbda = as_floats(x, t, xp), as_floats(lmbda, t, xp)
     slope = x * x * xp.special.log1prel_derivative(1, lmbda * x)
     return t * xp.special.inv_boxcox(x, lmbda) * slope
@@ -362,8 +372,8 @@ inv_boxcox1p = special(
 
 
 def _tukey_by_value(t: RawArray, x: Real, lmbda: Real, y: RawArray, xp: Namespace) -> Any:
-    """Return ``t / (y ** (lmbda - 1) + (1 - y) ** (lmbda - 1))``, with y the result, and 0 outside the
-    support of the distribution.
+    """Return ``t`` times the density, ``1 / (y ** (lmbda - 1) + (1 - y) ** (lmbda - 1))``, with y the
+    result; 0 outside the support of the distribution.
     """
     return t * _tukey_density(as_floats(x, t, xp), as_floats(lmbda, t, xp), y, xp)
 
@@ -375,8 +385,8 @@ def _tukey_density(x: Real, lmbda: Real, y: RawArray, xp: Namespace) -> Any:
 
 
 def _tukey_by_shape(t: RawArray, x: Real, lmbda: Real, y: RawArray, xp: Namespace) -> Any:
-    """Return ``t`` times the derivative of the result y, by the inverse function theorem from
-    ``x = boxcox(y, lmbda) - boxcox(1 - y, lmbda)``.
+    """Return ``t`` times the derivative of the result y with respect to lmbda, by the inverse function
+    theorem from ``x = boxcox(y, lmbda) - boxcox(1 - y, lmbda)``.
     """
     x, lmbda = as_floats(x, t, xp), as_floats(lmbda, t, xp)
     other = xp.special.tklmbda(-x, lmbda)

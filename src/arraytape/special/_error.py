@@ -147,9 +147,9 @@ def log_ndtr_derivative(x: RawArray, *, xp: Namespace) -> Any:
 
 
 def _slope_of_share(t: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return ``-t * y * (x + y)``, with y the result, computed without cancellation."""
-    # The formula -y (x + y) cancels where x is negative.  The other one is not used where x is positive,
-    # because there erfcx overflows before y is 0.
+    """Return ``t`` times the derivative of log_ndtr_derivative, ``-y * (x + y)``, with y the result."""
+    # The formula -y (x + y) cancels where x is negative.  The formula with erfcx is not used where x is
+    # positive, because there erfcx overflows before y is 0.
     positive = xp.real(x) > 0
     u = xp.where(positive, 0.0, x) * -math.sqrt(0.5)
     growth = math.sqrt(0.5) * (xp.special.erfcx_derivative(1, u) / xp.special.erfcx(u))
@@ -173,7 +173,9 @@ ndtri_exp = special(
 
 
 def _owen_by_height(t: RawArray, h: Real, a: Real, xp: Namespace) -> Any:
-    """Return ``-t * exp(-h**2 / 2) * erf(a * h / sqrt(2)) / sqrt(8 * pi)``."""
+    """Return ``t`` times the derivative of owens_t with respect to h,
+    ``-exp(-h**2 / 2) * erf(a * h / sqrt(2)) / sqrt(8 * pi)``.
+    """
     return (
         t
         * (xp.exp(-0.5 * (as_floats(h, t, xp) * h)) * xp.special.erf(h * a * math.sqrt(0.5)))
@@ -182,7 +184,9 @@ def _owen_by_height(t: RawArray, h: Real, a: Real, xp: Namespace) -> Any:
 
 
 def _owen_by_slope(t: RawArray, h: Real, a: Real, xp: Namespace) -> Any:
-    """Return ``t * exp(-h**2 * (1 + a**2) / 2) / (2 * pi * (1 + a**2))``."""
+    """Return ``t`` times the derivative of owens_t with respect to a,
+    ``exp(-h**2 * (1 + a**2) / 2) / (2 * pi * (1 + a**2))``.
+    """
     h, a = as_floats(h, t, xp), as_floats(a, t, xp)
     product = h * a
     return t * (xp.exp(-0.5 * (h * h + product * product)) / (1.0 + a * a)) / (2.0 * math.pi)
@@ -255,14 +259,14 @@ for _place, _name in enumerate(("fresnel_s", "fresnel_c")):
 
 @kernel
 def modfresnel_f(z: RawArray, sign: RawArray, *, xp: Namespace) -> Any:
-    """Return the integral of exp(1j sign t ** 2) over t > z."""
+    """Return F+(z) (sign 1) or F-(z) (sign -1), the integral of exp(1j sign t ** 2) over t > z."""
     plus, minus = xp.special.modfresnelp(z)[0], xp.special.modfresnelm(z)[0]
     return xp.where(sign > 0, plus, minus)
 
 
 @kernel
 def modfresnel_k(z: RawArray, sign: RawArray, *, xp: Namespace) -> Any:
-    """Return erfcx(exp(-1j sign pi / 4) z) / 2."""
+    """Return K+(z) (sign 1) or K-(z) (sign -1), which is erfcx(exp(-1j sign pi / 4) z) / 2."""
     plus, minus = xp.special.modfresnelp(z)[1], xp.special.modfresnelm(z)[1]
     return xp.where(sign > 0, plus, minus)
 

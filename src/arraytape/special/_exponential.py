@@ -90,7 +90,7 @@ for _name, _function, _place in (
 
 
 def _shi(t: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """Return ``t`` times the derivative of shichi's first result, ``xp.sinh(x) / x``."""
+    """Return ``t`` times the derivative of the hyperbolic sine integral, ``xp.sinh(x) / x``."""
     # sinh(x) / x is sin(i x) / (i x), whose derivatives are accurate near 0.
     slope = xp.sinc_derivative(x * (1j / math.pi), order=0)
     return t * (slope if is_complex(x) else xp.real(slope))

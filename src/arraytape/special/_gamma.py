@@ -167,7 +167,7 @@ _factorial = special(
     lambda t, x, y, xp: t * xp.where(x < 0, 0.0, y * xp.special.digamma(1.0 + x)),
     summary="gamma(1 + x), and 0 where x is negative", continuous=False,
 )  # fmt: skip
-# Lanczos's constant g.
+# Lanczos's constant g, which the formula of Lanczos's sum contains.
 LANCZOS = 6.024680040776729583740234375
 
 
@@ -185,12 +185,14 @@ _lanczos_sum_expg_scaled = special(
 
 
 def _igam_fac_by_shape(t: RawArray, a: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
-    """Return ``t * y * (xp.log(x) - xp.special.digamma(a))``, with y the result."""
+    """Return ``t`` times the derivative in a, ``y * (xp.log(x) - xp.special.digamma(a))``, with y the
+    result.
+    """
     return t * (xp.special.xlogy(y, x) - y * xp.special.digamma(a))
 
 
 def _igam_fac_by_place(t: RawArray, a: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
-    """Return ``t * y * (a - x) / x``, with y the result, and the limit at x = 0."""
+    """Return ``t`` times the derivative in x, ``y * (a - x) / x``, with y the result; at 0 the limit."""
     a, x = as_floats(a, t, xp), as_floats(x, t, xp)
     at_zero = xp.pow(xp.where(x == 0, x, 1.0), a - 1.0) * xp.special.rgamma(a)
     return t * xp.where(x == 0, at_zero, y * ((a - x) / x))
@@ -203,7 +205,9 @@ _igam_fac = special(
 
 # --- the beta function ----------------------------------------------------------------------------
 def _beta_slope(t: RawArray, a: Real, b: Real, y: RawArray, xp: Namespace) -> Any:
-    """Return ``-t * y * (digamma(a + b) - digamma(a))``, with y = beta(a, b)."""
+    """Return ``t`` times the derivative of y = beta(a, b) with respect to a,
+    ``-y * (digamma(a + b) - digamma(a))``.
+    """
     return -t * (y * xp.special.polygamma_difference(0, a, b))
 
 
@@ -308,7 +312,10 @@ def harmonic_derivative(
 
 
 def _zeta_by_shift(t: RawArray, n: Real, s: Real, q: Real, xp: Namespace) -> Any:
-    """Return ``t`` times the n-th derivative of ``-s * zeta(s + 1, q)`` with respect to s."""
+    """Return ``t`` times the derivative of zeta_derivative with respect to q.
+
+    The derivative is the n-th derivative of ``-s * zeta(s + 1, q)`` with respect to s.
+    """
     following = s + 1.0
     return -t * (
         s * xp.special.zeta_derivative(n, following, q)
@@ -369,7 +376,7 @@ _gen_harmonic = special(
 def _normalized_by_order(
     t: RawArray, j: Real, k: Real, n: Real, a: Real, y: RawArray, xp: Namespace
 ) -> Any:
-    """Return ``t`` times the derivative of the quotient with respect to a."""
+    """Return ``t`` times the derivative of _normalized_gen_harmonic with respect to a."""
     part = xp.special.harmonic_derivative(1, j, k, a)
     whole = xp.special.harmonic_derivative(1, 1, n, a)
     return t * ((part - y * whole) / xp.special._gen_harmonic(n, a))

@@ -152,17 +152,23 @@ def beta_quantile_rules(sign: int, complement: Callable[..., Any]) -> list[Any]:
     """
 
     def by_a(t: RawArray, a: Real, b: Real, p: Real, y: RawArray, xp: Namespace) -> Any:
-        """Return ``-t * beta_by_a(a, b, y, 1 - y) / beta_pdf(a, b, y, 1 - y)``, with y the result."""
+        """Return ``t`` times the derivative in a: ``-beta_by_a(*x) / beta_pdf(*x)`` at
+        ``x = (a, b, y, 1 - y)``, with y the result.
+        """
         x = a, b, y, complement(a, b, p, xp), xp
         return -t * beta_by_a(*x) / beta_pdf(*x)
 
     def by_b(t: RawArray, a: Real, b: Real, p: Real, y: RawArray, xp: Namespace) -> Any:
-        """Return ``-t * beta_by_b(a, b, y, 1 - y) / beta_pdf(a, b, y, 1 - y)``, with y the result."""
+        """Return ``t`` times the derivative in b: ``-beta_by_b(*x) / beta_pdf(*x)`` at
+        ``x = (a, b, y, 1 - y)``, with y the result.
+        """
         x = a, b, y, complement(a, b, p, xp), xp
         return -t * beta_by_b(*x) / beta_pdf(*x)
 
     def by_p(t: RawArray, a: Real, b: Real, p: Real, y: RawArray, xp: Namespace) -> Any:
-        """Return ``t / beta_pdf(a, b, y, 1 - y)``, negated for betainccinv, with y the result."""
+        """Return ``t`` times the derivative in p: ``1 / beta_pdf(a, b, y, 1 - y)`` for betaincinv, the
+        negative of that for betainccinv, with y the result.
+        """
         return sign * t / beta_pdf(a, b, y, complement(a, b, p, xp), xp)
 
     return [by_a, by_b, by_p]

@@ -49,11 +49,13 @@ def mathieu(name: str, value: str, *, modified: bool) -> None:
         return 2 * q * xp.cos(2 * DEGREE * x) - a
 
     def first_line(t: RawArray, m: Real, q: Real, x: Real, xp: Namespace) -> Any:
-        """Return ``t * yp``, per degree for functions of degrees."""
+        """Return ``t`` times the derivative of y: ``yp``, times pi / 180 where x is in degrees."""
         return t * scale * getattr(xp.special, f"{name}_yp")(m, q, x)
 
     def second_line(t: RawArray, m: Real, q: Real, x: Real, xp: Namespace) -> Any:
-        """Return ``t * y''``, by the differential equation, per degree for functions of degrees."""
+        """Return ``t`` times the derivative of yp, by the differential equation, times pi / 180 where x
+        is in degrees.
+        """
         return t * scale * second(m, q, x, xp) * getattr(xp.special, f"{name}_y")(m, q, x)
 
     FUNCTIONS[name] = special_tuple(
@@ -105,18 +107,18 @@ def oblate_radial(m: Real, c: Real, cv: Real, x: Real, s: RawArray, sp: RawArray
 def spheroidal(
     name: str, value: str, equation: Callable[..., Any], places: tuple[float, float]
 ) -> None:
-    """State a spheroidal function and its derivative, and the same with cv as an operand.
+    """State a spheroidal function s and its derivative sp, and both with an operand cv.
 
-    The characteristic value cv is else the function ``value`` of m, n and c.  ``equation`` returns the
-    second derivative.  Tests draw x from the interval ``places``.
+    The operand cv is the characteristic value.  Without it, the value is the function ``value`` of m,
+    n, c.  ``equation`` returns the second derivative.  Tests draw x from the interval ``places``.
     """
 
     def first(t: RawArray, m: Real, n: Real, c: Real, x: Real, xp: Namespace) -> Any:
-        """Return ``t * sp``."""
+        """Return ``t`` times the derivative of s with respect to x, ``sp``."""
         return t * getattr(xp.special, f"{name}_sp")(m, n, c, x)
 
     def second(t: RawArray, m: Real, n: Real, c: Real, x: Real, xp: Namespace) -> Any:
-        """Return ``t`` times the second derivative, by the differential equation."""
+        """Return ``t`` times the derivative of sp, by the differential equation."""
         cv = getattr(xp.special, value)(m, n, c)
         s, sp = (getattr(xp.special, f"{name}_{part}")(m, n, c, x) for part in ("s", "sp"))
         return t * equation(m, c, cv, x, s, sp)
@@ -124,13 +126,13 @@ def spheroidal(
     def first_given(
         t: RawArray, m: Real, n: Real, c: Real, cv: Real, x: Real, xp: Namespace
     ) -> Any:
-        """Return ``t * sp``."""
+        """Return ``t`` times the derivative of s with respect to x, ``sp``."""
         return t * getattr(xp.special, f"{name}_cv_sp")(m, n, c, cv, x)
 
     def second_given(
         t: RawArray, m: Real, n: Real, c: Real, cv: Real, x: Real, xp: Namespace
     ) -> Any:
-        """Return ``t`` times the second derivative, by the differential equation; NaN where cv is no
+        """Return ``t`` times the derivative of sp, by the differential equation; NaN where cv is no
         characteristic value, because there the function does not solve the equation.
         """
         s, sp = (getattr(xp.special, f"{name}_cv_{part}")(m, n, c, cv, x) for part in ("s", "sp"))

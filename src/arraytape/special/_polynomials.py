@@ -36,7 +36,7 @@ def at_lower_degree(f: Callable[[Any], Any], n: Real, xp: Namespace) -> Any:
 
 
 def legendre_slope(n: Real, x: Real, xp: Namespace) -> Any:
-    """Return the derivative of Legendre's polynomial P_n, which is the same as P_(-1 - n)."""
+    """Return the derivative of Legendre's polynomial P_n; for n < 0, P_n is P_(-1 - n)."""
     if hasattr(n, "dtype"):
         n = xp.where(n < 0, -1 - n, n)
     elif n < 0:
@@ -45,7 +45,7 @@ def legendre_slope(n: Real, x: Real, xp: Namespace) -> Any:
 
 
 def chebyshev_slope(n: Real, x: Real, xp: Namespace) -> Any:
-    """Return the derivative of Chebyshev's polynomial U_n, which is minus U_(-2 - n)."""
+    """Return the derivative of Chebyshev's polynomial U_n; for n < -1, U_n is -U_(-2 - n)."""
     sign = 1
     if hasattr(n, "dtype"):
         sign = xp.where(n < -1, -1, 1)

@@ -41,7 +41,7 @@ UNIT: Interval = (0.05, 0.95)
 
 
 class Statement(NamedTuple):
-    """A special function, with the facts that tests and generated tables need.
+    """A stated special function, with the facts that tests and generated tables read.
 
     Attributes
     ----------

@@ -248,7 +248,7 @@ _invgauss_isf = special(
 
 # --- skew normal --------------------------------------------------------------------------------------
 def skew_normal_pdf(t: RawArray, z: Real, alpha: Real, xp: Namespace) -> Any:
-    """Return the skew normal density at z; t determines the dtype if z is no floating-point data."""
+    """Return the skew normal density at z.  An integer z is converted to the dtype of the tangent t."""
     z = as_floats(z, t, xp)
     return 2.0 * xp.exp(-0.5 * z * z) * xp.special.ndtr(alpha * z) / ROOT_2PI
 

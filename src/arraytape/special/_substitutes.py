@@ -33,7 +33,7 @@ NUMERATOR = (
     0.006061842346248906525783753964555936883222,
 )  # fmt: skip
 DENOMINATOR = tuple(float(c) for c in np.poly1d(-np.arange(12), True).coef[::-1])
-DUPLICATIONS = 16  # steps, after which three arguments of any sizes differ by at most 1 in 1000
+DUPLICATIONS = 16  # steps of elliprd, after which its arguments differ by at most 1 in 1000
 HIGHEST = 30  # order of the Bessel functions
 
 
