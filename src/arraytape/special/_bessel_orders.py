@@ -38,7 +38,8 @@ def kve_by_order(n: int, m: RawArray, v: RawArray, x: RawArray, *, xp: Namespace
     sign = xp.where(v < 0, -1.0 if n % 2 else 1.0, 1.0)
     v = xp.abs(v)
     width = xp.hypot(v, x)
-    top = xp.log((v + width) / x)  # the u at which the integrand is greatest
+    top = xp.log((v + width) / x)  # the u at which exp(v u - x cosh(u)) is greatest
+    # At ``low`` and ``high`` the integrand has fallen by about exp(-50).
     high = top + xp.acosh(1.0 + 50.0 / width)
     reach = 1.0 + xp.maximum(50.0 / xp.maximum(v, 1.0), xp.sqrt(100.0 / width))
     low = xp.maximum(top - reach, 0.0 * top)
@@ -47,6 +48,7 @@ def kve_by_order(n: int, m: RawArray, v: RawArray, x: RawArray, *, xp: Namespace
     for node, weight in zip(NODES.tolist(), WEIGHTS.tolist(), strict=True):
         u = low + half * (1.0 + node)
         rate = 2.0 * xp.sinh(u / 2.0) ** 2  # cosh(u) - 1
+        # exp(v u) times ``even`` is 2 cosh(v u), for odd n 2 sinh(v u).
         mirrored = xp.exp(-2.0 * v * u)
         even = 1.0 + mirrored if n % 2 == 0 else -xp.expm1(-2.0 * v * u)
         total = total + weight * u**n * rate**m * xp.exp(v * u - x * rate) * even
@@ -97,6 +99,7 @@ def sum_ive_series(
     terms = xp.special.gammasgn(above) * xp.exp(exponent - 2.0 * half)
     slope = logarithm - xp.special.digamma(above)
     curvatures = [xp.special.polygamma(i, above) for i in range(1, n)]
+    # ``factor`` is the n-th derivative of a term in v, divided by the term.
     if n == 1:
         factor = slope
     elif n == 2:
@@ -128,9 +131,9 @@ special(
 
 
 def mean_of_next_orders(family: Callable[..., Any], n: Real, v: Real, x: Real) -> Any:
-    """Return the mean of the scaled functions of orders v - 1 and v + 1.
+    """Return the n-th derivative in v of exp(-x) times the derivative of I_v(x) in x.
 
-    The mean is exp(-x) times the derivative of I_v(x) with respect to x.  Source: DLMF 10.29.1.
+    ``family(n, v, x)`` is the n-th derivative in v of exp(-x) I_v(x).  Source: DLMF 10.29.1.
     """
     return (family(n, v - 1.0, x) + family(n, v + 1.0, x)) / 2.0
 

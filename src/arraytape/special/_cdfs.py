@@ -438,6 +438,7 @@ def smirnov_derivative(m: RawArray, n: RawArray, d: RawArray, *, xp: Namespace) 
                 for i in range(1, m + 1)
             ]
             factors = exp_derivatives(slopes, m)
+            # Leibniz: the term is d times exp(log_term), whose logarithm has the derivatives ``slopes``.
             term = xp.exp(log_term) * (d1 * factors[m] + m * factors[m - 1])
             total = total + xp.where(counted, term, 0.0)
         return xp.where(inside, total, xp.where((n > 0) & (n == xp.floor(n)), 0.0, math.nan))

@@ -47,6 +47,7 @@ def carlson_integral(
     sizes = [xp.abs(v) for _, v in factors]
     largest = elementwise_maximum(sizes, xp)
     smallest = -elementwise_maximum([-xp.where(size == 0, largest, size) for size in sizes], xp)
+    # In u the integrand rises as exp(low u) at the left end and falls as exp(-high u) at the right end.
     low = (
         e
         + 1
@@ -56,6 +57,7 @@ def carlson_integral(
     phase = elementwise_maximum([xp.abs(phase_of(v, xp)) for _, v in factors], xp)
     step = 0.9 * 2 * math.pi * (math.pi - phase) / DECAY
     good = (step > SHORTEST_STEP) & (low > 0) & (high > 0) & (largest > 0) & (largest < math.inf)
+    # The arguments are divided by the largest one, which the homogeneous integral allows.
     factors = [(k, xp.where(good, v / xp.where(good, largest, 1.0), unit)) for k, v in factors]
     step = xp.where(good, step, 1.0)
     start = xp.where(good, xp.log(smallest / largest) - DECAY / low, 0.0)
@@ -279,7 +281,7 @@ def base_of_sine(sine: RawArray, cosine2: RawArray, m: RawOperand, xp: Namespace
 @kernel
 def ellip_power(k: RawArray, q: RawArray, phi: RawArray, m: RawArray, *, xp: Namespace) -> Any:
     """Return the integral of ``powers_of_sine`` over its angle from 0 to phi."""
-    turns = xp.round(phi / math.pi)
+    turns = xp.round(phi / math.pi)  # half turns, over each of which the integral is 2 * whole
     part = integral_of_sines(k, q, xp.sin(phi - turns * math.pi), xp.cos(phi) ** 2, m, xp)
     whole = integral_of_sines(k, q, 1 + 0 * phi, 0 * phi, m, xp)
     return part + xp.where(turns == 0, 0.0, 2 * turns * whole)

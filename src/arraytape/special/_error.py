@@ -67,6 +67,7 @@ def erfcx_derivative(n: int, z: RawArray, *, xp: Namespace) -> Any:
         n, close, xp.special.erfcx(close), lambda y: 2.0 * (close * y) - 2.0 / ROOT_PI, 1.0
     )
     beyond = xp.where(near, FAR, z)
+    # On the left erfcx(z) is 2 exp(z ** 2) - erfcx(-z).
     left = (xp.real(beyond) if is_complex(z) else beyond) < 0
     mirrored = _asymptotic(n, xp.where(left, -beyond, beyond), -1.0, xp) * ((-1.0) ** n / ROOT_PI)
     reflected = 2.0 * _gaussian(n, xp.where(left, beyond, 0.0), 1.0, xp) - (-1.0) ** n * mirrored
@@ -82,6 +83,7 @@ def dawsn_derivative(n: int, z: RawArray, *, xp: Namespace) -> Any:
     beyond = xp.where(near, FAR, z)
     far = _asymptotic(n, beyond, 1.0, xp) * ((-1.0) ** n / 2.0)
     if is_complex(z):
+        # Off the real axis there is an exponential term next to the asymptotic series.
         side = xp.sign(xp.imag(beyond)) * (0.5j * ROOT_PI)
         far = far + xp.where(side == 0, 0.0, side * _gaussian(n, beyond, -1.0, xp))
     return xp.where(near, forwards, far)

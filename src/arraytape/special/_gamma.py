@@ -278,6 +278,7 @@ def zeta_derivative(n: int, s: RawArray, q: RawArray, *, xp: Namespace) -> Any:
         return xp.zeros_like(s + q)
     total = sum(_power(q + k, s, n, xp)[n] for k in range(TERMS))
     base = q + TERMS
+    # The other powers sum to base ** -s times (base / (s - 1) + 1 / 2 + corrections).
     factors = [base * (-1.0) ** i / (s - 1.0) ** (i + 1) for i in range(n + 1)]
     factors = [p + c for p, c in zip(factors, _corrections(base, s, n), strict=True)]
     factors[0] = factors[0] + 0.5
@@ -296,6 +297,7 @@ def harmonic_derivative(
     more = first + TERMS <= last
     low, high = xp.where(more, first + TERMS, 1.0), xp.where(more, last, 1.0)
     width = xp.log(high / low)
+    # Taylor coefficients of the integral of i ** -a from low to high, over low ** -a.
     integral = [
         low
         * width

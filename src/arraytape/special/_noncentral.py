@@ -35,7 +35,7 @@ def poisson_window(peak: RawArray, rate: RawArray, xp: Namespace) -> tuple[Any, 
     """
     within = (peak >= 0) & (peak <= LARGEST_PEAK)
     peak = xp.where(within, peak, 0.0)
-    width = 12.0 * xp.sqrt(peak + 1.0) + 40.0
+    width = 12.0 * xp.sqrt(peak + 1.0) + 40.0  # 12 standard deviations, and 40 terms
     first = xp.floor(xp.where(peak > width, peak - width, 0.0))
     count = int(xp.max(2 * width)) if peak.shape[0] else 1
     terms = first[:, None] + xp.arange(count, dtype=xp.float64, device=peak.device)

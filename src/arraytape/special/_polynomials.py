@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ._rules import Real
 
 DEGREE = Unknown(
-    "the degree of a polynomial is a whole number, and between them no closed form is known"
+    "the degree of a polynomial is a whole number, and no closed form between degrees is known"
 )
 DEGREES, ARGUMENTS, PARAMETERS = (0, 7), (-0.95, 0.95), (0.3, 2.0)
 SHIFTED, HALF_LINE, DOUBLED = (0.05, 0.95), (0.1, 6.0), (-1.9, 1.9)
@@ -114,13 +114,13 @@ special(
     "eval_hermite", "n x", None,
     lambda t, n, x, xp: t * 2 * n * at_lower_degree(lambda k: xp.special.eval_hermite(k, x), n, xp),
     domains=[DEGREES, DOUBLED], integers="n",
-    summary="Hermite polynomial of physics", source="DLMF 18.9.25",
+    summary="Physicists' Hermite polynomial", source="DLMF 18.9.25",
 )  # fmt: skip
 special(
     "eval_hermitenorm", "n x", None,
     lambda t, n, x, xp: t * n * at_lower_degree(lambda k: xp.special.eval_hermitenorm(k, x), n, xp),
     domains=[DEGREES, DOUBLED], integers="n",
-    summary="Hermite polynomial of probability theory", source="DLMF 18.9.27",
+    summary="Probabilists' Hermite polynomial", source="DLMF 18.9.27",
 )  # fmt: skip
 
 
