@@ -78,6 +78,7 @@ def exprel_derivative(n: int, x: RawArray, *, xp: Namespace) -> Any:
     def recurrence(x: RawArray) -> Any:
         found = xp.expm1(x) / x
         for k in range(1, n + 1):
+            # An infinite value stays, because inf - inf would be NaN.
             found = xp.where(found == math.inf, found, (xp.exp(x) - k * found) / x)
         return found
 
@@ -410,6 +411,7 @@ def agm_derivative(n: int, a: RawArray, b: RawArray, *, xp: Namespace) -> Any:
     The iteration of the mean is applied to Taylor coefficients in b.  It converges quadratically, and
     nothing cancels.
     """
+    # The mean of negative numbers is minus the mean of -a and -b; different signs have no mean.
     sign = xp.where((a > 0) == (b > 0), xp.sign(a), math.nan)
     first = [sign * a] + [xp.zeros_like(a)] * n
     second = [sign * b, xp.ones_like(b), *[xp.zeros_like(b)] * n][: n + 1]

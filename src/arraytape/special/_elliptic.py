@@ -190,7 +190,8 @@ def carlson_of_three(
 def split_principal_value(last: RawOperand, xp: Namespace) -> tuple[Any, Any, Any]:
     """Return the mask of a negative last argument, and the argument for each of the two formulas.
 
-    Where a formula is not used, its argument is replaced: by -1 for principal values, else by 1.
+    The first copy of the argument is for the principal value: it is -1 where the argument is not
+    negative.  The second copy is for the integral: it is 1 where the argument is negative.
     """
     negative = real_data(last, xp) < 0
     return negative, xp.where(negative, last, -1 + 0 * last), xp.where(negative, 1 + 0 * last, last)

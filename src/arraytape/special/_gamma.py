@@ -306,6 +306,7 @@ def harmonic_derivative(
         * xp.special.exprel_derivative(i, (1.0 - a) * width)
         for i in range(n + 1)
     ]
+    # Terms of the Euler-Maclaurin formula at both ends: half of the power, and corrections.
     below, above = _corrections(low, a, n), [-c for c in _corrections(high, a, n)]
     below, above = [0.5 + below[0], *below[1:]], [0.5 + above[0], *above[1:]]
     below = [p + c for p, c in zip(below, integral, strict=True)]

@@ -41,6 +41,7 @@ def lambertw(z: Array | complex, k: Array | npt.ArrayLike = 0, tol: float = 1e-8
     Array
         Of complex dtype.
     """
+    # SciPy's ufunc accepts the branch only as a C long.
     return _lambertw(z, k if isinstance(k, int | Array) else np.asarray(k, dtype=np.long), tol)
 
 

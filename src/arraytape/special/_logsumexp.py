@@ -119,7 +119,7 @@ def _with_slopes(
     rounded = absolute(value) * float(np.finfo(value.dtype).eps) > 0.01
     one = where((absolute(fixed - 1.0) < 0.5) | rounded & (fixed != 0), fixed, 1.0)
     moved = log1p(where(isfinite(fixed), (total - fixed) / one, nan_slope))
-    rest = log(total)  # used where the value is infinite; its slope is NaN where it is undefined
+    rest = log(total)  # used where ``value`` is infinite or NaN; where NaN, its slope is NaN
     if a.dtype.kind == "c" and phase is not None:
         phase = where(finite, phase * exp(1j * imag(moved)), phase + nan_slope)
         rest, moved = real(rest), real(moved)

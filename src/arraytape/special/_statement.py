@@ -85,7 +85,7 @@ def special(
     ``Unknown(why)`` where no derivative is known.  ``public=False`` is for functions that only rules or
     scipy.stats call.  ``saves`` and ``continuous`` are passed to ``Op``.  By default only functions of
     one operand count as continuous, since functions of several operands may jump at the ends of their
-    domains.  The other parameters are attributes of ``Statement``.
+    domains.  ``summary`` begins the docstring.  The other parameters are attributes of ``Statement``.
     """
     names = tuple(inputs.split())
     of_integers, of_counts = frozenset(integers.split()), frozenset(counts.split())

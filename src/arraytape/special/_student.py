@@ -43,6 +43,7 @@ def variable_parts(n: int, df: RawArray, log_odds: RawArray, xp: Namespace) -> l
 
     The logarithm is ``-(df + 1) / 2 log(1 + odds)``, where the odds are x ** 2 / df.
     """
+    # odds / (1 + odds) and 1 / (1 + odds), without overflow
     share, rest = 1 / (1 + xp.exp(-log_odds)), 1 / (1 + xp.exp(log_odds))
     found = [0.5 * (share / df - (log1p_exp(log_odds, xp) - share))]
     for k in range(2, n + 1):
@@ -121,6 +122,7 @@ def stdtr_by(n: RawArray, df: RawArray, x: RawArray, *, xp: Namespace) -> Any:
 
 def student_height(v: RawArray, df: RawArray, log_odds: RawArray, xp: Namespace) -> Any:
     """Return the logarithm of s density(s) / (x density(x)), where s is x exp(v)."""
+    # odds / (1 + odds) and 1 / (1 + odds), without overflow
     share, rest = 1 / (1 + xp.exp(-log_odds)), 1 / (1 + xp.exp(log_odds))
     inner = xp.log1p(share * xp.expm1(xp.minimum(2 * v, 0.0 * v)))
     outer = xp.maximum(2 * v, 0.0 * v) + xp.log1p(rest * xp.expm1(-xp.maximum(2 * v, 0.0 * v)))

@@ -70,6 +70,7 @@ def _cospi(x: RawArray, *, xp: Namespace) -> Any:
 # --- gamma, beta and zeta functions -----------------------------------------------------------------
 @substitute
 def _lanczos_sum_expg_scaled(x: RawArray, *, xp: Namespace) -> Any:
+    # For large x both polynomials are evaluated in 1 / x, so that no power overflows.
     far = xp.abs(x) > 1.0
     argument = xp.where(far, 1.0 / xp.where(far, x, 1.0), x)
 
