@@ -155,10 +155,11 @@ def ratio_slope(v: Real, x: RawOperand, xp: Namespace) -> Any:
 def mean_of_neighbours(
     f: Callable[..., Any], n: RawOperand, z: RawOperand, below: int, above: int
 ) -> Any:
-    """Return ``(below n f(n - 1) + above (n + 1) f(n + 1)) / (2 n + 1)``; below and above are signs.
+    """Return the derivative of a spherical Bessel function f of degree n with respect to z.
 
-    For n = 0 the first term has the weight 0.  There f(1) replaces f(-1), because degree -1 is out of
-    range.
+    The derivative is ``(below n f(n - 1) + above (n + 1) f(n + 1)) / (2 n + 1)``, with the signs
+    ``below`` and ``above``.  For n = 0 the first term has the weight 0.  There f(1) replaces f(-1),
+    because degree -1 is out of range.
     """
     return (below * n * f(abs(n - 1), z) + above * (n + 1) * f(n + 1, z)) / (2 * n + 1)
 
@@ -329,9 +330,10 @@ special(
 
 
 def struve_slope(f: Callable[..., Any], v: RawOperand, x: RawOperand, xp: Namespace) -> Any:
-    """Return ``f(v - 1, x) - v / x f(v, x)``, the derivative of f, which is struve or modstruve, in x.
+    """Return the derivative of f, which is struve or modstruve, with respect to x.
 
-    Near 0 f is x ** (v + 1) / (sqrt(pi) 2 ** v gamma(v + 1.5)).  The limit at 0 follows from this term.
+    The derivative is ``f(v - 1, x) - v / x f(v, x)``.  Near 0 f is x ** (v + 1) / (sqrt(pi) 2 ** v
+    gamma(v + 1.5)).  The limit at 0 follows from this term.
     """
     # The form without a division (DLMF 11.4.28) cancels for large x.
     zero = x == 0

@@ -129,8 +129,8 @@ def factorialk(n: Array | complex, k: int, exact: bool = False, extend: str = "z
         Not supported: exact results are integers.
     extend : str
         ``"zero"``: n has to be an integer, and the result is 0 where n is negative.  ``"complex"``: a
-        formula with the gamma function extends the multifactorial.  It has other values at most
-        integers.
+        formula with the gamma function extends the multifactorial.  At integers the
+        formula and ``"zero"`` mostly have different values.
 
     Returns
     -------
@@ -141,9 +141,10 @@ def factorialk(n: Array | complex, k: int, exact: bool = False, extend: str = "z
 
 
 def multifactorial(name: str, n: Array | complex, k: int, exact: bool, extend: str) -> Array:
-    """Return a multifactorial, for ``extend="complex"`` by gamma functions, with a derivative.
+    """Return the multifactorial n (n - k) (n - 2 k) ... for the public function ``name``.
 
-    For another ``extend`` SciPy computes the result, which has no derivative.
+    For ``extend="complex"`` the result consists of gamma functions and has a derivative.  For ``"zero"``
+    the result is SciPy's and has no derivative.
     """
     refuse_exact(name, exact)
     if not isinstance(extend, str):

@@ -24,10 +24,11 @@ DEGREES, ORDERS, ANGLES = (3, 7), (-3, 4), (0.1, 3.0)
 def neighbouring_orders_slope(
     function: Callable[[Any], Any], n: Real, m: Real, xp: Namespace
 ) -> Any:
-    """Return ``(sqrt((n - m) (n + m + 1)) f(m + 1) - sqrt((n + m) (n - m + 1)) f(m - 1)) / 2``.
+    """Return the derivative of a spherical harmonic with respect to the polar angle.
 
-    The result is the derivative of a harmonic with respect to the polar angle, where f(m) is the
-    harmonic of degree n and order m.  Where an order exceeds the degree, both the root and f are 0.
+    The derivative is ``(sqrt((n - m) (n + m + 1)) f(m + 1) - sqrt((n + m) (n - m + 1)) f(m - 1)) /
+    2``.  f(m) is the harmonic of degree n and order m, ``function(m)``.  Where an order exceeds the
+    degree, both the root and f are 0.
     """
     above, below = (n - m) * (n + m + 1), (n + m) * (n - m + 1)
     inside = above + below > 0
@@ -43,7 +44,7 @@ def counts_as_data(t: RawArray, xp: Namespace, *counts: Any) -> list[Any]:
 
 
 def harmonic_by_angle(t: RawArray, n: Real, m: Real, theta: Real, phi: Real, xp: Namespace) -> Any:
-    """Return ``t`` times the derivative of the harmonic at phi = 0, times ``xp.exp(1j * m * phi)``."""
+    """Return ``t`` times the derivative in theta at phi = 0, times ``xp.exp(1j * m * phi)``."""
     n, m = counts_as_data(t, xp, n, m)
     slope = neighbouring_orders_slope(
         lambda k: xp.special.sph_harm_y(n, k, theta, 0.0 * phi), n, m, xp

@@ -43,6 +43,7 @@ def mathieu(name: str, value: str, *, modified: bool) -> None:
     scale = 1.0 if modified else DEGREE
 
     def second(m: Real, q: Real, x: Real, xp: Namespace) -> Any:
+        """Return y'' / y, from the differential equation."""
         a = getattr(xp.special, value)(m, q)
         if modified:
             return a - 2 * q * xp.cosh(2 * x)

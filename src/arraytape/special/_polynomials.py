@@ -174,11 +174,11 @@ special(
 
 
 def associated_slope(m: Real, v: Real, x: Real, xp: Namespace) -> Any:
-    """Return ``-m x P_m / (1 - x ** 2) - P_(m + 1) / sqrt(1 - x ** 2)``, the derivative of P_m in x.
+    """Return the derivative of the associated Legendre function P_m = lpmv(m, v, x) with respect to x.
 
-    P_m is lpmv(m, v, x).  Near the ends of [-1, 1] the formula cancels, so for m = 0 the derivative of
-    Legendre's polynomial is computed there as a Jacobi polynomial.  For other m the result at the ends
-    is NaN.
+    The derivative is ``-m x P_m / (1 - x ** 2) - P_(m + 1) / sqrt(1 - x ** 2)``.  Near x = -1
+    and x = 1 the formula cancels, so for m = 0 the derivative of Legendre's polynomial is computed there
+    as a Jacobi polynomial.  For other m the result at -1 and 1 is NaN.
     """
     near = (xp.abs(x) > 0.9) & (m + 0 * x == 0)
     end = xp.abs(x) >= 1
