@@ -1,7 +1,9 @@
-"""Special functions: scipy.special's names, differentiable, as ``xp.special``.
+"""Differentiable special functions under the names of scipy.special, as ``xp.special``.
 
-SciPy, scikit-learn and others look for them here, and SciPy's own ufuncs called on Arrays run as these.
-Values are SciPy's bit for bit (on CUDA devices CuPy's); derivatives of all orders are recorded ops.
+Libraries for the array API, such as SciPy and scikit-learn, look for special functions in
+``xp.special``.  A call of SciPy's own ufunc on Arrays runs the function of the same name in this
+package.  The values are SciPy's bit for bit (on CUDA devices CuPy's).  Derivatives consist of recorded
+ops, so there are derivatives of all orders.
 
 >>> import arraytape as xp
 >>> print(xp.special.erf(xp.asarray([0.0, 1.0])))
@@ -25,7 +27,8 @@ from .._storage.special import of_scipy
 from .._util.errors import entrance, unknown_name
 from ._statement import STATEMENTS, helper_texts
 
-# Each chapter states its functions; the last one has kernels that CuPy lacks.
+# Modules that define the special functions.  The last one defines no function: it has kernels for
+# functions of SciPy that CuPy lacks.
 CHAPTERS = (
     "_gamma", "_elementary", "_error", "_exponential", "_lambert", "_logsumexp", "_bessel",
     "_bessel_scaled", "_bessel_integrals", "_airy", "_elliptic", "_hypergeometric", "_polynomials",
@@ -34,11 +37,11 @@ CHAPTERS = (
 )  # fmt: skip
 _chapters = [importlib.import_module(f".{chapter}", __name__) for chapter in CHAPTERS]
 
-OTHER_NAMES = {"psi": "digamma", "jn": "jv"}  # SciPy's second names
+OTHER_NAMES = {"psi": "digamma", "jn": "jv"}  # aliases in scipy.special
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: s.function for name, s in STATEMENTS.items()}
-for _chapter in _chapters:  # compositions of statements: of several results, of complex data
+for _chapter in _chapters:  # functions that consist of stated ops, such as those of several results
     for _name, _function in getattr(_chapter, "FUNCTIONS", {}).items():
-        # A function that checks its own arguments is wrapped already.
+        # A function that its module decorated with ``entrance`` is wrapped already.
         _public = _function if hasattr(_function, "__wrapped__") else entrance(_function)
         _public.__module__, FUNCTIONS[_name] = __name__, _public
 for _name, _example in examples_of("special").items():
@@ -56,7 +59,7 @@ __all__ = sorted(
 
 
 def ufuncs() -> dict[np.ufunc, Callable[..., Any]]:
-    """Return SciPy's ufuncs with the functions that run in their place on Arrays."""
+    """Return a dict from SciPy's ufuncs to the functions that run in their place on Arrays."""
     found = {
         of_scipy(name): function
         for name, function in FUNCTIONS.items()
@@ -66,7 +69,7 @@ def ufuncs() -> dict[np.ufunc, Callable[..., Any]]:
 
 
 def missing_in_scipy(name: str) -> bool:
-    """Return True if SciPy has no function of this name."""
+    """Return True if scipy.special has no function of this name."""
     try:
         of_scipy(name)
     except AttributeError:

@@ -45,14 +45,15 @@ itairy = special_tuple(
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {"airy": airy, "itairy": itairy}
 
-# --- scaled -----------------------------------------------------------------------------------------
-# airye is Ai and Ai' times exp(s), Bi and Bi' times exp(-abs(real(s))), with s = 2 / 3 z ** 1.5.  Where
-# z is large they are Bessel functions of s (DLMF 9.6.2 to 9.6.9), whose derivatives do not cancel.
+# --- exponentially scaled Airy functions ------------------------------------------------------------
+# airye returns Ai and Ai' times exp(s), Bi and Bi' times exp(-abs(real(s))), with s = 2 / 3 z ** 1.5.
+# Where z is large these are Bessel functions of s (DLMF 9.6.2 to 9.6.9), whose derivatives do not
+# cancel.
 THIRD, TWO_THIRDS = 1 / 3, 2 / 3
 
 
 def slope_of_ai(z: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of airye's eai, which is ``sqrt(z / 3) / pi kve(1 / 3, s)`` at large z."""
+    """Return the derivative of airye's eai; at large z eai is ``sqrt(z / 3) / pi kve(1 / 3, s)``."""
     large, far, s = split_large(z, xp)
     bessel = xp.special.kve(THIRD, s) / (2 * xp.sqrt(far))
     bessel = (bessel + far * xp.special.kve_derivative(1, THIRD, s)) / (math.pi * math.sqrt(3))
@@ -61,7 +62,7 @@ def slope_of_ai(z: RawArray, xp: Namespace) -> Any:
 
 
 def slope_of_aip(z: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of airye's eaip, ``-z / (sqrt(3) pi) kve(2 / 3, s)`` where z is large."""
+    """Return the derivative of airye's eaip; at large z eaip is ``-z / (sqrt(3) pi) kve(2 / 3, s)``."""
     large, far, s = split_large(z, xp)
     bessel = xp.special.kve(TWO_THIRDS, s)
     bessel = bessel + far * xp.sqrt(far) * xp.special.kve_derivative(1, TWO_THIRDS, s)
@@ -94,13 +95,16 @@ def slope_of_bip(z: RawArray, xp: Namespace) -> Any:
 
 
 def airy_rate(z: RawArray, xp: Namespace) -> Any:
-    """Return ds/dz for real z; 0 for z < 0, where nothing is scaled."""
+    """Return ds/dz for real z; 0 for z < 0, where airye does not scale Bi and Bi'."""
     positive = z > 0
     return xp.where(positive, xp.sqrt(xp.where(positive, z, 1 + 0 * z)), 0.0)
 
 
 def split_large(z: RawArray, xp: Namespace) -> tuple[Any, Any, Any]:
-    """Return ``real(z) > 1``, z with 1 where that is False, and ``s = 2 / 3 z ** 1.5`` of that z."""
+    """Return the mask ``real(z) > 1``, z with 1 where the mask is False, and s.
+
+    s is ``2 / 3 z ** 1.5``, computed from the second result.
+    """
     large = real_data(z, xp) > 1
     far = xp.where(large, z, 1 + 0 * z)
     return large, far, TWO_THIRDS * far * xp.sqrt(far)
@@ -123,7 +127,8 @@ airye = special_tuple(
 )  # fmt: skip
 
 
-# For complex z, Bi and Bi' are functions of z and of the scale's exponent s, a real operand of its own.
+# The scale of Bi and Bi' is not analytic in complex z.  So for complex z the exponent s of the scale is
+# a second, real operand of the ops.
 @kernel
 def bi_scaled(z: RawArray, s: RawArray, *, xp: Namespace) -> Any:
     return xp.special.airye(z)[2] * xp.exp(real_exponent(z, xp) - real_data(s, xp))
@@ -135,7 +140,7 @@ def bip_scaled(z: RawArray, s: RawArray, *, xp: Namespace) -> Any:
 
 
 def real_exponent(z: RawArray, xp: Namespace) -> Any:
-    """Return ``abs(real(2 / 3 z ** 1.5))``, the exponent with which SciPy scales."""
+    """Return ``abs(real(2 / 3 z ** 1.5))``, the exponent of SciPy's scale; for real z < 0 it is 0."""
     if not is_complex_operand(z):
         z = xp.where(z > 0, z, 0 * z)
     return xp.abs(real_data(TWO_THIRDS * z * xp.sqrt(z), xp))

@@ -1,7 +1,7 @@
-"""Bessel functions and their relatives: spherical, Kelvin's, Struve's, Wright's.
+"""Bessel functions, spherical Bessel functions, and the functions of Kelvin, Struve and Wright.
 
-A derivative with respect to the argument combines functions of neighbouring orders without dividing
-by the argument, so it is right at 0, too.  Exponentially scaled functions are in
+A derivative with respect to the argument combines functions of neighbouring orders without a division
+by the argument, so that it is right at 0, too.  Exponentially scaled functions are in
 ``_bessel_scaled``, integrals in ``_bessel_integrals``.
 """
 
@@ -38,16 +38,16 @@ ORDERS, ARGUMENTS, WHOLE = (0.2, 4.0), (0.2, 8.0), (0, 5)
 
 
 def half_difference(f: Callable[..., Any], v: RawOperand, z: RawOperand) -> Any:
-    """Return the derivative of J, Y or a Hankel function with respect to z."""
+    """Return ``(f(v - 1, z) - f(v + 1, z)) / 2``, the derivative of J, Y or a Hankel function f in z."""
     return (f(v - 1.0, z) - f(v + 1.0, z)) * 0.5
 
 
 def half_sum(f: Callable[..., Any], v: RawOperand, z: RawOperand) -> Any:
-    """Return the derivative of I with respect to z, or that of K with the opposite sign."""
+    """Return ``(f(v - 1, z) + f(v + 1, z)) / 2``: the derivative in z of f = I, or minus that of K."""
     return (f(v - 1.0, z) + f(v + 1.0, z)) * 0.5
 
 
-# --- of any order -----------------------------------------------------------------------------------
+# --- Bessel functions of any order ------------------------------------------------------------------
 special(
     "jv", "v z", ORDER, lambda t, v, z, xp: t * half_difference(xp.special.jv, v, z),
     domains=[ORDERS, ARGUMENTS], complex=True,
@@ -90,7 +90,7 @@ special(
 )  # fmt: skip
 
 
-# --- of order 0 and 1 -------------------------------------------------------------------------------
+# --- Bessel functions of order 0 and 1 --------------------------------------------------------------
 special(
     "j0", "x", lambda t, x, xp: -t * xp.special.j1(x), domains=[ARGUMENTS],
     summary="Bessel function of the first kind of order 0", source="DLMF 10.6.3",
@@ -129,7 +129,7 @@ special(
 )  # fmt: skip
 
 
-# --- the ratio of neighbours ------------------------------------------------------------------------
+# --- the ratio of I of neighbouring orders ----------------------------------------------------------
 # Amos 1974, "Computation of modified Bessel functions and their ratios", equation 9.
 special(
     "_iv_ratio", "v x", ORDER,
@@ -151,19 +151,21 @@ def ratio_slope(v: Real, x: RawOperand, xp: Namespace) -> Any:
     return c * (1 + r) - (2.0 * v - 1) * quotient
 
 
-# --- spherical --------------------------------------------------------------------------------------
+# --- spherical Bessel functions ---------------------------------------------------------------------
 def mean_of_neighbours(
     f: Callable[..., Any], n: RawOperand, z: RawOperand, below: int, above: int
 ) -> Any:
-    """Return ``(below n f(n - 1) + above (n + 1) f(n + 1)) / (2 n + 1)``.
+    """Return the derivative of a spherical Bessel function f of degree n with respect to z.
 
-    The first term has weight 0 at degree 0, where degree -1 would be out of range.
+    The derivative is ``(below n f(n - 1) + above (n + 1) f(n + 1)) / (2 n + 1)``, with the signs
+    ``below`` and ``above``.  For n = 0 the first term has the weight 0.  There f(1) replaces f(-1),
+    because degree -1 is out of range.
     """
     return (below * n * f(abs(n - 1), z) + above * (n + 1) * f(n + 1, z)) / (2 * n + 1)
 
 
 def state_spherical(name: str, summary: str, below: int, above: int, source: str) -> None:
-    """State a spherical Bessel function whose derivative is ``mean_of_neighbours`` with these signs."""
+    """State a spherical Bessel function with the derivative ``mean_of_neighbours`` for these signs."""
     special(
         name, "n z", None,
         lambda t, n, z, xp: t * mean_of_neighbours(getattr(xp.special, name), n, z, below, above),
@@ -184,16 +186,16 @@ for _name, _kind, _signs, _source in (
 
 
 def is_complex_operand(z: RawArray | npt.ArrayLike) -> bool:
-    """Return True if an Array, NumPy's array or a number is complex."""
+    """Return True if z, an Array, a NumPy array or a number, is complex."""
     dtype = getattr(z, "dtype", None)
     return isinstance(z, complex) if dtype is None else dtype.kind == "c"
 
 
 def spherical(name: str, sign: int) -> Callable[..., Array]:
-    """Return the public spherical Bessel function of this name.
+    """Return the public spherical Bessel function ``name``.
 
-    For real negative z the value is reflected (DLMF 10.47(v)): ``sign`` is the sign for even n.  With a
-    sign of 0 the complex function is called instead.
+    The value at real negative z follows from the value at -z (DLMF 10.47(v)), times ``sign`` for even n
+    and -``sign`` for odd n.  If ``sign`` is 0, the function of z as a complex number is called instead.
     """
 
     def spherical_bessel(
@@ -239,7 +241,7 @@ SPHERICAL: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-# --- Kelvin's ---------------------------------------------------------------------------------------
+# --- Kelvin functions -------------------------------------------------------------------------------
 # ber + i bei is J0(x exp(3 pi i / 4)), ker + i kei is K0(x exp(pi i / 4)): DLMF 10.61.1.
 TURN_J, TURN_K = cmath.exp(0.75j * math.pi), cmath.exp(0.25j * math.pi)
 
@@ -259,7 +261,9 @@ def ker_kei_curvature(x: RawArray, xp: Namespace) -> Any:
 def ker_kei_slope(name: str, part: str, x: RawArray, xp: Namespace) -> Any:
     """Return the derivative of ker, kei or ker + i kei.
 
-    The derivative is not SciPy's for x > 2, where the errors of SciPy's grow to 1e-10.
+    For x up to 2 the derivative is SciPy's function ``name``.  For larger x the errors of that function
+    grow to 1e-10, so the derivative is computed from K1: its real or imaginary ``part``, or both for
+    "".
     """
     far = -TURN_K * xp.special.kv(1, TURN_K * xp.where(x > 2, x, 2 + 0 * x))
     far = getattr(xp, part)(far) if part else far
@@ -314,7 +318,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = SPHERICAL | {
 }  # fmt: skip
 
 
-# --- Struve's ---------------------------------------------------------------------------------------
+# --- Struve functions -------------------------------------------------------------------------------
 special(
     "struve", "v x", ORDER, lambda t, v, x, xp: t * struve_slope(xp.special.struve, v, x, xp),
     domains=[ORDERS, ARGUMENTS], summary="Struve function", source="DLMF 11.4.27",
@@ -326,9 +330,10 @@ special(
 
 
 def struve_slope(f: Callable[..., Any], v: RawOperand, x: RawOperand, xp: Namespace) -> Any:
-    """Return ``f(v - 1, x) - v / x f(v, x)``.
+    """Return the derivative of f, which is struve or modstruve, with respect to x.
 
-    At 0, where f is x ** (v + 1) / (sqrt(pi) 2 ** v gamma(v + 1.5)), the limit is taken.
+    The derivative is ``f(v - 1, x) - v / x f(v, x)``.  Near 0 f is x ** (v + 1) / (sqrt(pi) 2 ** v
+    gamma(v + 1.5)).  The limit at 0 follows from this term.
     """
     # The form without a division (DLMF 11.4.28) cancels for large x.
     zero = x == 0
@@ -337,7 +342,7 @@ def struve_slope(f: Callable[..., Any], v: RawOperand, x: RawOperand, xp: Namesp
     return xp.where(zero, below * ((v + 1.0) / (2 * v + 1.0)), below - v * f(v, safe) / safe)
 
 
-# --- Wright's, and integrals with a parameter -------------------------------------------------------
+# --- Wright's generalized Bessel function -----------------------------------------------------------
 special(
     "wright_bessel", "a b x", PARAMETER, PARAMETER,
     lambda t, a, b, x, xp: t * xp.special.wright_bessel(a, a + b, x),

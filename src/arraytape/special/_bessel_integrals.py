@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from .._util.array_types import Namespace, RawArray
     from ._rules import Real
 
-TERMS = 12  # of a series in x ** 2 / 4 for x up to 1: the last one is 1e-24 of the first
+TERMS = 12  # terms of the series in x ** 2 / 4 for abs(x) < 1: the last is 1e-24 of the first
 
 
 def minus_one_over_x(f: Callable[..., Any], x: RawArray, sign: int, xp: Namespace) -> Any:
-    """Return ``(f(x) - 1) / x`` for f = j0 (sign -1) or i0 (sign 1), by the series for small x."""
+    """Return ``(f(x) - 1) / x`` for f = j0 (sign -1) or i0 (sign 1).
+
+    The difference cancels where abs(x) < 1, so there the power series of f is used.
+    """
     small = xp.abs(x) < 1
     quarter = sign * 0.25 * x * x
     series = 0 * x
@@ -43,7 +46,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
             "j": [lambda t, x, xp: -t * minus_one_over_x(xp.special.j0, x, -1, xp)],
             "y": [lambda t, x, xp: -t * xp.special.y0(x) / x],
         },
-        summary="Integrals of (1 - j0(t)) / t from 0 to x, and of y0(t) / t from x",
+        summary="Integrals of (1 - j0(t)) / t from 0 to x, and of y0(t) / t from x to infinity",
         domains=[ARGUMENTS],
     ),
     "iti0k0": special_tuple(
@@ -60,7 +63,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
             "i": [lambda t, x, xp: t * minus_one_over_x(xp.special.i0, x, 1, xp)],
             "k": [lambda t, x, xp: -t * xp.special.k0(x) / x],
         },
-        summary="Integrals of (i0(t) - 1) / t from 0 to x, and of k0(t) / t from x",
+        summary="Integrals of (i0(t) - 1) / t from 0 to x, and of k0(t) / t from x to infinity",
         domains=[ARGUMENTS],
     ),
 }  # fmt: skip
@@ -73,7 +76,7 @@ special(
     "it2struve0", "x",
     lambda t, x, xp: -t * struve_over_x(xp.special.struve(xp.zeros_like(x), x), x, xp),
     domains=[ARGUMENTS],
-    summary="Integral of the Struve function of order 0, over its argument, from x",
+    summary="Integral of struve(0, t) / t over t from x to infinity",
 )  # fmt: skip
 special(
     "itmodstruve0", "x", lambda t, x, xp: t * xp.special.modstruve(xp.zeros_like(x), x),
@@ -95,7 +98,10 @@ special(
 
 
 def besselpoly_slope(a: RawArray, lmb: Real, nu: Real, y: RawArray, xp: Namespace) -> Any:
-    """Return ``nu / a y - 2 besselpoly(a, lmb + 1, nu + 1)``, with the limit at a = 0."""
+    """Return the derivative of y = besselpoly(a, lmb, nu) with respect to a.
+
+    The derivative is ``nu / a y - 2 besselpoly(a, lmb + 1, nu + 1)``, and at a = 0 its limit.
+    """
     zero = a == 0
     at_zero = xp.where(nu == 1, 1 / (lmb + 2.0), 0.0) + 0 * y
     positive: Any = nu > 0

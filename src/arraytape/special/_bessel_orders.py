@@ -3,7 +3,8 @@
     exp(-x) I_v(x)    a series of positive terms, differentiated term by term (DLMF 10.25.2, 10.38.1)
     exp(x) K_v(x)     the integral of exp(-x (cosh(u) - 1)) cosh(v u) over u > 0 (DLMF 10.32.9)
 
-Neither cancels, so the relative error stays small where the function itself is tiny or huge.
+In neither formula do terms cancel.  So the relative error stays small where the function is tiny or
+huge.
 """
 
 from __future__ import annotations
@@ -25,18 +26,20 @@ if TYPE_CHECKING:
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(240)
 BLOCK = 1 << 18  # terms that are computed at once
-MOST_DIFFERENCES = 3
-MOST = 60_000  # terms of one series: of arguments up to some 10 ** 8
+MOST_DIFFERENCES = 3  # highest order n in ``central_difference``
+MOST = 60_000  # most terms of a series, which suffice for arguments up to 1.2e7: beyond, NaN
 
 
 @kernel_by_order
 def kve_by_order(n: int, m: RawArray, v: RawArray, x: RawArray, *, xp: Namespace) -> Any:
     """Return the derivative of exp(x) K_v(x) of order n in v and m in x."""
     refuse_complex(x)
-    sign = xp.where(v < 0, -1.0 if n % 2 else 1.0, 1.0)  # K is even in v
+    # K is even in v, so that its derivatives of odd orders are odd.
+    sign = xp.where(v < 0, -1.0 if n % 2 else 1.0, 1.0)
     v = xp.abs(v)
     width = xp.hypot(v, x)
-    top = xp.log((v + width) / x)  # where the exponent is greatest
+    top = xp.log((v + width) / x)  # the u at which exp(v u - x cosh(u)) is greatest
+    # At ``low`` and ``high`` the integrand has fallen by about exp(-50).
     high = top + xp.acosh(1.0 + 50.0 / width)
     reach = 1.0 + xp.maximum(50.0 / xp.maximum(v, 1.0), xp.sqrt(100.0 / width))
     low = xp.maximum(top - reach, 0.0 * top)
@@ -45,6 +48,7 @@ def kve_by_order(n: int, m: RawArray, v: RawArray, x: RawArray, *, xp: Namespace
     for node, weight in zip(NODES.tolist(), WEIGHTS.tolist(), strict=True):
         u = low + half * (1.0 + node)
         rate = 2.0 * xp.sinh(u / 2.0) ** 2  # cosh(u) - 1
+        # exp(v u) times ``even`` is 2 cosh(v u), for odd n 2 sinh(v u).
         mirrored = xp.exp(-2.0 * v * u)
         even = 1.0 + mirrored if n % 2 == 0 else -xp.expm1(-2.0 * v * u)
         total = total + weight * u**n * rate**m * xp.exp(v * u - x * rate) * even
@@ -54,7 +58,7 @@ def kve_by_order(n: int, m: RawArray, v: RawArray, x: RawArray, *, xp: Namespace
 
 @kernel_by_order
 def ive_by_order(n: int, v: RawArray, x: RawArray, *, xp: Namespace) -> Any:
-    """Return the n-th derivative of exp(-abs(x)) I_v(x) with respect to v, for n up to 4."""
+    """Return the n-th derivative of exp(-abs(x)) I_v(x) with respect to v; NaN for n > 4."""
     refuse_complex(x)
     shape = np.broadcast_shapes(v.shape, x.shape)
     order, argument = (xp.reshape(xp.broadcast_to(a, shape), (-1,)) for a in (v, x))
@@ -82,7 +86,10 @@ def refuse_complex(x: RawArray) -> None:
 def sum_ive_series(
     n: int, v: RawArray, x: RawArray, peak: RawArray, count: int, xp: Namespace
 ) -> Any:
-    """Return the sum of ``count`` terms of the series around its greatest term."""
+    """Return the n-th derivative of exp(-x) I_v(x) with respect to v, a sum of ``count`` terms.
+
+    The terms are those around the greatest one, which has the index ``peak``.
+    """
     first = xp.maximum(xp.floor(peak) - count // 2, 0.0 * peak)
     v, half = v[:, None], (x / 2.0)[:, None]
     k = first[:, None] + xp.arange(count, dtype=x.dtype)[None, :]
@@ -92,6 +99,7 @@ def sum_ive_series(
     terms = xp.special.gammasgn(above) * xp.exp(exponent - 2.0 * half)
     slope = logarithm - xp.special.digamma(above)
     curvatures = [xp.special.polygamma(i, above) for i in range(1, n)]
+    # ``factor`` is the n-th derivative of a term in v, divided by the term.
     if n == 1:
         factor = slope
     elif n == 2:
@@ -106,7 +114,7 @@ def sum_ive_series(
         factor = math.nan if n else 1.0
     known = (half > 0) & (half < MOST**2 / 600.0)
     found = xp.where(known[:, 0], xp.sum(terms * factor, axis=-1), math.nan)
-    return xp.where((x == 0) & (v[:, 0] > n), 0.0, found)  # of the first terms, half ** v
+    return xp.where((x == 0) & (v[:, 0] > n), 0.0, found)  # each term has the factor half ** v
 
 
 special(
@@ -123,25 +131,27 @@ special(
 
 
 def mean_of_next_orders(family: Callable[..., Any], n: Real, v: Real, x: Real) -> Any:
-    """Return exp(-x) times the derivative of the unscaled function in x.  Source: DLMF 10.29.1."""
+    """Return the n-th derivative in v of exp(-x) times the derivative of I_v(x) in x.
+
+    ``family(n, v, x)`` is the n-th derivative in v of exp(-x) I_v(x).  Source: DLMF 10.29.1.
+    """
     return (family(n, v - 1.0, x) + family(n, v + 1.0, x)) / 2.0
 
 
-# --- the rules of the functions themselves ------------------------------------------------------------
+# --- rules of iv, kv and ive_derivative for their order v ---------------------------------------------
 def iv_by_order(t: RawArray, v: Real, z: Real, xp: Namespace) -> Any:
-    """``t`` times the derivative of iv(v, z) with respect to v"""
+    """Return ``t`` times the derivative of iv(v, z) with respect to v."""
     return t * xp.special.ive_by_order(1, v, z) * xp.exp(xp.abs(z))
 
 
 def kv_by_order(t: RawArray, v: Real, z: Real, xp: Namespace) -> Any:
-    """``t`` times the derivative of kv(v, z) with respect to v"""
+    """Return ``t`` times the derivative of kv(v, z) with respect to v."""
     return t * xp.special.kve_by_order(1, 0, v, z) * xp.exp(-z)
 
 
 def ive_slope_by_order(t: RawArray, n: Real, v: Real, x: Real, xp: Namespace) -> Any:
-    """``t`` times the derivative with respect to v of the n-th derivative of ive with respect to x: half
-    a second difference in v, n times; NaN for n above 3
-    """
+    """Return ``t`` times the derivative of ive(v, x) of order 1 in v and n in x; NaN for n above 3."""
+    # By the recurrence, a derivative of ive with respect to x is half of the second difference in v.
     if not hasattr(n, "dtype"):
         return t * central_difference(int(n), v, x, xp)
     slope: Any = math.nan
@@ -151,7 +161,10 @@ def ive_slope_by_order(t: RawArray, n: Real, v: Real, x: Real, xp: Namespace) ->
 
 
 def central_difference(n: int, v: Real, x: Real, xp: Namespace) -> Any:
-    """Return the central difference of order 2 n in v of the derivative of ive in v, over 2 ** n."""
+    """Return the derivative of ive(v, x) of order 1 in v and n in x.
+
+    The result is the central difference of order 2 n in v of the derivative in v, over 2 ** n.
+    """
     if n > MOST_DIFFERENCES:
         return math.nan * (v + x)
     total = 0.0 * (v + x)

@@ -1,8 +1,9 @@
 """Exponentially scaled Bessel functions.
 
-Scaled functions vary much more slowly than the terms of their derivatives: e ** x K0(x) is about
-x ** -0.5, and its slope, a difference of two such numbers, is 2 x times smaller.  So derivatives of
-all orders are kernels of their own, which use Hankel's expansions where the argument is large.
+The usual formula for the derivative of a scaled function is a difference of two nearly equal numbers.
+For example exp(x) K0(x) is proportional to x ** -0.5 at large x.  Its slope, a difference of two
+numbers of this size, is 2 x times smaller.  So kernels compute the derivatives of all orders.  Where
+the argument is large, they differentiate Hankel's expansions.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ SMALL_ORDERS = (0, 3)
 
 
 class Family(NamedTuple):
-    """A scaled function ``f = exp(-rate z) B`` with the constants of its derivative and expansion.
+    """A scaled Bessel function ``f = exp(-rate z) B``: the constants of its derivative and expansion.
 
-    B' is ``phase (B(v - 1) + sign B(v + 1)) / 2``.  Hankel's expansion of f is ``factor(v) z ** -0.5``
-    times the sum of ``a_k(v) (turn / z) ** k`` (DLMF 10.17, 10.40).
+    The derivative of B is ``phase (B(v - 1) + sign B(v + 1)) / 2``.  Hankel's expansion of f is
+    ``factor(v) z ** -0.5`` times the sum of ``a_k(v) (turn / z) ** k`` (DLMF 10.17, 10.40).
     """
 
     name: str
@@ -49,7 +50,7 @@ class Family(NamedTuple):
 
 
 def hankel_factor(turn: complex) -> Callable[[Any, Any], Any]:
-    """Return the factor of a Hankel function, ``sqrt(2 / pi) exp(-turn (v / 2 + 1 / 4) pi)``."""
+    """Return the function (v, xp) -> ``sqrt(2 / pi) exp(-turn (v / 2 + 1 / 4) pi)``, Hankel's factor."""
     return lambda v, xp: math.sqrt(2 / math.pi) * xp.exp(-turn * math.pi * (0.5 * v + 0.25))
 
 
@@ -59,18 +60,24 @@ FAMILIES = {
     "hankel1e": Family("hankel1e", 1j, 1, -1, 1j, hankel_factor(1j)),
     "hankel2e": Family("hankel2e", -1j, 1, -1, -1j, hankel_factor(-1j)),
 }
-TERMS = 20  # of Hankel's expansion: enough where abs(z) is over 40 and over v ** 2
+TERMS = 20  # terms of Hankel's expansion: enough where abs(z) > 40 and abs(z) > v ** 2
 
 
 def real_data(x: RawOperand, xp: Namespace) -> Any:
-    """Return the real part of complex data: kernels get all operands in one dtype."""
+    """Return the real part of complex data, and real data unchanged.
+
+    A kernel gets all operands in one dtype, so a real operand may have been cast to complex.
+    """
     if isinstance(x, int | float | complex):  # an operand may be a Python number
         return x.real
     return xp.real(x) if xp.isdtype(x.dtype, "complex floating") else x
 
 
 def scaled_derivative(family: Family, n: RawArray, v: RawArray, z: RawArray, xp: Namespace) -> Any:
-    """Return the n-th derivative of a scaled function with respect to z; n has few different values."""
+    """Return the n-th derivative of the family's scaled function with respect to z.
+
+    The derivative of each distinct order in n is computed for all elements; there are few orders.
+    """
     n, v = real_data(n, xp), real_data(v, xp)
     large = (xp.abs(z) > 40) & (xp.abs(z) > v * v)
     found = 0 * n * z + math.nan
@@ -82,7 +89,7 @@ def scaled_derivative(family: Family, n: RawArray, v: RawArray, z: RawArray, xp:
 
 
 def leibniz_derivative(family: Family, order: int, v: RawArray, z: RawArray, xp: Namespace) -> Any:
-    """Return ``d^n (exp(-rate z) B)`` by Leibniz' rule, from B of neighbouring orders."""
+    """Return a derivative of ``exp(-rate z) B`` by Leibniz's rule, from functions of nearby orders."""
     f = getattr(xp.special, family.name)
     total = 0
     for j in range(order + 1):
@@ -95,7 +102,7 @@ def leibniz_derivative(family: Family, order: int, v: RawArray, z: RawArray, xp:
 def expansion_derivative(
     family: Family, order: int, v: RawArray, z: RawArray, xp: Namespace
 ) -> Any:
-    """Return the derivative of Hankel's expansion, term by term."""
+    """Return the derivative of Hankel's expansion with respect to z, term by term."""
     term = family.factor(v, xp) * z**-0.5 * z**-order
     total = 0
     for k in range(TERMS):
@@ -106,7 +113,7 @@ def expansion_derivative(
 
 @kernel
 def ive_derivative(n: RawArray, v: RawArray, x: RawArray, *, xp: Namespace) -> Any:
-    """Return the n-th derivative of ive(v, x) for real x, at a kink the mean of both sides."""
+    """Return the n-th derivative of ive(v, x) for real x; at a kink at 0 the mean of both sides."""
     right = scaled_derivative(FAMILIES["ive"], n, v, xp.abs(x), xp)
     whole = v == xp.round(v)
     odd = xp.remainder(v + n, 2.0) == 1
@@ -181,8 +188,9 @@ special(
 
 
 # --- scaled by a real part or an imaginary part: not analytic ---------------------------------------
-# For complex z they are analytic functions of z, scaled by exp(-s) with a real operand s, which is then
-# abs(imag(z)) or abs(real(z)).
+# The scale exp(-abs(imag(z))) or exp(-abs(real(z))) is not analytic in z.  So for complex z there is an
+# op with the scale exp(-s) and a real operand s.  The op is analytic in z, and is called with
+# abs(imag(z)) or abs(real(z)) as s.
 REAL_OF = {
     "jve": special(
         "jve", "v z", ORDER, lambda t, v, z, xp: t * half_difference(xp.special.jve, v, z),
@@ -206,8 +214,8 @@ def scaled_by_operand(
 ) -> Callable[..., Array]:
     """State jv, yv or iv of complex z, times exp(-s) with a real operand s.
 
-    SciPy's jve, yve or ive, the function ``name``, is scaled by exp(-abs(part(z))).  ``slope`` is the
-    derivative of jv, yv or iv with respect to z.
+    ``name`` is jve, yve or ive, SciPy's function with the scale exp(-abs(part(z))).  ``slope`` returns
+    the derivative of jv, yv or iv with respect to z from the functions of neighbouring orders.
     """
     scaled = f"{name[:2]}_scaled"
 
@@ -234,7 +242,7 @@ COMPLEX_OF = {
 
 
 def scaled_by_part(name: str, part: Callable[[Any], Array]) -> Callable[..., Array]:
-    """Return the public function of real and complex z, scaled by the part of z that ``part`` takes."""
+    """Return the public function ``name`` of real or complex z, with the scale exp(-abs(part(z)))."""
     of_real, of_complex = REAL_OF[name], COMPLEX_OF[name]
 
     def scaled_bessel(v: Array | npt.ArrayLike, z: Array | npt.ArrayLike, /) -> Array:

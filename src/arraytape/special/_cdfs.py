@@ -51,7 +51,7 @@ chdtriv = special(
     domains=[PROBABILITY, POSITIVE], summary="The v at which chdtr(v, x) is p",
 )  # fmt: skip
 
-# --- gamma: of rate a and shape b ---------------------------------------------------------------------
+# --- gamma distribution of rate a and shape b ---------------------------------------------------------
 gdtr = special(
     "gdtr", "a b x",
     lambda t, a, b, x, xp: t * x * gamma_pdf(b, a * x, xp),
@@ -115,12 +115,18 @@ pdtrik = special(
 
 # --- binomial and negative binomial -------------------------------------------------------------------
 def binomial_slope(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
-    """Return the derivative of the probability of more than k successes in n trials of chance p."""
+    """Return the derivative, in p, of the probability of more than k successes in n trials.
+
+    A trial succeeds with the probability p.
+    """
     return beta_pdf(k // 1 + 1, n - k // 1, p, 1 - p, xp)
 
 
 def negative_binomial_slope(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
-    """Return the derivative of the probability of at most k failures before n successes of chance p."""
+    """Return the derivative, in p, of the probability of at most k failures before n successes.
+
+    A trial succeeds with the probability p.
+    """
     return beta_pdf(n, k + 1, p, 1 - p, xp)
 
 
@@ -156,18 +162,18 @@ nbdtri = special(
 
 
 def bdtr_by_k(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
-    """Return the derivative of bdtr, of real counts, with respect to k."""
+    """Return the derivative with respect to k of bdtr, continued to real k and n."""
     x = k + 1, n - k, p, 1 - p, xp
     return beta_by_b(*x) - beta_by_a(*x)
 
 
 def bdtr_by_n(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
-    """Return the derivative of bdtr, of real counts, with respect to n."""
+    """Return the derivative with respect to n of bdtr, continued to real k and n."""
     return -beta_by_b(k + 1, n - k, p, 1 - p, xp)
 
 
 def bdtr_by_p(k: Real, n: Real, p: Real, xp: Namespace) -> Any:
-    """Return the derivative of bdtr, of real counts, with respect to p."""
+    """Return the derivative with respect to p of bdtr, continued to real k and n."""
     return -beta_pdf(k + 1, n - k, p, 1 - p, xp)
 
 
@@ -208,7 +214,7 @@ nbdtrin = special(
     summary="The real n at which nbdtr is q", source="DLMF 8.17.24",
 )  # fmt: skip
 
-# --- beta, for its shapes ------------------------------------------------------------------------------
+# --- beta distribution: inverses that return a shape ---------------------------------------------------
 btdtria = special(
     "btdtria", "p b x",
     lambda t, b, x, y, xp: t / beta_by_a(y, b, x, 1 - x, xp),
@@ -233,13 +239,13 @@ def share(odds: RawArray, *, xp: Namespace) -> Any:
 
 special(
     "share", "odds", lambda t, odds: t / ((1 + odds) * (1 + odds)), public=False,
-    summary="odds / (1 + odds), whose derivative does not cancel where that is near 1",
+    summary="odds / (1 + odds), an op of its own so that its derivative does not cancel near 1",
 )  # fmt: skip
 
 
-# --- F ------------------------------------------------------------------------------------------------
+# --- F distribution -----------------------------------------------------------------------------------
 def f_betainc_arguments(dfn: Real, dfd: Real, x: Real, xp: Namespace) -> tuple[Any, ...]:
-    """Return the arguments of betainc whose value is fdtr(dfn, dfd, x)."""
+    """Return (a, b, p, 1 - p, xp), where betainc(a, b, p) is fdtr(dfn, dfd, x)."""
     odds = dfn * x / dfd
     return dfn / 2, dfd / 2, xp.special.share(odds), 1 / (1 + odds), xp
 
@@ -324,9 +330,9 @@ stdtridf = special(
 )  # fmt: skip
 
 
-# --- normal, for its parameters ------------------------------------------------------------------------
+# --- normal distribution: inverses that return the mean or deviation -----------------------------------
 def normal_slope(t: RawArray, p: Real, xp: Namespace) -> Any:
-    """Return the derivative of ndtri(p), in the dtype of the tangent t."""
+    """Return the derivative of ndtri(p).  An integer p is converted to the dtype of the tangent t."""
     quantile = xp.special.ndtri(as_floats(p, t, xp))
     return ROOT_2PI * xp.exp(0.5 * quantile * quantile)
 
@@ -337,7 +343,7 @@ nrdtrimn = special(
     lambda t, p, xp: -t * xp.special.ndtri(as_floats(p, t, xp)),
     lambda t: t,
     domains=[PROBABILITY, POSITIVE, REAL],
-    summary="The mean of a normal distribution at whose x the cumulative function is p",
+    summary="The mean of the normal distribution whose cumulative function at x is p",
 )  # fmt: skip
 nrdtrisd = special(
     "nrdtrisd", "mn p x",
@@ -345,25 +351,28 @@ nrdtrisd = special(
     lambda t, mn, p, x, y, xp: -t * y * y / (x - mn) * normal_slope(t, p, xp),
     lambda t, p, xp: t / xp.special.ndtri(as_floats(p, t, xp)),
     domains=[(-2.0, 0.0), (0.6, 0.9), (0.5, 2.0)],
-    summary="The standard deviation of a normal distribution at whose x the cumulative function is p",
+    summary="The standard deviation of the normal distribution whose cumulative function at x is p",
 )  # fmt: skip
 
 
 # --- Kolmogorov and Smirnov ---------------------------------------------------------------------------
 @kernel_by_order
 def kolmogorov_derivative(n: int, x: RawArray, *, xp: Namespace) -> Any:
-    """Return the n-th derivative of kolmogorov(x), n > 0, from one of two theta series."""
+    """Return the n-th derivative of kolmogorov(x), n > 0.
+
+    Of its two theta series, one converges fast for x < 1 and the other for larger x.
+    """
     near = x < 1.0
     small, large = xp.where(near & (x > 0), x, 1.0), xp.where(near, 1.0, x)
     close, far = 0.0 * x, 0.0 * x
     for k in range(1, 7):
-        c = (2 * k - 1) ** 2 * math.pi**2 / 8  # of exp(-c / x ** 2) / x
+        c = (2 * k - 1) ** 2 * math.pi**2 / 8  # the term is exp(-c / x ** 2) / x
         slopes = [
             (-1 / small) ** j * (math.factorial(j - 1) - c * math.factorial(j + 1) / small**2)
             for j in range(1, n + 1)
         ]
         close = close - ROOT_2PI / small * xp.exp(-c / small**2) * exp_derivatives(slopes, n)[n]
-        c = 2.0 * k * k  # of exp(-c x ** 2)
+        c = 2.0 * k * k  # the term is exp(-c x ** 2)
         slopes = [-2 * c * large, -2 * c + 0.0 * large, *[0.0 * large] * n]
         far = far - 2 * (-1) ** k * xp.exp(-c * large**2) * exp_derivatives(slopes, n)[n]
     return xp.where(x > 0, xp.where(near, close, far), 0.0 * x)
@@ -378,7 +387,7 @@ special(
 
 
 def kolmogorov_slope(x: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of kolmogorov."""
+    """Return the derivative of kolmogorov with respect to x."""
     return xp.special.kolmogorov_derivative(1, x)
 
 
@@ -429,6 +438,7 @@ def smirnov_derivative(m: RawArray, n: RawArray, d: RawArray, *, xp: Namespace) 
                 for i in range(1, m + 1)
             ]
             factors = exp_derivatives(slopes, m)
+            # Leibniz: the term is d times exp(log_term), whose logarithm has the derivatives ``slopes``.
             term = xp.exp(log_term) * (d1 * factors[m] + m * factors[m - 1])
             total = total + xp.where(counted, term, 0.0)
         return xp.where(inside, total, xp.where((n > 0) & (n == xp.floor(n)), 0.0, math.nan))

@@ -1,6 +1,7 @@
 """Combinations, permutations and factorials of real numbers, with SciPy's values.
 
-SciPy's functions of these names convert Arrays to NumPy: call the functions as ``xp.special.comb``.
+SciPy's functions of these names convert Arrays to NumPy arrays, which no tape follows.  So call the
+functions as ``xp.special.comb``.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ._gamma import binom, gamma, poch, rgamma
 def comb(
     N: Array | float, k: Array | float, *, exact: bool = False, repetition: bool = False
 ) -> Array:
-    """Return the number of combinations of N things taken k at a time, differentiable in both.
+    """Return the number of combinations of N things taken k at a time, differentiable in N and k.
 
     Parameters
     ----------
@@ -40,14 +41,14 @@ def comb(
     """
     refuse_exact("comb", exact)
     if repetition:
-        none: Any = (k == 0) & (N == 0)  # SciPy's binom(-1, 0) is not 1
+        none: Any = (k == 0) & (N == 0)  # the number is 1, but SciPy's binom(-1, 0) is not
         found: Array = where(none, 1.0, binom(N + k - 1, k))
         return found
     return where_countable(binom(N, k), N, k)
 
 
 def perm(N: Array | float, k: Array | float, exact: bool = False) -> Array:
-    """Return the number of ordered choices of k out of N things, differentiable in both.
+    """Return the number of ordered choices of k out of N things, differentiable in N and k.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ def perm(N: Array | float, k: Array | float, exact: bool = False) -> Array:
 
 
 def factorial(n: Array | complex, exact: bool = False, extend: str = "zero") -> Array:
-    """Return the factorial: for real numbers the gamma function of n + 1.
+    """Return the factorial of n, which is gamma(n + 1), for real numbers, too.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ def factorial(n: Array | complex, exact: bool = False, extend: str = "zero") -> 
     exact : bool
         Not supported: exact results are integers.
     extend : str
-        ``"zero"``: 0 where n is negative.  ``"complex"``: the gamma function there.
+        ``"zero"``: the result is 0 where n is negative.  ``"complex"``: it is gamma(n + 1) there, too.
 
     Returns
     -------
@@ -94,7 +95,7 @@ def factorial(n: Array | complex, exact: bool = False, extend: str = "zero") -> 
 
 
 def factorial2(n: Array | complex, exact: bool = False, extend: str = "zero") -> Array:
-    """Return the double factorial: ``factorialk`` of k = 2.
+    """Return the double factorial n (n - 2) (n - 4) ..., which is ``factorialk`` with k = 2.
 
     Parameters
     ----------
@@ -103,7 +104,7 @@ def factorial2(n: Array | complex, exact: bool = False, extend: str = "zero") ->
     exact : bool
         Not supported: exact results are integers.
     extend : str
-        ``"zero"`` or ``"complex"``.
+        ``"zero"`` or ``"complex"``, as for ``factorialk``.
 
     Returns
     -------
@@ -114,7 +115,9 @@ def factorial2(n: Array | complex, exact: bool = False, extend: str = "zero") ->
 
 
 def factorialk(n: Array | complex, k: int, exact: bool = False, extend: str = "zero") -> Array:
-    """Return the multifactorial n (n - k) (n - 2 k) ..., differentiable with respect to n.
+    """Return the multifactorial n (n - k) (n - 2 k) ...
+
+    With ``extend="complex"`` the multifactorial is differentiable with respect to n.
 
     Parameters
     ----------
@@ -125,8 +128,9 @@ def factorialk(n: Array | complex, k: int, exact: bool = False, extend: str = "z
     exact : bool
         Not supported: exact results are integers.
     extend : str
-        ``"zero"``: of integers, 0 where n is negative.  ``"complex"``: the function of the gamma
-        function, which differs at most integers.
+        ``"zero"``: n has to be an integer, and the result is 0 where n is negative.  ``"complex"``: a
+        formula with the gamma function extends the multifactorial.  At integers the
+        formula and ``"zero"`` mostly have different values.
 
     Returns
     -------
@@ -137,7 +141,11 @@ def factorialk(n: Array | complex, k: int, exact: bool = False, extend: str = "z
 
 
 def multifactorial(name: str, n: Array | complex, k: int, exact: bool, extend: str) -> Array:
-    """Compute SciPy's own function, which has no derivative; for ``extend="complex"`` by gamma."""
+    """Return the multifactorial n (n - k) (n - 2 k) ... for the public function ``name``.
+
+    For ``extend="complex"`` the result consists of gamma functions and has a derivative.  For ``"zero"``
+    the result is SciPy's and has no derivative.
+    """
     refuse_exact(name, exact)
     if not isinstance(extend, str):
         raise TypeError(
@@ -158,7 +166,7 @@ def multifactorial(name: str, n: Array | complex, k: int, exact: bool, extend: s
 
 
 def gamma_of_next(n: Array) -> Any:
-    """Return ``gamma(n + 1)``; NaN at n = -1."""
+    """Return ``gamma(n + 1)``; for real n NaN at the pole n = -1."""
     found = gamma(n + 1)
     return found if found.dtype.kind == "c" else where(n == -1, math.nan, found)
 
@@ -170,7 +178,7 @@ def where_countable(value: Array, N: Array | float, k: Array | float) -> Array:
 
 
 def refuse_exact(name: str, exact: bool) -> None:
-    """Raise TypeError if exact results are asked for."""
+    """Raise TypeError if exact results are requested."""
     if exact:
         raise TypeError(
             f"special.{name} has no exact=True, whose results are integers without a derivative: "

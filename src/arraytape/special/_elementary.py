@@ -1,4 +1,4 @@
-"""Elementary functions and compositions of them: logistic, entropies, Box-Cox, angles."""
+"""Elementary functions and functions composed of them: logistic, entropies, Box-Cox, angles."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEGREE = math.pi / 180.0
 LN2, LN10 = math.log(2.0), math.log(10.0)
 
 # --- exponentials, logarithms, roots --------------------------------------------------------------
-# The rule takes exp(x), not the result + 1: expm1 rounds to -1 where x is far below 0.
+# The rule calls exp(x) instead of adding 1 to the result, which is rounded to -1 where x is far below 0.
 expm1 = special(
     "expm1", "x", lambda t, x, xp: t * xp.exp(x), domains=[REAL], complex=True,
     summary="exp(x) - 1, accurate near 0",
@@ -39,12 +39,14 @@ cbrt = special("cbrt", "x", lambda t, y: t / 3.0 / y / y, summary="The cube root
 
 
 def _base_of_powm1(t: RawArray, x1: Real, x2: Real, xp: Namespace) -> Any:
-    """``t * x2 * x1 ** (x2 - 1)``, 0 where x2 is 0"""
+    """Return ``t`` times the derivative of powm1 in x1, ``x2 * x1 ** (x2 - 1)``; 0 where x2 is 0."""
     return t * xp.power_derivative(as_floats(x1, t, xp), as_floats(x2, t, xp), 1, 0)
 
 
 def _exponent_of_powm1(t: RawArray, x1: Real, x2: Real, xp: Namespace) -> Any:
-    """``t * x1 ** x2 * xp.log(x1)``, 0 where x1 is 0 and x2 is not negative"""
+    """Return ``t`` times the derivative of powm1 in x2, ``x1 ** x2 * xp.log(x1)``; 0 where x1 is 0 and
+    x2 is not negative.
+    """
     return t * xp.power_derivative(as_floats(x1, t, xp), as_floats(x2, t, xp), 0, 1)
 
 
@@ -56,11 +58,15 @@ powm1 = special(
 
 @kernel_by_order
 def exprel_derivative(n: int, x: RawArray, *, xp: Namespace) -> Any:
-    """Return the n-th derivative of (exp(x) - 1) / x: the integral of u ** n exp(x u) from 0 to 1."""
+    """Return the n-th derivative of (exp(x) - 1) / x.
+
+    The derivative is the integral of u ** n exp(x u) over u from 0 to 1.
+    """
     count = 30 + 6 * n
 
     def series(x: RawArray) -> Any:
-        # Both series have terms of one sign; below 0 by Kummer's transformation, DLMF 13.2.39.
+        # The power series for x > 0, and its Kummer transformation (DLMF 13.2.39) for x < 0: so all
+        # terms have one sign.
         above = [(n + k) / k / (n + k + 1.0) for k in range(1, count)]
         below = [-1.0 / (n + 1 + k) for k in range(1, count)]
         high, low = (
@@ -72,6 +78,7 @@ def exprel_derivative(n: int, x: RawArray, *, xp: Namespace) -> Any:
     def recurrence(x: RawArray) -> Any:
         found = xp.expm1(x) / x
         for k in range(1, n + 1):
+            # An infinite value stays, because inf - inf would be NaN.
             found = xp.where(found == math.inf, found, (xp.exp(x) - k * found) / x)
         return found
 
@@ -123,8 +130,8 @@ _log1mexp = special(
     summary="log(1 - exp(x))",
 )  # fmt: skip
 
-# --- logistic -------------------------------------------------------------------------------------
-# 1 - y is expit(-x), also where y is next to 1.
+# --- logistic function and its inverse ------------------------------------------------------------
+# The rule calls expit(-x) in place of 1 - y, which loses digits where y is nearly 1.
 expit = special(
     "expit", "x", lambda t, x, y, xp: t * (y * xp.special.expit(-x)), domains=[REAL],
     summary="The logistic function 1 / (1 + exp(-x))",
@@ -138,7 +145,7 @@ log_expit = special(
     summary="The logarithm of expit",
 )  # fmt: skip
 
-# --- angles ---------------------------------------------------------------------------------------
+# --- functions of angles --------------------------------------------------------------------------
 ANGLE = (-170.0, 170.0)
 sindg = special(
     "sindg", "x", lambda t, x, xp: t * (DEGREE * xp.special.cosdg(x)), domains=[ANGLE],
@@ -181,7 +188,7 @@ def ratio(x1: RawArray, x2: RawArray, *, xp: Namespace) -> Any:
     return xp.where((x1 == 0) & (x2 == x2), 0.0, x1 / x2)
 
 
-# ratio is an op of its own, so that its slope in x1 is 1 / x2 where x1 is 0.
+# ratio is an op of its own, so that its derivative with respect to x1 is 1 / x2 where x1 is 0, too.
 special(
     "ratio", "x1 x2", lambda t, x2: t / x2, lambda t, x2, y, xp: -t * xp.special.ratio(y, x2),
     complex=True, public=False,
@@ -202,19 +209,19 @@ entr = special(
 
 
 def _log_ratio(t: RawArray, x1: Real, x2: Real, xp: Namespace) -> Any:
-    """Return log(x1 / x2), accurate where x1 is next to x2."""
+    """Return log(x1 / x2), accurate where x1 and x2 are nearly equal."""
     x1, x2 = as_floats(x1, t, xp), as_floats(x2, t, xp)
     near = xp.abs(x1 - x2) < 0.5 * x2
     return xp.where(near, xp.log1p((x1 - x2) / x2), xp.log(x1) - xp.log(x2))
 
 
 def _where_nonnegative(t: RawArray, x1: Real, x2: Real, slope: RawArray, xp: Namespace) -> Any:
-    """Return the slope where neither x1 nor x2 is negative, else NaN: the function is infinite there."""
+    """Return the slope where neither x1 nor x2 is negative, else NaN: there kl_div is infinite."""
     return xp.where((as_floats(x1, t, xp) >= 0) & (as_floats(x2, t, xp) >= 0), slope, math.nan)
 
 
 def _divergence_by_second(t: RawArray, x1: Real, x2: Real, xp: Namespace) -> Any:
-    """``t * (1 - x1 / x2)``"""
+    """Return ``t`` times the derivative of kl_div with respect to x2, ``1 - x1 / x2``."""
     x1, x2 = as_floats(x1, t, xp), as_floats(x2, t, xp)
     near = xp.abs(x1 - x2) < 0.5 * x2
     return t * _where_nonnegative(
@@ -235,18 +242,20 @@ kl_div = special(
 
 # --- losses ---------------------------------------------------------------------------------------
 def _where_width_nonnegative(t: RawArray, width: Real, slope: RawArray, xp: Namespace) -> Any:
-    """Return the slope where the width is not negative, else NaN: the function is infinite there."""
+    """Return the slope where the width is not negative, else NaN: there the loss is infinite."""
     return xp.where(as_floats(width, t, xp) >= 0, slope, math.nan)
 
 
 def _huber_by_width(t: RawArray, delta: Real, r: Real, xp: Namespace) -> Any:
-    """``t * (abs(r) - delta)`` where that is positive, else 0"""
+    """Return ``t`` times the derivative of huber in delta: ``abs(r) - delta`` if positive, else 0."""
     beyond = xp.abs(as_floats(r, t, xp)) - delta
     return t * _where_width_nonnegative(t, delta, xp.where(beyond > 0, beyond, 0.0), xp)
 
 
 def _huber_by_residual(t: RawArray, delta: Real, r: Real, xp: Namespace) -> Any:
-    """``t * r`` where abs(r) is at most delta, else ``t * delta * xp.sign(r)``"""
+    """Return ``t`` times the derivative of huber with respect to r: ``r`` where abs(r) is at most delta,
+    else ``delta * xp.sign(r)``.
+    """
     r = as_floats(r, t, xp)
     return t * _where_width_nonnegative(
         t, delta, xp.where(xp.abs(r) <= delta, r, delta * xp.sign(r)), xp
@@ -254,7 +263,9 @@ def _huber_by_residual(t: RawArray, delta: Real, r: Real, xp: Namespace) -> Any:
 
 
 def _pseudo_huber_by_width(t: RawArray, delta: Real, r: Real, xp: Namespace) -> Any:
-    """``t * r**4 / (h * (delta + h)**2)``, with h the hypotenuse"""
+    """Return ``t`` times the derivative of pseudo_huber with respect to delta,
+    ``r**4 / (h * (delta + h)**2)``, with h = hypot(delta, r).
+    """
     h = xp.hypot(as_floats(delta, t, xp), as_floats(r, t, xp))
     share = r / (delta + h)
     slope = r * (r / h) * (share * share)
@@ -263,11 +274,14 @@ def _pseudo_huber_by_width(t: RawArray, delta: Real, r: Real, xp: Namespace) -> 
 
 
 def _pseudo_huber_by_residual(t: RawArray, delta: Real, r: Real, xp: Namespace) -> Any:
-    """``t * delta * r / h``, with h the hypotenuse"""
+    """Return ``t`` times the derivative of pseudo_huber with respect to r, ``delta * r / h``, with
+    h = hypot(delta, r).
+    """
     return t * _where_width_nonnegative(t, delta, xp.special.legs_over_hypotenuse(delta, r), xp)
 
 
 def _cube_of_cosine(t: RawArray, leg: Real, other: Real, xp: Namespace) -> Any:
+    """Return ``t`` times the derivative of legs_over_hypotenuse, ``(leg / hypot(leg, other)) ** 3``."""
     cosine = leg / xp.hypot(as_floats(leg, t, xp), as_floats(other, t, xp))
     return t * (cosine * cosine * cosine)
 
@@ -279,7 +293,7 @@ def legs_over_hypotenuse(x1: RawArray, x2: RawArray, *, xp: Namespace) -> Any:
     return x1 * (x2 / xp.where(h == 0, 1.0, h))
 
 
-# legs_over_hypotenuse is an op of its own, so that its slopes do not cancel.
+# legs_over_hypotenuse is an op of its own, so that the formulas of its derivatives do not cancel.
 special(
     "legs_over_hypotenuse", "x1 x2", lambda t, x1, x2, xp: _cube_of_cosine(t, x2, x1, xp),
     lambda t, x1, x2, xp: _cube_of_cosine(t, x1, x2, xp), public=False,
@@ -300,7 +314,7 @@ pseudo_huber = special(
 # --- Box-Cox --------------------------------------------------------------------------------------
 @kernel_by_order
 def power_integral(n: int, logarithm: RawArray, lmbda: RawArray, *, xp: Namespace) -> Any:
-    """Return the n-th derivative of (exp(lmbda L) - 1) / lmbda with respect to lmbda."""
+    """Return the n-th derivative of (exp(lmbda * logarithm) - 1) / lmbda with respect to lmbda."""
     found = logarithm ** (n + 1) * xp.special.exprel_derivative(n, lmbda * logarithm)
     end = -((-1.0) ** n) * math.factorial(n) / lmbda ** (n + 1)
     return xp.where((logarithm == -math.inf) & (lmbda > 0), end, found)
@@ -317,18 +331,20 @@ special(
 
 
 def _boxcox1p_by_value(t: RawArray, x: Real, lmbda: Real, xp: Namespace) -> Any:
-    """``t * (1 + x) ** (lmbda - 1)``"""
+    """Return ``t`` times the derivative of boxcox1p with respect to x, ``(1 + x) ** (lmbda - 1)``."""
     return t * xp.exp(xp.special.xlog1py(as_floats(lmbda, t, xp) - 1.0, x))
 
 
 def _slope_of_inverse(t: RawArray, x: RawOperand, lmbda: Real, xp: Namespace) -> Any:
-    """``t * (1 + lmbda * x) ** (1 / lmbda - 1)``"""
+    """Return ``t`` times the derivative of inv_boxcox in x, ``(1 + lmbda * x) ** (1 / lmbda - 1)``."""
     logarithm = x * xp.special.log1prel_derivative(0, as_floats(lmbda, t, xp) * x)
     return t * xp.exp((1.0 - lmbda) * logarithm)
 
 
 def _inverse_by_exponent(t: RawArray, x: Real, lmbda: Real, xp: Namespace) -> Any:
-    """``t * inv_boxcox(x, lmbda) * x**2 * f'(lmbda * x)``, where f(z) is log(1 + z) / z"""
+    """Return ``t`` times the derivative of inv_boxcox with respect to lmbda,
+    ``inv_boxcox(x, lmbda) * x**2 * f'(lmbda * x)``, where f(z) is log(1 + z) / z.
+    """
     x, lmbda = as_floats(x, t, xp), as_floats(lmbda, t, xp)
     slope = x * x * xp.special.log1prel_derivative(1, lmbda * x)
     return t * xp.special.inv_boxcox(x, lmbda) * slope
@@ -357,7 +373,9 @@ inv_boxcox1p = special(
 
 
 def _tukey_by_value(t: RawArray, x: Real, lmbda: Real, y: RawArray, xp: Namespace) -> Any:
-    """``t / (y ** (lmbda - 1) + (1 - y) ** (lmbda - 1))``, 0 outside the support"""
+    """Return ``t`` times the density, ``1 / (y ** (lmbda - 1) + (1 - y) ** (lmbda - 1))``, with y the
+    result; 0 outside the support of the distribution.
+    """
     return t * _tukey_density(as_floats(x, t, xp), as_floats(lmbda, t, xp), y, xp)
 
 
@@ -368,8 +386,8 @@ def _tukey_density(x: Real, lmbda: Real, y: RawArray, xp: Namespace) -> Any:
 
 
 def _tukey_by_shape(t: RawArray, x: Real, lmbda: Real, y: RawArray, xp: Namespace) -> Any:
-    """``t`` times the derivative of the inverse of the quantile
-    ``boxcox(y, lmbda) - boxcox(1 - y, lmbda)``
+    """Return ``t`` times the derivative of the result y with respect to lmbda, by the inverse function
+    theorem from ``x = boxcox(y, lmbda) - boxcox(1 - y, lmbda)``.
     """
     x, lmbda = as_floats(x, t, xp), as_floats(lmbda, t, xp)
     other = xp.special.tklmbda(-x, lmbda)
@@ -390,8 +408,10 @@ tklmbda = special(
 def agm_derivative(n: int, a: RawArray, b: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of the arithmetic-geometric mean of a and b with respect to b.
 
-    The mean's iteration runs on Taylor coefficients in b: it converges quadratically without cancelling.
+    The iteration of the mean is applied to Taylor coefficients in b.  It converges quadratically, and
+    nothing cancels.
     """
+    # The mean of negative numbers is minus the mean of -a and -b; different signs have no mean.
     sign = xp.where((a > 0) == (b > 0), xp.sign(a), math.nan)
     first = [sign * a] + [xp.zeros_like(a)] * n
     second = [sign * b, xp.ones_like(b), *[xp.zeros_like(b)] * n][: n + 1]
@@ -414,7 +434,7 @@ def _root_of_product(first: list[Any], second: list[Any], xp: Namespace) -> list
 
 
 def _agm_slope_by_first(t: RawArray, n: Real, a: Real, b: Real, y: RawArray, xp: Namespace) -> Any:
-    # Euler's theorem: the n-th derivative is homogeneous of degree 1 - n.
+    # By Euler's theorem, because y, the n-th derivative, is homogeneous of degree 1 - n.
     return t * (((1.0 - n) * y - b * xp.special.agm_derivative(n + 1, a, b)) / a)
 
 
@@ -429,14 +449,14 @@ agm = special(
     summary="The arithmetic-geometric mean", source="DLMF 19.8(i)",
 )  # fmt: skip
 
-# --- steps ----------------------------------------------------------------------------------------
+# --- step functions -------------------------------------------------------------------------------
 round = special(
     "round", "x", None, domains=[REAL], continuous=False,
     summary="The nearest integer, the even one in a tie",
 )  # fmt: skip
 
 
-# --- compositions -----------------------------------------------------------------------------
+# --- functions that consist of other ops ------------------------------------------------------
 def sinc(x: Array) -> Array:
     """Return sin(pi x) / (pi x), and 1 at 0; derivatives of all orders are accurate near 0.
 
@@ -470,7 +490,7 @@ def softplus(x: Array) -> Array:
 
 
 def softmax(x: Array, axis: int | tuple[int, ...] | None = None) -> Array:
-    """Return the exponentials over their sum.
+    """Return the exponentials of x, divided by their sum along ``axis``.
 
     Parameters
     ----------
@@ -489,8 +509,9 @@ def softmax(x: Array, axis: int | tuple[int, ...] | None = None) -> Array:
     shares: Array = shifted / total
     if not followers(shares):
         return shares
-    # A factor of 1, whose derivative takes the mean from a cotangent a second time: the first mean is
-    # rounded, and its rounding may be all that is left at a share of nearly 1.
+    # The factor ``one`` is 1.  In the backward pass it subtracts the mean of the cotangent a second
+    # time.  The first mean is rounded, and at a share of nearly 1 the rounding error may exceed the
+    # gradient.
     whole: Array = sum_of(shares, axis=axis, keepdims=True)
     one: Array = stop_gradient(whole) / whole
     return shares * one

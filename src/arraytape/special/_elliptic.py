@@ -1,8 +1,8 @@
 """Elliptic integrals and functions.
 
 The derivative of an elliptic integral is again an integral of a product of powers, with one exponent
-raised by one (DLMF 19.18).  Carlson's RD is the first derivative; a kernel computes the others, so
-that nothing cancels and equal arguments need no special case.
+raised by one (DLMF 19.18).  Some of these integrals are Carlson's RD.  The kernel ``carlson_integral``
+computes the others by quadrature.  So nothing cancels, and equal arguments need no special case.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ PARAMETERS, LENGTHS, ANGLES, POWERS = (-2.0, 0.95), (0.1, 3.0), (-4.0, 4.0), (0.
 
 
 # --- integrals of products of powers ----------------------------------------------------------------
-DECAY = 39.0  # exp(-39) is 1e-17
-SHORTEST_STEP = 0.04  # for arguments whose phase is up to 0.25 from pi
+DECAY = 39.0  # the error and the left-out terms are about exp(-39), which is 1e-17
+SHORTEST_STEP = 0.04  # the step where the phase of an argument is pi - 0.28: closer to pi, NaN
 BLOCK = 1 << 16  # elements of a temporary array
 
 
@@ -35,9 +35,9 @@ def carlson_integral(
 ) -> Any:  # fmt: skip
     """Return the integral over t > 0 of t ** e (t + x) ** -a (t + y) ** -b (t + z) ** -c (t + p) ** -d.
 
-    The result is NaN next to the cut of negative arguments.  The trapezoidal rule runs in u = log(t):
-    the integrand is analytic up to an imaginary part of u of pi less the largest phase of an argument,
-    so the error is exp(-2 pi (pi - phase) / step).
+    The result is NaN where an argument is next to the negative real axis.  The integral is computed by
+    the trapezoidal rule in u = log(t).  The integrand is analytic for abs(imag(u)) < pi - phase, where
+    phase is the largest phase of an argument, so the error is about exp(-2 pi (pi - phase) / step).
     """
     unit = 0 * (a + b + c + d + x + y + z + p) + 1
     e, *powers = [real_data(k, xp) for k in (e, a, b, c, d)]
@@ -47,6 +47,7 @@ def carlson_integral(
     sizes = [xp.abs(v) for _, v in factors]
     largest = elementwise_maximum(sizes, xp)
     smallest = -elementwise_maximum([-xp.where(size == 0, largest, size) for size in sizes], xp)
+    # In u the integrand rises as exp(low u) at the left end and falls as exp(-high u) at the right end.
     low = (
         e
         + 1
@@ -56,6 +57,7 @@ def carlson_integral(
     phase = elementwise_maximum([xp.abs(phase_of(v, xp)) for _, v in factors], xp)
     step = 0.9 * 2 * math.pi * (math.pi - phase) / DECAY
     good = (step > SHORTEST_STEP) & (low > 0) & (high > 0) & (largest > 0) & (largest < math.inf)
+    # The arguments are divided by the largest one, which the homogeneous integral allows.
     factors = [(k, xp.where(good, v / xp.where(good, largest, 1.0), unit)) for k, v in factors]
     step = xp.where(good, step, 1.0)
     start = xp.where(good, xp.log(smallest / largest) - DECAY / low, 0.0)
@@ -75,14 +77,14 @@ def elementwise_maximum(values: list[Any], xp: Namespace) -> Any:
 
 
 def phase_of(z: RawArray, xp: Namespace) -> Any:
-    """Return the phase of each element, of real data, too."""
+    """Return the phase of each element of real or complex data."""
     if xp.isdtype(z.dtype, "complex floating"):
         return xp.atan2(xp.imag(z), xp.real(z))
     return xp.where(z < 0, math.pi, 0.0)
 
 
 def largest_count(count: RawArray, xp: Namespace) -> int:
-    """Return the number of nodes that suffices for all elements."""
+    """Return a number of nodes that suffices for all elements; 0 if there are no elements."""
     return 1 + int(xp.max(count)) if math.prod(count.shape) else 0
 
 
@@ -92,7 +94,8 @@ def carlson_trapezoid(
 ) -> Any:  # fmt: skip
     """Return the sum over nodes u = start + k step of exp(u) ** (e + 1) times the factors.
 
-    count : of nodes, by element; beyond its own nodes a factor of an element may overflow.
+    A factor is a pair (power, v) for (exp(u) + v) ** -power.  ``count`` is the number of nodes of each
+    element.  An element's terms at further nodes may overflow, so they are masked.
     """
     total, block = 0 * factors[0][1], max(1, BLOCK // max(1, math.prod(start.shape)))
     most, last = largest_count(count, xp), count[..., None]
@@ -111,7 +114,11 @@ def carlson_trapezoid(
 def carlson_slope(
     t: RawArray, at: int, powers: tuple[Any, ...], places: tuple[Any, ...], xp: Namespace
 ) -> Any:
-    """Return the tangent of carlson_integral for the argument at ``at``."""
+    """Return the tangent of carlson_integral for a tangent t of one of its arguments.
+
+    ``powers`` are (e, a, b, c, d) and ``places`` the other arguments (x, v, w, p).  The index ``at`` is
+    that of the power which belongs to the argument: 1 for x.
+    """
     raised = tuple([k + 1 if i == at else k for i, k in enumerate(powers)])
     return -t * powers[at] * xp.special.carlson_integral(*raised, *places)
 
@@ -173,14 +180,19 @@ def carlson_of_three(
     e: float, powers: tuple[RawOperand, RawOperand, RawOperand], x: RawOperand, y: RawOperand,
     z: RawOperand, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return carlson_integral with three factors."""
+    """Return carlson_integral with three factors: the fourth has the power 0."""
     return xp.special.carlson_integral(e, *powers, 0.0, x, y, z, 1.0)
 
 
-# A negative last argument is a Cauchy principal value; there the arguments differ, and partial
-# fractions give the derivative.  Elsewhere the derivative is an integral of positive terms.
+# If the last argument is negative, elliprc and elliprj are Cauchy principal values.  There the last
+# argument differs from the others, so that partial fractions express the derivative.  Elsewhere the
+# derivative is computed as an integral of positive terms.
 def split_principal_value(last: RawOperand, xp: Namespace) -> tuple[Any, Any, Any]:
-    """Return the mask of a negative last argument, and the argument made safe for either side."""
+    """Return the mask of a negative last argument, and the argument for each of the two formulas.
+
+    The first copy of the argument is for the principal value: it is -1 where the argument is not
+    negative.  The second copy is for the integral: it is 1 where the argument is negative.
+    """
     negative = real_data(last, xp) < 0
     return negative, xp.where(negative, last, -1 + 0 * last), xp.where(negative, 1 + 0 * last, last)
 
@@ -210,7 +222,8 @@ def rj_by_first(x: RawOperand, y: RawOperand, z: RawOperand, p: RawOperand, xp: 
 def rj_by_last(x: RawOperand, y: RawOperand, z: RawOperand, p: RawOperand, xp: Namespace) -> Any:
     """Return minus the derivative of elliprj with respect to p.
 
-    For negative p the derivative follows from Euler's relation, as RJ is homogeneous.
+    For negative p the derivative follows from those with respect to x, y and z by Euler's relation,
+    because RJ is homogeneous.
     """
     negative, below, above = split_principal_value(p + 0 * x, xp)
     by_others = [rj_by_first(*turn, below, xp) for turn in ((x, y, z), (y, z, x), (z, x, y))]
@@ -268,8 +281,8 @@ def base_of_sine(sine: RawArray, cosine2: RawArray, m: RawOperand, xp: Namespace
 
 @kernel
 def ellip_power(k: RawArray, q: RawArray, phi: RawArray, m: RawArray, *, xp: Namespace) -> Any:
-    """Return the integral of ``powers_of_sine`` from 0 to phi."""
-    turns = xp.round(phi / math.pi)
+    """Return the integral of ``powers_of_sine`` over its angle from 0 to phi."""
+    turns = xp.round(phi / math.pi)  # half turns, over each of which the integral is 2 * whole
     part = integral_of_sines(k, q, xp.sin(phi - turns * math.pi), xp.cos(phi) ** 2, m, xp)
     whole = integral_of_sines(k, q, 1 + 0 * phi, 0 * phi, m, xp)
     return part + xp.where(turns == 0, 0.0, 2 * turns * whole)
@@ -278,9 +291,10 @@ def ellip_power(k: RawArray, q: RawArray, phi: RawArray, m: RawArray, *, xp: Nam
 def integral_of_sines(
     k: RawArray, q: RawArray, sine: RawArray, cosine2: RawArray, m: RawArray, xp: Namespace
 ) -> Any:
-    """Return the integral of ``powers_of_sine`` up to an angle of at most pi / 2.
+    """Return the integral of ``powers_of_sine`` from 0 to an angle of at most pi / 2.
 
-    For q = 1 and k = 0.5 or 1.5 the integral is Carlson's RD, else ``carlson_integral``.
+    The angle is given by its sine and by the square of its cosine.  For q = 1 and k = 0.5 or 1.5 the
+    integral is Carlson's RD, else ``carlson_integral``.
     """
     base = base_of_sine(sine, cosine2, m, xp)
     if k.shape == q.shape == () and float(q) == 1.0 and float(k) in (0.5, 1.5):
@@ -300,13 +314,16 @@ special(
 
 # --- Jacobi's functions -----------------------------------------------------------------------------
 def amplitude_by_m(u: RawOperand, m: RawOperand, xp: Namespace) -> Any:
-    """Return the derivative of am(u, m) with respect to m, from u = ellipkinc(am, m)."""
+    """Return the derivative of Jacobi's amplitude am(u, m) with respect to m.
+
+    The derivative follows from u = ellipkinc(am, m), differentiated at fixed u.
+    """
     phi = xp.special.ellipj_ph(u, m)
     return -0.5 * xp.special.ellipj_dn(u, m) * xp.special.ellip_power(1.5, 1, phi, m)
 
 
 def dn_by_m(u: RawOperand, m: RawOperand, xp: Namespace) -> Any:
-    """Return the derivative of dn, the root of 1 - m sn ** 2, with respect to m."""
+    """Return the derivative of Jacobi's dn = sqrt(1 - m sn ** 2) with respect to m."""
     sn, cn, dn = [getattr(xp.special, f"ellipj_{part}")(u, m) for part in ("sn", "cn", "dn")]
     return -sn * (0.5 * sn + m * cn * amplitude_by_m(u, m, xp)) / dn
 

@@ -25,7 +25,11 @@ FAR = 7.0  # from here on the asymptotic series have the precision of float64
 # A recurrence gives each derivative from those before it, but cancels where the argument is large: there
 # the asymptotic series is differentiated term by term.
 def _asymptotic(n: int, z: RawArray, sign: float, xp: Namespace) -> Any:
-    """Return ``n! / z ** (n + 1)`` times the asymptotic series: erfcx's for sign -1, Dawson's for 1."""
+    """Return ``n! / z ** (n + 1)`` times an asymptotic series in ``1 / z ** 2``.
+
+    Up to a constant factor the result is the n-th derivative of erfcx (sign -1) or Dawson's integral
+    (sign 1) at large z.
+    """
     reciprocal = 1.0 / z
     ratios = [sign * (2 * k + n - 1) * (2 * k + n) / (4.0 * k) for k in range(1, 31)]
     return math.factorial(n) * reciprocal ** (n + 1) * horner(ratios, reciprocal * reciprocal, xp)
@@ -42,7 +46,10 @@ def _gaussian(n: int, z: RawArray, sign: float, xp: Namespace) -> Any:
 def _forwards(
     n: int, z: RawArray, value: RawArray, first: Callable[[Any], Any], sign: float
 ) -> Any:
-    """Return the n-th derivative, where ``first(y)`` is y' and y'' is ``2 sign (z y' + y)``."""
+    """Return the n-th derivative of a function y that solves ``y'' = 2 sign (z y' + y)``.
+
+    ``value`` is y at z, and ``first`` maps y to y'.
+    """
     if n == 0:
         return value
     before, found = value, first(value)
@@ -60,6 +67,7 @@ def erfcx_derivative(n: int, z: RawArray, *, xp: Namespace) -> Any:
         n, close, xp.special.erfcx(close), lambda y: 2.0 * (close * y) - 2.0 / ROOT_PI, 1.0
     )
     beyond = xp.where(near, FAR, z)
+    # On the left erfcx(z) is 2 exp(z ** 2) - erfcx(-z).
     left = (xp.real(beyond) if is_complex(z) else beyond) < 0
     mirrored = _asymptotic(n, xp.where(left, -beyond, beyond), -1.0, xp) * ((-1.0) ** n / ROOT_PI)
     reflected = 2.0 * _gaussian(n, xp.where(left, beyond, 0.0), 1.0, xp) - (-1.0) ** n * mirrored
@@ -75,6 +83,7 @@ def dawsn_derivative(n: int, z: RawArray, *, xp: Namespace) -> Any:
     beyond = xp.where(near, FAR, z)
     far = _asymptotic(n, beyond, 1.0, xp) * ((-1.0) ** n / 2.0)
     if is_complex(z):
+        # Off the real axis there is an exponential term next to the asymptotic series.
         side = xp.sign(xp.imag(beyond)) * (0.5j * ROOT_PI)
         far = far + xp.where(side == 0, 0.0, side * _gaussian(n, beyond, -1.0, xp))
     return xp.where(near, forwards, far)
@@ -132,16 +141,17 @@ ndtr = special(
 )  # fmt: skip
 
 
-# The density over the probability in one kernel, since each alone may underflow.
+# One kernel computes the quotient of density and probability, because each of them may underflow.
 @kernel
 def log_ndtr_derivative(x: RawArray, *, xp: Namespace) -> Any:
-    """Return exp(-x ** 2 / 2) / (sqrt(2 pi) ndtr(x))."""
+    """Return the derivative of log_ndtr, exp(-x ** 2 / 2) / (sqrt(2 pi) ndtr(x))."""
     return math.sqrt(2.0 / math.pi) / xp.special.erfcx(x * -math.sqrt(0.5))
 
 
 def _slope_of_share(t: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """``-t * y * (x + y)``, where that does not cancel"""
-    # The formula cancels where x is negative; where x is positive, erfcx overflows before y is 0.
+    """Return ``t`` times the derivative of log_ndtr_derivative, ``-y * (x + y)``, with y the result."""
+    # The formula -y (x + y) cancels where x is negative.  The formula with erfcx is not used where x is
+    # positive, because there erfcx overflows before y is 0.
     positive = xp.real(x) > 0
     u = xp.where(positive, 0.0, x) * -math.sqrt(0.5)
     growth = math.sqrt(0.5) * (xp.special.erfcx_derivative(1, u) / xp.special.erfcx(u))
@@ -165,7 +175,9 @@ ndtri_exp = special(
 
 
 def _owen_by_height(t: RawArray, h: Real, a: Real, xp: Namespace) -> Any:
-    """``-t * exp(-h**2 / 2) * erf(a * h / sqrt(2)) / sqrt(8 * pi)``"""
+    """Return ``t`` times the derivative of owens_t with respect to h,
+    ``-exp(-h**2 / 2) * erf(a * h / sqrt(2)) / sqrt(8 * pi)``.
+    """
     return (
         t
         * (xp.exp(-0.5 * (as_floats(h, t, xp) * h)) * xp.special.erf(h * a * math.sqrt(0.5)))
@@ -174,7 +186,9 @@ def _owen_by_height(t: RawArray, h: Real, a: Real, xp: Namespace) -> Any:
 
 
 def _owen_by_slope(t: RawArray, h: Real, a: Real, xp: Namespace) -> Any:
-    """``t * exp(-h**2 * (1 + a**2) / 2) / (2 * pi * (1 + a**2))``"""
+    """Return ``t`` times the derivative of owens_t with respect to a,
+    ``exp(-h**2 * (1 + a**2) / 2) / (2 * pi * (1 + a**2))``.
+    """
     h, a = as_floats(h, t, xp), as_floats(a, t, xp)
     product = h * a
     return t * (xp.exp(-0.5 * (h * h + product * product)) / (1.0 + a * a)) / (2.0 * math.pi)
@@ -190,14 +204,14 @@ owens_t = special(
 def _voigt(n: int, x: RawArray, sigma: RawArray, gamma: RawArray, xp: Namespace) -> Any:
     """Return the n-th derivative of wofz(z) / (sigma sqrt(2 pi)) with respect to x.
 
-    z is (x + 1j gamma) / (sigma sqrt(2)).
+    z is (x + 1j gamma) / (sigma sqrt(2)).  The real part of the function is Voigt's profile.
     """
     scale = sigma * math.sqrt(2.0)
     narrow = scale == 0
     scale = xp.where(narrow, 1.0, scale)
     turned = gamma - 1j * x
     found = (-1j / scale) ** n * xp.special.erfcx_derivative(n, turned / scale) / (scale * ROOT_PI)
-    # Without a Gaussian part the profile is 1 / (pi (gamma - 1j x)).
+    # For sigma = 0 there is no Gaussian part, and the function is 1 / (pi (gamma - 1j x)).
     lorentz = math.factorial(n) * 1j**n / math.pi / turned ** (n + 1)
     return xp.where(narrow, lorentz, found)
 
@@ -210,11 +224,12 @@ def voigt_real(n: int, x: RawArray, sigma: RawArray, gamma: RawArray, *, xp: Nam
 
 @kernel_by_order
 def voigt_imag(n: int, x: RawArray, sigma: RawArray, gamma: RawArray, *, xp: Namespace) -> Any:
-    """Return the n-th derivative with respect to x of the imaginary part that belongs to the profile."""
+    """Return the n-th derivative in x of the imaginary part of the function in ``_voigt``."""
     return xp.imag(_voigt(n, x, sigma, gamma, xp))
 
 
-# The profile is analytic in x + 1j gamma, and solves the heat equation in sigma.
+# The profile is the real part of an analytic function of x + 1j gamma, and solves a heat equation in
+# sigma ** 2.  So derivatives with respect to gamma and sigma follow from derivatives with respect to x.
 PROFILE = [REAL, (0.3, 2.0), (0.2, 2.0)]
 special(
     "voigt_real", "n x sigma gamma", None,
@@ -246,14 +261,14 @@ for _place, _name in enumerate(("fresnel_s", "fresnel_c")):
 
 @kernel
 def modfresnel_f(z: RawArray, sign: RawArray, *, xp: Namespace) -> Any:
-    """Return the integral of exp(1j sign t ** 2) over t > z."""
+    """Return F+(z) (sign 1) or F-(z) (sign -1), the integral of exp(1j sign t ** 2) over t > z."""
     plus, minus = xp.special.modfresnelp(z)[0], xp.special.modfresnelm(z)[0]
     return xp.where(sign > 0, plus, minus)
 
 
 @kernel
 def modfresnel_k(z: RawArray, sign: RawArray, *, xp: Namespace) -> Any:
-    """Return erfcx(exp(-1j sign pi / 4) z) / 2."""
+    """Return K+(z) (sign 1) or K-(z) (sign -1), which is erfcx(exp(-1j sign pi / 4) z) / 2."""
     plus, minus = xp.special.modfresnelp(z)[1], xp.special.modfresnelm(z)[1]
     return xp.where(sign > 0, plus, minus)
 

@@ -28,7 +28,7 @@ expi = special(
 
 @kernel
 def expn_below(n: RawArray, x: RawArray, *, xp: Namespace) -> Any:
-    """Return the generalised exponential integral, for n < 0, too.  Source: DLMF 8.19.8, 8.4.8."""
+    """Return the generalised exponential integral of any whole order n.  Source: DLMF 8.19.8, 8.4.8."""
     below = xp.where(n < 0, 1.0 - n, 1.0)
     found = xp.special.gammaincc(below, x) * xp.exp(xp.special.gammaln(below) - below * xp.log(x))
     return xp.where(n < 0, found, xp.special.expn(xp.where(n < 0, 0.0, n), x))
@@ -48,7 +48,10 @@ expn = special(
 
 @kernel_by_order
 def scaled_exp1_derivative(n: int, x: RawArray, *, xp: Namespace) -> Any:
-    """Return the n-th derivative of x exp(x) E1(x).  Source: DLMF 6.12.1, term by term."""
+    """Return the n-th derivative of x exp(x) E1(x).
+
+    For x from 45 on, the asymptotic series is differentiated term by term.  Source: DLMF 6.12.1.
+    """
     near = x < 45.0
     close, beyond = xp.where(near, x, 1.0), xp.where(near, 45.0, x)
     before, forwards = 0.0, xp.special._scaled_exp1(close)
@@ -56,7 +59,7 @@ def scaled_exp1_derivative(n: int, x: RawArray, *, xp: Namespace) -> Any:
         constant = close if k == 0 else 1.0 if k == 1 else 0.0
         following = ((1.0 - k + close) * forwards + k * before - constant) / close
         before, forwards = forwards, following
-    # The series is the sum of k! / (-x) ** k, whose first term has no derivative.
+    # The series is the sum of k! / (-x) ** k.  Its first term is constant and has the derivative 0.
     reciprocal = 1.0 / beyond
     if n == 0:
         far = horner([-float(k) for k in range(1, 40)], reciprocal, xp)
@@ -87,7 +90,7 @@ for _name, _function, _place in (
 
 
 def _shi(t: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """``t * xp.sinh(x) / x``"""
+    """Return ``t`` times the derivative of the hyperbolic sine integral, ``xp.sinh(x) / x``."""
     # sinh(x) / x is sin(i x) / (i x), whose derivatives are accurate near 0.
     slope = xp.sinc_derivative(x * (1j / math.pi), order=0)
     return t * (slope if is_complex(x) else xp.real(slope))
@@ -112,7 +115,7 @@ _chi = special(
 
 
 def sici(x: Array | complex) -> tuple[Any, Any]:
-    """Return the sine and the cosine integral.
+    """Return the sine integral Si(x) and the cosine integral Ci(x).
 
     Parameters
     ----------
@@ -128,7 +131,7 @@ def sici(x: Array | complex) -> tuple[Any, Any]:
 
 
 def shichi(x: Array | complex) -> tuple[Any, Any]:
-    """Return the hyperbolic sine and cosine integrals.
+    """Return the hyperbolic sine integral Shi(x) and the hyperbolic cosine integral Chi(x).
 
     Parameters
     ----------
@@ -145,9 +148,9 @@ def shichi(x: Array | complex) -> tuple[Any, Any]:
 
 # --- the dilogarithm ------------------------------------------------------------------------------
 def _spence(t: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """``t * xp.log(x) / (1 - x)``"""
+    """Return ``t`` times the derivative of spence(x), ``xp.log(x) / (1 - x)``."""
     beside = x - 1.0
-    near = xp.abs(beside) < 0.3
+    near = xp.abs(beside) < 0.3  # here log1prel, which is log(1 + u) / u, has a series in u = x - 1
     return -t * xp.where(near, xp.special.log1prel_derivative(0, beside), xp.log(x) / beside)
 
 

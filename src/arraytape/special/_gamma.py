@@ -26,15 +26,15 @@ BERNOULLI = (
     1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798,
     -174611 / 330, 854513 / 138, -236364091 / 2730,
 )  # fmt: skip
-LONGEST = 10_000  # steps of a recurrence
+LONGEST = 10_000  # most steps of the recurrence in ``polygamma_of``, beyond which the result is NaN
 ENOUGH = 12.0  # from this argument on, the asymptotic series have the precision of float64
 
 
 # --- polygamma functions --------------------------------------------------------------------------
 def _asymptotic_terms(n: int) -> list[tuple[float, int]]:
-    """Return pairs (c, m): the n-th derivative of digamma is the sum of ``c / z ** m`` for large z.
+    """Return pairs (c, m): for large z the n-th derivative of digamma(z) is the sum of ``c / z ** m``.
 
-    The logarithm, which order 0 has in addition, is left out.  Source: DLMF 5.15.8.
+    For n = 0 the caller has to add log(z).  Source: DLMF 5.15.8.
     """
     sign = -((-1.0) ** n)
     terms = [(sign * math.factorial(n) / 2.0, n + 1)]
@@ -48,7 +48,7 @@ def _asymptotic_terms(n: int) -> list[tuple[float, int]]:
 
 @kernel_by_order
 def polygamma_of(n: int, z: RawArray, *, xp: Namespace) -> Any:
-    """Return the n-th derivative of the digamma function, of complex data, too.
+    """Return the n-th derivative of the digamma function at real or complex z.
 
     Source: DLMF 5.15.5, 5.15.8, 25.11.12.
     """
@@ -75,9 +75,10 @@ def polygamma_of(n: int, z: RawArray, *, xp: Namespace) -> Any:
 
 @kernel_by_order
 def polygamma_difference(n: int, a: RawArray, b: RawArray, *, xp: Namespace) -> Any:
-    """Return the n-th derivative of the digamma function at a + b less the derivative at a.
+    """Return the n-th derivative of the digamma function at a + b, minus its n-th derivative at a.
 
-    Differences of powers are sums of terms of one sign, so nothing cancels where b is small next to a.
+    Each term is a difference of powers of a + b and a, computed with expm1.  So nothing cancels where b
+    is small compared with a.
     """
     positive = (a > 0) & (a + b > 0)
     plain = xp.special.polygamma_of(n, a + b) - xp.special.polygamma_of(n, a)
@@ -109,7 +110,8 @@ special(
 )  # fmt: skip
 
 
-# SciPy's polygamma returns double precision for single precision, and takes no complex data.
+# Rules call polygamma_of, because SciPy's polygamma returns double precision for single precision and
+# accepts no complex data.
 digamma = special(
     "digamma", "x", lambda t, x, xp: t * xp.special.polygamma_of(1, x), complex=True,
     summary="The logarithmic derivative of the gamma function", source="DLMF 5.2.2",
@@ -123,7 +125,11 @@ polygamma = special(
 
 # --- the gamma function ---------------------------------------------------------------------------
 def _rgamma_slope(x: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of 1 / gamma(x), which has no poles: reflected where digamma has some."""
+    """Return the derivative of y = 1 / gamma(x).
+
+    The derivative has no poles.  Where real(x) < 0.5 it is computed by reflection, because digamma has
+    poles there.
+    """
     left = (xp.real(x) if is_complex(x) else x) < 0.5
     turn = xp.special._cospi(x) - xp.special.digamma(1.0 - x) * xp.special._sinpi(x) * (
         1.0 / math.pi
@@ -161,12 +167,14 @@ _factorial = special(
     lambda t, x, y, xp: t * xp.where(x < 0, 0.0, y * xp.special.digamma(1.0 + x)),
     summary="gamma(1 + x), and 0 where x is negative", continuous=False,
 )  # fmt: skip
-# Lanczos's constant g, which shifts the argument and scales the sum.
+# Lanczos's constant g, which the formula of Lanczos's sum contains.
 LANCZOS = 6.024680040776729583740234375
 
 
 def _lanczos(t: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """``t`` times the derivative of ``gamma(x) * (e / (x + g - 0.5)) ** (x - 0.5)``, which the sum is"""
+    """Return ``t`` times the derivative of Lanczos's sum; the sum is
+    ``gamma(x) * (e / (x + g - 0.5)) ** (x - 0.5)``.
+    """
     base = x + (LANCZOS - 0.5)
     return t * (y * (xp.special.digamma(x) - xp.log(base) + LANCZOS / base))
 
@@ -177,12 +185,14 @@ _lanczos_sum_expg_scaled = special(
 
 
 def _igam_fac_by_shape(t: RawArray, a: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
-    """``t * y * (xp.log(x) - xp.special.digamma(a))``"""
+    """Return ``t`` times the derivative in a, ``y * (xp.log(x) - xp.special.digamma(a))``, with y the
+    result.
+    """
     return t * (xp.special.xlogy(y, x) - y * xp.special.digamma(a))
 
 
 def _igam_fac_by_place(t: RawArray, a: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
-    """``t * y * (a - x) / x``, at 0 its limit"""
+    """Return ``t`` times the derivative in x, ``y * (a - x) / x``, with y the result; at 0 the limit."""
     a, x = as_floats(a, t, xp), as_floats(x, t, xp)
     at_zero = xp.pow(xp.where(x == 0, x, 1.0), a - 1.0) * xp.special.rgamma(a)
     return t * xp.where(x == 0, at_zero, y * ((a - x) / x))
@@ -195,7 +205,9 @@ _igam_fac = special(
 
 # --- the beta function ----------------------------------------------------------------------------
 def _beta_slope(t: RawArray, a: Real, b: Real, y: RawArray, xp: Namespace) -> Any:
-    """``-t * y * (digamma(a + b) - digamma(a))``"""
+    """Return ``t`` times the derivative of y = beta(a, b) with respect to a,
+    ``-y * (digamma(a + b) - digamma(a))``.
+    """
     return -t * (y * xp.special.polygamma_difference(0, a, b))
 
 
@@ -222,10 +234,11 @@ poch = special(
 
 
 # --- zeta functions -------------------------------------------------------------------------------
-# Taylor coefficients in the exponent: of a sum of powers, and of Euler and Maclaurin's sum for the rest.
-# Source: DLMF 2.10(i), 25.11.5.
+# Derivatives with respect to the exponent s are computed from Taylor coefficients in s: those of the
+# first TERMS powers of the sum, and those of the Euler-Maclaurin formula for the other powers.  Source:
+# DLMF 2.10(i), 25.11.5.
 def _power(base: RawArray, s: RawArray, n: int, xp: Namespace) -> list[Any]:
-    """Return the Taylor coefficients of base ** -s in s, up to order n."""
+    """Return the Taylor coefficients of base ** -s with respect to s, of orders 0 to n."""
     found, factor = [base**-s], -xp.log(base)
     for i in range(1, n + 1):
         found.append(found[-1] * factor / i)
@@ -233,14 +246,17 @@ def _power(base: RawArray, s: RawArray, n: int, xp: Namespace) -> list[Any]:
 
 
 def _product(first: list[Any], second: list[Any]) -> list[Any]:
-    """Return the Taylor coefficients of a product."""
+    """Return the Taylor coefficients of a product, given those of both factors."""
     pairs = range(len(first))
     return [sum(first[i] * second[k - i] for i in range(k + 1)) for k in pairs]
 
 
 def _corrections(base: RawArray, s: RawArray, n: int) -> list[Any]:
-    """Return the Taylor coefficients of the sum of Bernoulli's numbers, over ``base ** -s``."""
-    linear = [s, 1.0, *[0.0] * n][: n + 1]
+    """Return Taylor coefficients of the terms with Bernoulli's numbers in the Euler-Maclaurin formula.
+
+    The terms are divided by ``base ** -s``.  The coefficients are those in s, of orders 0 to n.
+    """
+    linear = [s, 1.0, *[0.0] * n][: n + 1]  # of s, then of s (s + 1) (s + 2), and so on
     total: list[Any] = [0.0] * (n + 1)
     scale = 1.0 / base
     for j, b in enumerate(BERNOULLI, start=1):
@@ -252,16 +268,17 @@ def _corrections(base: RawArray, s: RawArray, n: int) -> list[Any]:
     return total
 
 
-TERMS = 16  # taken one by one
+TERMS = 16  # powers that are summed one by one
 
 
 @kernel_by_order
 def zeta_derivative(n: int, s: RawArray, q: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of Hurwitz's zeta function with respect to s."""
-    if n < 0:
+    if n < 0:  # _zeta_by_shift multiplies order n - 1 by n, which may be 0
         return xp.zeros_like(s + q)
     total = sum(_power(q + k, s, n, xp)[n] for k in range(TERMS))
     base = q + TERMS
+    # The other powers sum to base ** -s times (base / (s - 1) + 1 / 2 + corrections).
     factors = [base * (-1.0) ** i / (s - 1.0) ** (i + 1) for i in range(n + 1)]
     factors = [p + c for p, c in zip(factors, _corrections(base, s, n), strict=True)]
     factors[0] = factors[0] + 0.5
@@ -272,7 +289,7 @@ def zeta_derivative(n: int, s: RawArray, q: RawArray, *, xp: Namespace) -> Any:
 def harmonic_derivative(
     n: int, first: RawArray, last: RawArray, a: RawArray, *, xp: Namespace
 ) -> Any:
-    """Return the n-th derivative of the sum of i ** -a from first to last with respect to a."""
+    """Return the n-th derivative with respect to a of the sum of i ** -a over i from first to last."""
     total: Any = 0.0
     for i in range(TERMS):
         taken = first + i <= last
@@ -280,6 +297,7 @@ def harmonic_derivative(
     more = first + TERMS <= last
     low, high = xp.where(more, first + TERMS, 1.0), xp.where(more, last, 1.0)
     width = xp.log(high / low)
+    # Taylor coefficients of the integral of i ** -a from low to high, over low ** -a.
     integral = [
         low
         * width
@@ -288,6 +306,7 @@ def harmonic_derivative(
         * xp.special.exprel_derivative(i, (1.0 - a) * width)
         for i in range(n + 1)
     ]
+    # Terms of the Euler-Maclaurin formula at both ends: half of the power, and corrections.
     below, above = _corrections(low, a, n), [-c for c in _corrections(high, a, n)]
     below, above = [0.5 + below[0], *below[1:]], [0.5 + above[0], *above[1:]]
     below = [p + c for p, c in zip(below, integral, strict=True)]
@@ -296,7 +315,10 @@ def harmonic_derivative(
 
 
 def _zeta_by_shift(t: RawArray, n: Real, s: Real, q: Real, xp: Namespace) -> Any:
-    """``t`` times the derivative of ``-s * zeta(s + 1, q)``"""
+    """Return ``t`` times the derivative of zeta_derivative with respect to q.
+
+    The derivative is the n-th derivative of ``-s * zeta(s + 1, q)`` with respect to s.
+    """
     following = s + 1.0
     return -t * (
         s * xp.special.zeta_derivative(n, following, q)
@@ -317,7 +339,10 @@ special(
 
 
 def _riemann_slope(x: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of Riemann's zeta function.  Source: DLMF 25.4.1 where x is below -1."""
+    """Return the derivative of Riemann's zeta function.
+
+    Where real(x) < -1, the reflection formula is differentiated.  Source: DLMF 25.4.1.
+    """
     left = (xp.real(x) if is_complex(x) else x) < -1.0
     other = xp.where(left, 1.0 - x, 3.0)
     sine, cosine = xp.special._sinpi(0.5 * x), xp.special._cospi(0.5 * x)
@@ -354,7 +379,7 @@ _gen_harmonic = special(
 def _normalized_by_order(
     t: RawArray, j: Real, k: Real, n: Real, a: Real, y: RawArray, xp: Namespace
 ) -> Any:
-    """``t`` times the derivative by the rule of quotients"""
+    """Return ``t`` times the derivative of _normalized_gen_harmonic with respect to a."""
     part = xp.special.harmonic_derivative(1, j, k, a)
     whole = xp.special.harmonic_derivative(1, 1, n, a)
     return t * ((part - y * whole) / xp.special._gen_harmonic(n, a))
@@ -363,7 +388,7 @@ def _normalized_by_order(
 _normalized_gen_harmonic = special(
     "_normalized_gen_harmonic", "j k n a", None, None, None, _normalized_by_order,
     domains=[(1, 5), (5, 30), (30, 60), REAL], integers="j k n",
-    summary="The sum of i ** -a from j to k over that from 1 to n",
+    summary="The sum of i ** -a from j to k, divided by the sum from 1 to n",
 )  # fmt: skip
 _stirling2_inexact = special(
     "_stirling2_inexact", "n k", None, None, domains=[(5, 9), (1, 5)], integers="n k",
@@ -371,18 +396,18 @@ _stirling2_inexact = special(
 )  # fmt: skip
 
 
-# --- compositions ---------------------------------------------------------------------------
+# --- functions that consist of these ops ----------------------------------------------------
 def zeta(x: Array | float, q: Array | float | None = None, out: None = None) -> Array:
-    """Return Riemann's zeta function, or Hurwitz's.
+    """Return Riemann's zeta function of x, or Hurwitz's zeta function of x and q.
 
     Parameters
     ----------
     x : Array
         The exponent.
     q : Array, optional
-        The shift; without it, Riemann's.
+        The shift of Hurwitz's function; None for Riemann's function.
     out : None
-        As SciPy has it; not supported.
+        SciPy's parameter, which is not supported.
 
     Returns
     -------

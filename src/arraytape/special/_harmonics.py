@@ -1,8 +1,9 @@
 """Spherical harmonics and Dirichlet's kernel.
 
-SciPy's functions convert Arrays to NumPy: call the functions as ``xp.special.sph_harm_y``.  The
-derivative of a harmonic with respect to the polar angle is a sum of the neighbouring orders.  This form
-has no division by the sine, which is 0 at the poles.
+SciPy's functions of these names convert Arrays to NumPy arrays, which no tape follows.  So call the
+functions as ``xp.special.sph_harm_y``.  The derivative of a harmonic with respect to the polar angle is
+a sum of harmonics of neighbouring orders.  This form has no division by the sine, which is 0 at the
+poles.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ DEGREES, ORDERS, ANGLES = (3, 7), (-3, 4), (0.1, 3.0)
 def neighbouring_orders_slope(
     function: Callable[[Any], Any], n: Real, m: Real, xp: Namespace
 ) -> Any:
-    """Return ``(sqrt((n - m) (n + m + 1)) f(m + 1) - sqrt((n + m) (n - m + 1)) f(m - 1)) / 2``.
+    """Return the derivative of a spherical harmonic with respect to the polar angle.
 
-    Where an order exceeds the degree the root is 0, and SciPy's function, too.
+    The derivative is ``(sqrt((n - m) (n + m + 1)) f(m + 1) - sqrt((n + m) (n - m + 1)) f(m - 1)) /
+    2``.  f(m) is the harmonic of degree n and order m, ``function(m)``.  Where an order exceeds the
+    degree, both the root and f are 0.
     """
     above, below = (n - m) * (n + m + 1), (n + m) * (n - m + 1)
     inside = above + below > 0
@@ -35,18 +38,18 @@ def neighbouring_orders_slope(
 
 
 def counts_as_data(t: RawArray, xp: Namespace, *counts: Any) -> list[Any]:
-    """Return counts as integer data, Python's numbers converted."""
+    """Return the counts as integer data; a Python number becomes an array of the shape of t."""
     zero = xp.astype(xp.zeros_like(xp.real(t)), xp.int64)
     return [x if hasattr(x, "dtype") else zero + x for x in counts]
 
 
 def harmonic_by_angle(t: RawArray, n: Real, m: Real, theta: Real, phi: Real, xp: Namespace) -> Any:
-    """``t`` times the derivative of the harmonic at phi = 0, times ``xp.exp(1j * m * phi)``"""
+    """Return ``t`` times the derivative in theta at phi = 0, times ``xp.exp(1j * m * phi)``."""
     n, m = counts_as_data(t, xp, n, m)
     slope = neighbouring_orders_slope(
         lambda k: xp.special.sph_harm_y(n, k, theta, 0.0 * phi), n, m, xp
     )
-    slope = xp.where(xp.sin(theta) < 0, -slope, slope)  # SciPy has abs(sin(theta)) in its powers
+    slope = xp.where(xp.sin(theta) < 0, -slope, slope)  # SciPy has powers of abs(sin(theta))
     return t * (slope * xp.exp(1j * (m * phi)))
 
 
@@ -66,7 +69,10 @@ special(
 
 
 def dirichlet_slope(x: Real, n: Real, y: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of Dirichlet's kernel, Chebyshev's U_(n - 1)(cos(x / 2)) / n."""
+    """Return the derivative with respect to x of Dirichlet's kernel y; NaN where y is NaN.
+
+    The kernel is U_(n - 1)(cos(x / 2)) / n, where U is Chebyshev's polynomial of the second kind.
+    """
     whole = xp.asarray(n)
     whole = xp.where(y == y, xp.astype(whole, xp.int64), 1)
     slope = chebyshev_slope(whole - 1, xp.cos(0.5 * x), xp)

@@ -1,7 +1,8 @@
 """The incomplete gamma and beta functions, and their inverses.
 
-Their derivatives are functions of whole orders, and the rule of each order calls the next, so there
-are derivatives of all orders with respect to all arguments.  ``_quadrature`` computes them.
+Their derivatives are ops with the orders of the derivative as operands.  The rule of such an op calls
+the op at the next order, so there are derivatives of all orders with respect to all arguments.  Kernels
+in ``_quadrature`` compute the derivatives.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from . import _quadrature  # noqa: F401  enters its kernels
+from . import _quadrature  # noqa: F401  the import registers kernels
 from ._statement import POSITIVE, UNIT, special
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ beta_density = special(
     lambda t, i, j, m, a, b, x, complement, xp: (
         t * xp.special.beta_density(i, j, m + 1, a, b, x, complement)
     ),
-    None,  # 1 - x, given for its accuracy: the rule of x is that of both
+    None,  # complement is 1 - x, an operand for its accuracy: the rule of x covers both
     domains=[ORDER, ORDER, ORDER, SHAPE, SHAPE, UNIT, UNIT], integers="i j m", public=False,
     summary="The derivative of x ** (a - 1) (1 - x) ** (b - 1) / beta(a, b), orders i, j, m in a, b, x",
     source="DLMF 8.17.22",
@@ -145,20 +146,29 @@ betaincc = special(
 
 
 def beta_quantile_rules(sign: int, complement: Callable[..., Any]) -> list[Any]:
-    """Return the rules of the x at which betainc(a, b, x), or its complement for sign -1, is p.
+    """Return the rules of betaincinv (sign 1) or betainccinv (sign -1) for a, b and p.
 
-    ``complement(a, b, p, xp)`` is 1 - x, accurate where x is near 1.
+    ``complement(a, b, p, xp)`` returns 1 - y for the result y, accurate where y is near 1.
     """
 
     def by_a(t: RawArray, a: Real, b: Real, p: Real, y: RawArray, xp: Namespace) -> Any:
+        """Return ``t`` times the derivative in a: ``-beta_by_a(*x) / beta_pdf(*x)`` at
+        ``x = (a, b, y, 1 - y)``, with y the result.
+        """
         x = a, b, y, complement(a, b, p, xp), xp
         return -t * beta_by_a(*x) / beta_pdf(*x)
 
     def by_b(t: RawArray, a: Real, b: Real, p: Real, y: RawArray, xp: Namespace) -> Any:
+        """Return ``t`` times the derivative in b: ``-beta_by_b(*x) / beta_pdf(*x)`` at
+        ``x = (a, b, y, 1 - y)``, with y the result.
+        """
         x = a, b, y, complement(a, b, p, xp), xp
         return -t * beta_by_b(*x) / beta_pdf(*x)
 
     def by_p(t: RawArray, a: Real, b: Real, p: Real, y: RawArray, xp: Namespace) -> Any:
+        """Return ``t`` times the derivative in p: ``1 / beta_pdf(a, b, y, 1 - y)`` for betaincinv, the
+        negative of that for betainccinv, with y the result.
+        """
         return sign * t / beta_pdf(a, b, y, complement(a, b, p, xp), xp)
 
     return [by_a, by_b, by_p]

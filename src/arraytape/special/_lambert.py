@@ -12,7 +12,7 @@ from ._statement import REAL, special
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-# exp(-y) / (1 + y) is y / (z (1 + y)), without 0 / 0 at z = 0.
+# exp(-y) / (1 + y) is the slope y / (z (1 + y)) without the 0 / 0 at z = 0.
 _lambertw = special(
     "_lambertw", "z k tol", lambda t, y, xp: t * (xp.exp(-y) / (1.0 + y)), None, None,
     domains=[(0.1, 4.0), (0, 1.5), (1e-8, 1e-8)], counts="k",
@@ -32,7 +32,7 @@ def lambertw(z: Array | complex, k: Array | npt.ArrayLike = 0, tol: float = 1e-8
     z : Array
         Of real or complex dtype.
     k : int or Array
-        The branch.
+        The number of the branch.
     tol : float
         The tolerance of the evaluation.
 
@@ -41,6 +41,7 @@ def lambertw(z: Array | complex, k: Array | npt.ArrayLike = 0, tol: float = 1e-8
     Array
         Of complex dtype.
     """
+    # SciPy's ufunc accepts the branch only as a C long.
     return _lambertw(z, k if isinstance(k, int | Array) else np.asarray(k, dtype=np.long), tol)
 
 

@@ -1,7 +1,7 @@
 """The logarithm of a sum of exponentials, with SciPy's values and derivatives of all orders.
 
-SciPy takes the largest terms out of the sum with a mask, which has no derivative.  So SciPy's steps
-give the value here, and a sum without a mask gives the derivatives.
+SciPy takes the largest terms out of the sum with a mask, which has no derivative.  So here the value is
+computed by SciPy's steps, and the derivatives come from a sum without a mask.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @kernel
 def weighted_exp(b: RawArray, x: RawArray, *, xp: Namespace) -> Any:
-    """Return ``b * exp(x)``, and 0 where b is 0, whatever x is."""
+    """Return ``b * exp(x)``, and 0 where b is 0, even if exp(x) is infinite or NaN."""
     return xp.where(b == 0, b, b * xp.exp(x))
 
 
@@ -65,7 +65,7 @@ def logsumexp(
 ) -> Any:
     """Return the logarithm of the sum of exponentials, with SciPy's values.
 
-    SciPy's own function, called on Arrays under a tape, runs as this.
+    A call of SciPy's own ``logsumexp`` on Arrays under a tape runs this function.
 
     Parameters
     ----------
@@ -74,16 +74,17 @@ def logsumexp(
     axis : int or tuple of int, optional
         The axes to sum over; all by default.
     b : Array, optional
-        Factors of the exponentials.  What has the factor 0 adds nothing, even if it is infinite.
+        Factors of the exponentials.  A term with the factor 0 adds nothing, even if its exponential is
+        infinite.
     keepdims : bool
-        If True, the axes stay, with length 1.
+        If True, the summed axes stay in the result, with length 1.
     return_sign : bool
         If True, the sum may be negative: its sign is returned, too, or for complex data its phase.
 
     Returns
     -------
     Array or tuple of Array
-        The logarithm, and its sign when that is asked for.
+        The logarithm.  If ``return_sign`` is True, also the sign or phase of the sum.
     """
     a, b = _promoted(a, b)
     axes = tuple(range(a.ndim)) if axis is None else axis
@@ -97,7 +98,10 @@ def logsumexp(
 def _with_slopes(
     a: Array, b: Array | None, axes: int | tuple[int, ...], with_phase: bool
 ) -> tuple[Array, Any]:
-    """Return the value and the sign or phase of the sum, with derivatives; axes stay, of length 1."""
+    """Return the logarithm of the sum, and the sign or phase of the sum, with derivatives.
+
+    The summed axes stay, with length 1.  The sign or phase is None unless ``with_phase``.
+    """
     fixed = None if b is None else stop_gradient(b)
     value, phase = _value(stop_gradient(a), fixed, axes, with_phase)
     finite = isfinite(value)
@@ -115,7 +119,7 @@ def _with_slopes(
     rounded = absolute(value) * float(np.finfo(value.dtype).eps) > 0.01
     one = where((absolute(fixed - 1.0) < 0.5) | rounded & (fixed != 0), fixed, 1.0)
     moved = log1p(where(isfinite(fixed), (total - fixed) / one, nan_slope))
-    rest = log(total)  # used where the value is infinite; its slope is NaN where it is undefined
+    rest = log(total)  # used where ``value`` is infinite or NaN; where NaN, its slope is NaN
     if a.dtype.kind == "c" and phase is not None:
         phase = where(finite, phase * exp(1j * imag(moved)), phase + nan_slope)
         rest, moved = real(rest), real(moved)
@@ -127,7 +131,7 @@ def _promoted(
     a: Array | npt.ArrayLike, b: Array | npt.ArrayLike | None
 ) -> tuple[Array, Array | None]:
     """Return both operands in one floating-point dtype and shape, with at least one axis."""
-    # Python numbers have no dtype of their own to bring in, as in SciPy.
+    # As in SciPy, Python numbers do not determine the dtype.
     given = [x if type(x) in NUMBERS else asarray(x) for x in (a, b) if x is not None]
     dtype = result_type(*given)
     if dtype.kind not in "fc":
@@ -144,7 +148,10 @@ def _promoted(
 def _value(
     a: Array, b: Array | None, axes: int | tuple[int, ...], with_phase: bool
 ) -> tuple[Array, Array | None]:
-    """Return the value and the sign or phase of the sum by SciPy's steps; axes stay, of length 1."""
+    """Return the logarithm of the sum, and the sign or phase of the sum, computed by SciPy's steps.
+
+    The summed axes stay, with length 1.  The sign or phase is None unless ``with_phase``.
+    """
     total = sum_of(exp(a) if b is None else b * exp(a), axis=axes, keepdims=True)
     of_total = sign(total) if with_phase else None
     infinite = log(absolute(total) if with_phase else total)
@@ -175,12 +182,12 @@ def _value(
 
 
 def _greatest(a: Array, axes: int | tuple[int, ...]) -> tuple[Array, Array]:
-    """Return the element with the largest real part along axes, and a mask of where it stands."""
+    """Return the element with the largest real part along axes, and the mask of its position."""
     largest = greatest(real(a), axis=axes, keepdims=True)
     found = real(a) == largest
     if a.dtype.kind != "c":
         return largest, found
-    places = where(found, reshape(arange(a.size), a.shape), -1)  # one of those that share it
+    places = where(found, reshape(arange(a.size), a.shape), -1)  # the last of equal ones
     found = places == greatest(places, axis=axes, keepdims=True)
     return sum_of(where(found, a, 0.0), axis=axes, keepdims=True), found
 

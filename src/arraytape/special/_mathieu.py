@@ -21,39 +21,42 @@ PARAMETER = Unknown(
     "no closed form of the derivative with respect to a parameter of Mathieu functions is known"
 )
 SECOND_KIND = Unknown(
-    "SciPy's obl_rad2 has wrong or no results in parts of its domain, its derivative among them"
+    "SciPy's obl_rad2 and its derivative are wrong or undefined in parts of their domain"
 )
 INEXACT = Unknown(
-    "SciPy's pro_rad2 is in parts of its domain no solution of its equation, which would give it"
+    "in parts of its domain SciPy's pro_rad2 does not solve the equation that yields the derivative"
 )
 SPHEROIDAL = Unknown(
     "no closed form of the derivative with respect to a parameter of spheroidal functions is known"
 )
 ORDERS, STRENGTHS = (1, 5), (0.2, 5.0)
-DEGREE = math.pi / 180  # arguments of Mathieu functions are in degrees, but not of modified ones
+DEGREE = math.pi / 180  # Mathieu functions have arguments in degrees, modified ones in radians
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 
 def mathieu(name: str, value: str, *, modified: bool) -> None:
-    """State a Mathieu function and its derivative.
+    """State a Mathieu function y and its derivative yp.
 
-    y'' is (2 q cos(2 x) - a) y, or for modified functions (a - 2 q cosh(2 x)) y, with the characteristic
-    value a (DLMF 28.2.1, 28.20.1).
+    y'' is (2 q cos(2 x) - a) y, or for modified functions (a - 2 q cosh(2 x)) y (DLMF 28.2.1, 28.20.1).
+    The characteristic value a is the function ``value`` of m and q.
     """
     scale = 1.0 if modified else DEGREE
 
     def second(m: Real, q: Real, x: Real, xp: Namespace) -> Any:
+        """Return y'' / y, from the differential equation."""
         a = getattr(xp.special, value)(m, q)
         if modified:
             return a - 2 * q * xp.cosh(2 * x)
         return 2 * q * xp.cos(2 * DEGREE * x) - a
 
     def first_line(t: RawArray, m: Real, q: Real, x: Real, xp: Namespace) -> Any:
-        """``t * yp``, per degree"""
+        """Return ``t`` times the derivative of y: ``yp``, times pi / 180 where x is in degrees."""
         return t * scale * getattr(xp.special, f"{name}_yp")(m, q, x)
 
     def second_line(t: RawArray, m: Real, q: Real, x: Real, xp: Namespace) -> Any:
-        """``t * y * (2 q cos(2 x) - a)``, or that of the modified equation"""
+        """Return ``t`` times the derivative of yp, by the differential equation, times pi / 180 where x
+        is in degrees.
+        """
         return t * scale * second(m, q, x, xp) * getattr(xp.special, f"{name}_y")(m, q, x)
 
     FUNCTIONS[name] = special_tuple(
@@ -81,7 +84,7 @@ special(
 
 # --- spheroidal -------------------------------------------------------------------------------------
 def prolate(m: Real, c: Real, cv: Real, x: Real, s: RawArray, sp: RawArray) -> Any:
-    """Return S'' of the angular and radial prolate equation.
+    """Return S'' of an angular or radial prolate function, given s = S and sp = S'.
 
     With w = 1 - x ** 2 the equation is ``w S'' - 2 x S' + (cv - (c x) ** 2 - m ** 2 / w) S = 0``.
     Source: DLMF 30.2.1, 30.11.1.
@@ -91,13 +94,13 @@ def prolate(m: Real, c: Real, cv: Real, x: Real, s: RawArray, sp: RawArray) -> A
 
 
 def oblate_angular(m: Real, c: Real, cv: Real, x: Real, s: RawArray, sp: RawArray) -> Any:
-    """Return S'' of the angular oblate equation: the prolate one with -c ** 2 for c ** 2."""
+    """Return S'' of an angular oblate function, by the prolate equation with -c ** 2 for c ** 2."""
     w = 1 - x * x
     return (2 * x * sp - (cv + (c * x) ** 2 - m * m / w) * s) / w
 
 
 def oblate_radial(m: Real, c: Real, cv: Real, x: Real, s: RawArray, sp: RawArray) -> Any:
-    """Return S'' of the radial oblate equation: the angular one at i x."""
+    """Return S'' of a radial oblate function, by the angular equation at i x in place of x."""
     w = 1 + x * x
     return ((cv - (c * x) ** 2 - m * m / w) * s - 2 * x * sp) / w
 
@@ -105,14 +108,18 @@ def oblate_radial(m: Real, c: Real, cv: Real, x: Real, s: RawArray, sp: RawArray
 def spheroidal(
     name: str, value: str, equation: Callable[..., Any], places: tuple[float, float]
 ) -> None:
-    """State a spheroidal function and its derivative, with and without a given characteristic value."""
+    """State a spheroidal function s and its derivative sp, and both with an operand cv.
+
+    The operand cv is the characteristic value.  Without it, the value is the function ``value`` of m,
+    n, c.  ``equation`` returns the second derivative.  Tests draw x from the interval ``places``.
+    """
 
     def first(t: RawArray, m: Real, n: Real, c: Real, x: Real, xp: Namespace) -> Any:
-        """``t * sp``"""
+        """Return ``t`` times the derivative of s with respect to x, ``sp``."""
         return t * getattr(xp.special, f"{name}_sp")(m, n, c, x)
 
     def second(t: RawArray, m: Real, n: Real, c: Real, x: Real, xp: Namespace) -> Any:
-        """``t`` times the second derivative, by the differential equation"""
+        """Return ``t`` times the derivative of sp, by the differential equation."""
         cv = getattr(xp.special, value)(m, n, c)
         s, sp = (getattr(xp.special, f"{name}_{part}")(m, n, c, x) for part in ("s", "sp"))
         return t * equation(m, c, cv, x, s, sp)
@@ -120,14 +127,14 @@ def spheroidal(
     def first_given(
         t: RawArray, m: Real, n: Real, c: Real, cv: Real, x: Real, xp: Namespace
     ) -> Any:
-        """``t * sp``"""
+        """Return ``t`` times the derivative of s with respect to x, ``sp``."""
         return t * getattr(xp.special, f"{name}_cv_sp")(m, n, c, cv, x)
 
     def second_given(
         t: RawArray, m: Real, n: Real, c: Real, cv: Real, x: Real, xp: Namespace
     ) -> Any:
-        """``t`` times the second derivative, by the differential equation; NaN where cv is not a
-        characteristic value, with which the function is no solution
+        """Return ``t`` times the derivative of sp, by the differential equation; NaN where cv is no
+        characteristic value, because there the function does not solve the equation.
         """
         s, sp = (getattr(xp.special, f"{name}_cv_{part}")(m, n, c, cv, x) for part in ("s", "sp"))
         own = getattr(xp.special, value)(m, n, c)

@@ -2,9 +2,9 @@
 
     F(a, rate, x) = sum over s of exp(-rate) rate ** s / s! gammainc(a + s, x)
 
-The rate is half of the noncentrality.  A derivative with respect to the rate is the mixture of the
-differences of neighbouring terms, which is a density.  Source: Johnson, Kotz and Balakrishnan 1995,
-chapter 29.
+The rate is half of the noncentrality.  The derivative with respect to the rate is the mixture of
+gammainc(a + s + 1, x) - gammainc(a + s, x), which are densities with the opposite sign.  Source:
+Johnson, Kotz and Balakrishnan 1995, chapter 29.
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ if TYPE_CHECKING:
     from ._rules import Real
 
 LAMBDA = (0.3, 3.0)
-LARGEST_PEAK = 1e8  # a window of 240,000 terms for each element
+LARGEST_PEAK = 1e8  # largest index of a peak, for which a window has 240,000 terms
 
 
 # --- mixtures -----------------------------------------------------------------------------------------
 def poisson_window(peak: RawArray, rate: RawArray, xp: Namespace) -> tuple[Any, Any]:
-    """Return the indices of the terms around the largest and their Poisson weights, on a last axis.
+    """Return the indices of the terms around the largest, and their Poisson weights, on a last axis.
 
+    ``peak`` is the index of the largest term of each element, as a real number.
     The weights are NaN at elements whose largest term has an index below 0 or above LARGEST_PEAK.
     """
     within = (peak >= 0) & (peak <= LARGEST_PEAK)
     peak = xp.where(within, peak, 0.0)
-    width = 12.0 * xp.sqrt(peak + 1.0) + 40.0
+    width = 12.0 * xp.sqrt(peak + 1.0) + 40.0  # 12 standard deviations, and 40 terms
     first = xp.floor(xp.where(peak > width, peak - width, 0.0))
     count = int(xp.max(2 * width)) if peak.shape[0] else 1
     terms = first[:, None] + xp.arange(count, dtype=xp.float64, device=peak.device)
@@ -45,7 +46,7 @@ def poisson_window(peak: RawArray, rate: RawArray, xp: Namespace) -> tuple[Any, 
 
 
 def finite_operands(fill: float, *operands: RawArray, xp: Namespace) -> tuple[Any, list[Any]]:
-    """Return the mask of all operands being finite, and the operands with ``fill`` elsewhere."""
+    """Return the mask where all operands are finite, and the operands with ``fill`` elsewhere."""
     inside = functools.reduce(operator.and_, [xp.isfinite(x) for x in operands])
     return inside, [xp.where(inside, x, fill) for x in operands]
 
@@ -53,9 +54,10 @@ def finite_operands(fill: float, *operands: RawArray, xp: Namespace) -> tuple[An
 def sums_from_steps(
     first: RawArray, last: RawArray, steps: RawArray, lower: RawArray, xp: Namespace
 ) -> Any:
-    """Return the terms of a sequence with F[s + 1] = F[s] - steps[s].
+    """Return the terms F[s] of a sequence with F[s + 1] = F[s] - steps[s].
 
-    Terms are summed from the last one where ``lower``, else from the first, so that nothing cancels.
+    ``first`` is F[0], and ``last`` is the term after the last step.  Where the mask ``lower`` is True, a
+    term is ``last`` plus steps, elsewhere ``first`` minus steps, so that nothing cancels.
     """
     sums = xp.cumulative_sum(steps, axis=-1)
     backward = xp.flip(xp.cumulative_sum(xp.flip(steps, axis=-1), axis=-1), axis=-1)
@@ -64,7 +66,7 @@ def sums_from_steps(
 
 
 def gamma_window(a: RawArray, rate: RawArray, x: RawArray, xp: Namespace) -> tuple[Any, Any]:
-    """Return the largest terms of a mixture of gamma distributions, as ``poisson_window`` does."""
+    """Return ``poisson_window`` around the largest term of a mixture of gamma distributions at x."""
     return poisson_window(0.5 * (xp.sqrt(a * a + 4 * rate * x) - a), rate, xp)
 
 
@@ -72,7 +74,7 @@ def gamma_window(a: RawArray, rate: RawArray, x: RawArray, xp: Namespace) -> tup
 def noncentral_gamma_density(
     n: RawArray, m: RawArray, a: RawArray, rate: RawArray, x: RawArray, *, xp: Namespace
 ) -> Any:
-    """Return the derivative of the mixture of gamma densities, of order n in a and m in x."""
+    """Return the derivative of a Poisson mixture of gamma densities, of order n in a and m in x."""
     inside, (a, rate, x) = finite_operands(1.0, a, rate, x, xp=xp)
     terms, weights = gamma_window(a, rate, x, xp)
 
@@ -87,7 +89,7 @@ def noncentral_gamma_density(
 def noncentral_gamma_by(
     n: RawArray, a: RawArray, rate: RawArray, x: RawArray, *, xp: Namespace
 ) -> Any:
-    """Return the n-th derivative in a, n > 0, of the mixture of incomplete gamma functions."""
+    """Return the n-th derivative in a, n > 0, of a Poisson mixture of gammainc."""
     inside, (a, rate, x) = finite_operands(1.0, a, rate, x, xp=xp)
     terms, weights = gamma_window(a, rate, x, xp)
 
@@ -124,9 +126,9 @@ special(
 )  # fmt: skip
 
 
-# --- chi-square ---------------------------------------------------------------------------------------
+# --- noncentral chi-square distribution ---------------------------------------------------------------
 def chi_density(x: Real, df: Real, nc: Real, xp: Namespace, n: int = 0, m: int = 0) -> Any:
-    """Return the derivative of chndtr in x, and its own derivative of order n in df and m in x."""
+    """Return the noncentral chi-square density, or its derivative of order n in df and m in x."""
     found = xp.special.noncentral_gamma_density(n, m, df / 2, nc / 2, x / 2)
     return 0.5 ** (1 + n + m) * found
 
@@ -169,7 +171,7 @@ special(
 
 
 def chi_quantile_rules(sign: int) -> list[Any]:
-    """Return the rules of the x at which chndtr, or the survival function for sign -1, is p."""
+    """Return the rules of the x at which chndtr (sign 1) or the survival function (sign -1) is p."""
     return [
         lambda t, df, nc, y, xp: sign * t / chi_density(y, df, nc, xp),
         lambda t, df, nc, y, xp: -t * chi_by_df(y, df, nc, xp) / chi_density(y, df, nc, xp),
@@ -183,7 +185,7 @@ chndtrix = special(
 )  # fmt: skip
 special(
     "_ncx2_isf", "p df nc", *chi_quantile_rules(-1), domains=[PROBABILITY, SHAPE, LAMBDA],
-    public=False, summary="The x at which the survival function is p",
+    public=False, summary="The x at which the noncentral chi-square survival function is p",
 )  # fmt: skip
 chndtridf = special(
     "chndtridf", "x p nc",

@@ -1,5 +1,8 @@
 """The noncentral F distribution: a Poisson mixture of incomplete beta functions.
 
+    F(a, b, rate, x) = sum over s of exp(-rate) rate ** s / s! betainc(a + s, b, x)
+
+The rate is half of the noncentrality.  The operand ``complement`` of a kernel is 1 - x, for accuracy.
 Source: Johnson, Kotz and Balakrishnan 1995, chapter 30.
 """
 
@@ -24,9 +27,10 @@ if TYPE_CHECKING:
 def beta_window(
     a: RawArray, b: RawArray, rate: RawArray, x: RawArray, xp: Namespace
 ) -> tuple[Any, Any]:
-    """Return the largest terms of a mixture of beta distributions, as ``poisson_window`` does.
+    """Return ``poisson_window`` around the largest term of a mixture of beta distributions at x.
 
-    Neighbouring terms have the ratio rate x (a + b + s) / ((s + 1) (a + s)).
+    The ratio of the terms s + 1 and s is rate x (a + b + s) / ((s + 1) (a + s)), which is 1 near the
+    peak.
     """
     shift = a - rate * x
     peak = 0.5 * (xp.sqrt(shift * shift + 4 * rate * x * (a + b)) - shift)
@@ -53,7 +57,7 @@ def noncentral_beta_density(
     i: RawArray, j: RawArray, m: RawArray, a: RawArray, b: RawArray, rate: RawArray, x: RawArray,
     complement: RawArray, *, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the derivative of the mixture of beta densities, of orders i, j, m in a, b, x."""
+    """Return the derivative of a Poisson mixture of beta densities, of orders i, j, m in a, b, x."""
     inside, (a, b, rate, x, complement) = finite_operands(0.5, a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)
 
@@ -71,7 +75,10 @@ def noncentral_beta_step(
     i: RawArray, j: RawArray, a: RawArray, b: RawArray, rate: RawArray, x: RawArray,
     complement: RawArray, *, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the mixture of ``beta_step``: minus the derivative of the mixture of betainc in rate."""
+    """Return the Poisson mixture of ``beta_step``.
+
+    The result is minus the derivative of the mixture of betainc with respect to the rate.
+    """
     inside, (a, b, rate, x, complement) = finite_operands(0.5, a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)
 
@@ -87,10 +94,7 @@ def noncentral_beta_by(
     i: RawArray, j: RawArray, a: RawArray, b: RawArray, rate: RawArray, x: RawArray,
     complement: RawArray, *, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the derivative of the mixture of incomplete beta functions, of order i in a and j in b.
-
-    i + j is above 0.
-    """
+    """Return the derivative of a Poisson mixture of betainc, of order i in a and j in b, i + j > 0."""
     inside, (a, b, rate, x, complement) = finite_operands(0.5, a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)
 
@@ -166,11 +170,11 @@ special(
 )  # fmt: skip
 
 
-# --- F, of its arguments ------------------------------------------------------------------------------
+# --- ncfdtr, the density, the inverses ----------------------------------------------------------------
 def ncf_mixture_arguments(
     dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace
 ) -> tuple[Any, ...]:
-    """Return the arguments of the mixture of betainc that is ncfdtr(dfn, dfd, nc, f)."""
+    """Return (a, b, rate, x, 1 - x) with which the mixture of betainc is ncfdtr(dfn, dfd, nc, f)."""
     odds = dfn * f / dfd
     return dfn / 2, dfd / 2, nc / 2, xp.special.share(odds), 1 / (1 + odds)
 
@@ -199,7 +203,7 @@ def ncf_by_nc(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> Any:
 
 
 def density_by_odds(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> tuple[Any, Any]:
-    """Return the density of the odds dfn f / dfd, and its derivative with respect to the odds."""
+    """Return the noncentral F density of the odds dfn f / dfd, and its derivative in the odds."""
     a, b, rate, x, c = ncf_mixture_arguments(dfn, dfd, nc, f, xp)
     value = xp.special.noncentral_beta_density(0, 0, 0, a, b, rate, x, c) * c * c
     slope = xp.special.noncentral_beta_density(0, 0, 1, a, b, rate, x, c)
@@ -207,24 +211,28 @@ def density_by_odds(dfn: Real, dfd: Real, nc: Real, f: Real, xp: Namespace) -> t
 
 
 def pdf_by_f(f: Real, dfn: Real, dfd: Real, nc: Real, xp: Namespace) -> Any:
-    """Return the derivative of the density with respect to f."""
+    """Return the derivative of the noncentral F density with respect to f."""
     return density_by_odds(dfn, dfd, nc, f, xp)[1] * (dfn / dfd) * (dfn / dfd)
 
 
 def pdf_by_ratio(f: Real, dfn: Real, dfd: Real, nc: Real, xp: Namespace) -> Any:
-    """Return the derivative of the density with respect to the logarithm of dfn / dfd."""
+    """Return the derivative of the noncentral F density with respect to log(dfn / dfd)."""
     value, slope = density_by_odds(dfn, dfd, nc, f, xp)
     return (value + slope * dfn * f / dfd) * dfn / dfd
 
 
 def pdf_by_shape(i: int, j: int, f: Real, dfn: Real, dfd: Real, nc: Real, xp: Namespace) -> Any:
-    """Return the derivative of the density in dfn / 2 (i = 1) or dfd / 2 (j = 1) at equal odds."""
+    """Return the derivative of the noncentral F density in dfn / 2 (i = 1) or dfd / 2 (j = 1).
+
+    The odds dfn f / dfd and the factor dfn / dfd are held fixed; ``pdf_by_ratio`` is the part through
+    them.
+    """
     a, b, rate, x, c = ncf_mixture_arguments(dfn, dfd, nc, f, xp)
     return xp.special.noncentral_beta_density(i, j, 0, a, b, rate, x, c) * c * c * dfn / dfd
 
 
 def pdf_by_nc(f: Real, dfn: Real, dfd: Real, nc: Real, xp: Namespace) -> Any:
-    """Return the derivative of the density with respect to nc."""
+    """Return the derivative of the noncentral F density with respect to nc."""
     a, b, rate, x, c = ncf_mixture_arguments(dfn, dfd, nc, f, xp)
     above = xp.special.noncentral_beta_density(0, 0, 0, a + 1, b, rate, x, c)
     difference = above - xp.special.noncentral_beta_density(0, 0, 0, a, b, rate, x, c)
@@ -266,7 +274,10 @@ special(
 
 
 def ncf_quotient(above: Callable[..., Any], below: Callable[..., Any], *arguments: Any) -> Any:
-    """Return the slope of an inverse, -above / below, at the arguments of ncfdtr."""
+    """Return the derivative of an inverse of ncfdtr, -above / below (inverse function theorem).
+
+    ``above`` and ``below`` return derivatives of ncfdtr at ``arguments``.
+    """
     return -above(*arguments) / below(*arguments)
 
 
@@ -285,7 +296,7 @@ special(
     lambda t, dfn, dfd, nc, y, xp: t * ncf_quotient(ncf_by_dfd, ncf_density, dfn, dfd, nc, y, xp),
     lambda t, dfn, dfd, nc, y, xp: t * ncf_quotient(ncf_by_nc, ncf_density, dfn, dfd, nc, y, xp),
     domains=[(0.1, 0.9), FREEDOM, FREEDOM, LAMBDA], public=False,
-    summary="The f at which the survival function is p",
+    summary="The f at which the noncentral F survival function is p",
 )  # fmt: skip
 ncfdtridfd = special(
     "ncfdtridfd", "dfn p nc f",

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from .._util.array_types import Namespace, RawArray
     from ._rules import Real
 
-BISECTIONS = 40
+BISECTIONS = 40  # steps that locate an end of the integrand
 
 
 def normal_part(k: int, z: RawArray, xp: Namespace) -> Any:
-    """Return the k-th derivative of ndtr, k > 0, relative to the density."""
+    """Return the k-th derivative of ndtr at z, k > 0, divided by the normal density."""
     before, found = 0.0 * z, 1.0 + 0.0 * z
     for i in range(k - 1):  # Hermite polynomials: DLMF 18.9.1
         before, found = found, -(z * found + i * before)
@@ -42,14 +42,17 @@ def normal_part(k: int, z: RawArray, xp: Namespace) -> Any:
 def log_integrand(
     k: int, v: RawArray, a: RawArray, nc: RawArray, s: RawArray, xp: Namespace
 ) -> Any:
-    """Return the logarithm of the integrand in v = log(x), without its constants and polynomials."""
+    """Return the logarithm of the integrand in v = log(x), without constant and polynomial factors."""
     z = s * xp.exp(0.5 * v) - nc
     normal = -0.5 * z * z if k else xp.special.log_ndtr(z)
     return a * v - xp.exp(v) + normal
 
 
 def nct_edges(k: int, a: RawArray, nc: RawArray, s: RawArray, xp: Namespace) -> list[Any]:
-    """Return the panels' edges in v, from the maximum to where the integrand falls by exp(-DEPTH)."""
+    """Return the edges of the panels in v = log(x).
+
+    At the first and the last edge the integrand has fallen by exp(-DEPTH) from its maximum.
+    """
     half = 1 + 0.5 * s * s
     peak = (0.5 * s * nc + xp.sqrt((0.5 * s * nc) ** 2 + 4 * a * half)) / (2 * half)
     peak, center = 2 * xp.log(peak), xp.log(a)
@@ -81,7 +84,8 @@ def normal_gamma(
     """
     inside = (a > 0) & xp.isfinite(a) & xp.isfinite(nc) & xp.isfinite(s)
     a, nc, s = (xp.where(inside, z, 1.0) for z in (a, nc, s))
-    # The mean of 1 has the derivatives 0 in a, so ndtr(z) or -ndtr(-z) may be taken: the smaller one.
+    # ndtr(z) and -ndtr(-z) differ by 1, whose mean has the derivative 0 in a.  So their means have the
+    # same derivatives, and the function with the smaller values is integrated.
     turned = s * xp.sqrt(a) > nc
     scale, center = -xp.special.gammaln(a), xp.special.digamma(a)[:, None]
 
@@ -116,14 +120,14 @@ special(
 
 
 def root_of_half(df: Real) -> Any:
-    """Return sqrt(df / 2); NaN below 0, where a power of a Python number is complex."""
+    """Return sqrt(df / 2); NaN for a negative Python number, whose power would be complex."""
     if isinstance(df, int | float) and not df >= 0:
         return math.nan
     return (df / 2) ** 0.5
 
 
 def nct_integral(n: int, r: int, k: int, df: Real, nc: Real, x: Real, xp: Namespace) -> Any:
-    """Return ``normal_gamma`` of the distribution's arguments."""
+    """Return ``normal_gamma`` at the arguments that belong to nctdtr(df, nc, x)."""
     return xp.special.normal_gamma(n, r, k, df / 2, nc, x / root_of_half(df))
 
 
@@ -138,17 +142,20 @@ def nct_by_nc(df: Real, nc: Real, x: Real, xp: Namespace) -> Any:
 
 
 def nct_by_df(df: Real, nc: Real, x: Real, xp: Namespace) -> Any:
-    """Return the derivative of nctdtr with respect to df: by the shape, and through x / sqrt(df / 2)."""
+    """Return the derivative of nctdtr with respect to df.
+
+    The first term is the part through the gamma shape df / 2, the second that through x / sqrt(df / 2).
+    """
     return 0.5 * nct_integral(1, 0, 0, df, nc, x, xp) - nct_density(df, nc, x, xp) * x / (2 * df)
 
 
 def pdf_by_x(df: Real, nc: Real, x: Real, xp: Namespace) -> Any:
-    """Return the derivative of the density with respect to x."""
+    """Return the derivative of the noncentral t density with respect to x."""
     return nct_integral(0, 2, 2, df, nc, x, xp) / (df / 2)
 
 
 def pdf_by_df(df: Real, nc: Real, x: Real, xp: Namespace) -> Any:
-    """Return the derivative of the density with respect to df."""
+    """Return the derivative of the noncentral t density with respect to df."""
     by_shape = 0.5 * nct_integral(1, 1, 1, df, nc, x, xp) / root_of_half(df)
     scaled = nct_density(df, nc, x, xp) + x * pdf_by_x(df, nc, x, xp)
     return by_shape - scaled / (2 * df)
@@ -191,7 +198,7 @@ special(
     lambda t, df, nc, y, xp: -t * nct_by_df(df, nc, y, xp) / nct_density(df, nc, y, xp),
     lambda t, df, nc, y, xp: -t * nct_by_nc(df, nc, y, xp) / nct_density(df, nc, y, xp),
     domains=[(0.1, 0.9), FREEDOM, REAL], public=False,
-    summary="The x at which the survival function is p",
+    summary="The x at which the noncentral t survival function is p",
 )  # fmt: skip
 nctdtridf = special(
     "nctdtridf", "p nc x",

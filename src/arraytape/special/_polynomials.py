@@ -1,9 +1,9 @@
 """Orthogonal polynomials, differentiable with respect to the argument and to parameters.
 
 The derivative of a polynomial is a polynomial of lower degree of a related family (DLMF 18.9(iii)).
-This form has no division, so it is right at the ends of the interval, too.  The derivative with respect
-to a parameter is a sum of polynomials of lower degrees (Szmytkowski 2009, Froehlich 1994), known for
-whole degrees.
+This form has no division, so that it is right at the ends of the interval, too.  The derivative with
+respect to a parameter is a sum of polynomials of lower degrees (Szmytkowski 2009, Froehlich 1994),
+known for whole degrees.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ._rules import Real
 
 DEGREE = Unknown(
-    "the degree of a polynomial is a whole number, and between them no closed form is known"
+    "the degree of a polynomial is a whole number, and no closed form between degrees is known"
 )
 DEGREES, ARGUMENTS, PARAMETERS = (0, 7), (-0.95, 0.95), (0.3, 2.0)
 SHIFTED, HALF_LINE, DOUBLED = (0.05, 0.95), (0.1, 6.0), (-1.9, 1.9)
@@ -36,7 +36,7 @@ def at_lower_degree(f: Callable[[Any], Any], n: Real, xp: Namespace) -> Any:
 
 
 def legendre_slope(n: Real, x: Real, xp: Namespace) -> Any:
-    """Return the derivative of the Legendre polynomial; the degrees n and -1 - n have the same one."""
+    """Return the derivative of Legendre's polynomial P_n; for n < 0, P_n is P_(-1 - n)."""
     if hasattr(n, "dtype"):
         n = xp.where(n < 0, -1 - n, n)
     elif n < 0:
@@ -45,7 +45,7 @@ def legendre_slope(n: Real, x: Real, xp: Namespace) -> Any:
 
 
 def chebyshev_slope(n: Real, x: Real, xp: Namespace) -> Any:
-    """Return the derivative of U of degree n, which is minus the derivative of degree -2 - n."""
+    """Return the derivative of Chebyshev's polynomial U_n; for n < -1, U_n is -U_(-2 - n)."""
     sign = 1
     if hasattr(n, "dtype"):
         sign = xp.where(n < -1, -1, 1)
@@ -114,13 +114,13 @@ special(
     "eval_hermite", "n x", None,
     lambda t, n, x, xp: t * 2 * n * at_lower_degree(lambda k: xp.special.eval_hermite(k, x), n, xp),
     domains=[DEGREES, DOUBLED], integers="n",
-    summary="Hermite polynomial of physics", source="DLMF 18.9.25",
+    summary="Physicists' Hermite polynomial", source="DLMF 18.9.25",
 )  # fmt: skip
 special(
     "eval_hermitenorm", "n x", None,
     lambda t, n, x, xp: t * n * at_lower_degree(lambda k: xp.special.eval_hermitenorm(k, x), n, xp),
     domains=[DEGREES, DOUBLED], integers="n",
-    summary="Hermite polynomial of probability theory", source="DLMF 18.9.27",
+    summary="Probabilists' Hermite polynomial", source="DLMF 18.9.27",
 )  # fmt: skip
 
 
@@ -174,10 +174,11 @@ special(
 
 
 def associated_slope(m: Real, v: Real, x: Real, xp: Namespace) -> Any:
-    """Return ``-m x P_m / (1 - x ** 2) - P_(m + 1) / sqrt(1 - x ** 2)``.
+    """Return the derivative of the associated Legendre function P_m = lpmv(m, v, x) with respect to x.
 
-    For m = 0 near the ends, where this cancels, the slope of Legendre's polynomial is taken as a Jacobi
-    polynomial; at the ends the result is NaN for other m.
+    The derivative is ``-m x P_m / (1 - x ** 2) - P_(m + 1) / sqrt(1 - x ** 2)``.  Near x = -1
+    and x = 1 the formula cancels, so for m = 0 the derivative of Legendre's polynomial is computed there
+    as a Jacobi polynomial.  For other m the result at -1 and 1 is NaN.
     """
     near = (xp.abs(x) > 0.9) & (m + 0 * x == 0)
     end = xp.abs(x) >= 1
@@ -188,7 +189,10 @@ def associated_slope(m: Real, v: Real, x: Real, xp: Namespace) -> Any:
 
 
 def lower_degrees(n: Real, xp: Namespace) -> list[tuple[int, Any, Any]]:
-    """Return (k, mask of k < n, n - k) for k from the largest degree - 1 down to 0."""
+    """Return tuples (k, mask of k < n, n - k) for k from the largest degree less 1 down to 0.
+
+    The last item is 1 where the mask is False, because callers divide by it.
+    """
     found = []
     for k in range(largest_order(n) - 1, -1, -1):
         used = xp.asarray(n) > k
@@ -197,7 +201,10 @@ def lower_degrees(n: Real, xp: Namespace) -> list[tuple[int, Any, Any]]:
 
 
 def nan_between_degrees(n: Real, total: Real, xp: Namespace) -> Any:
-    """Return the total where n is a whole number, else NaN: the sums over lower degrees do not hold."""
+    """Return the total where n is a whole number, else NaN.
+
+    Only for a whole n the sum over lower degrees is the derivative.
+    """
     return total if isinstance(n, int) else xp.where(n == xp.round(n), total, math.nan)
 
 
@@ -223,8 +230,9 @@ def gegenbauer_by_alpha(n: Real, alpha: Real, x: Real, y: RawArray, xp: Namespac
 
 
 def genlaguerre_by_alpha(n: Real, alpha: Real, x: Real, xp: Namespace) -> Any:
-    """Return the derivative with respect to alpha: the sum of L_k / (n - k) over k < n.
+    """Return the derivative of the generalized Laguerre polynomial L_n with respect to alpha.
 
+    The derivative is the sum of L_k / (n - k) over k < n.
     Source: Szmytkowski 2009.
     """
     total = 0 * x + 0 * alpha
@@ -248,10 +256,12 @@ def jacobi_by(
     n: Real, parameters: tuple[Any, Any], other: Real, sign: int, x: Real, y: RawArray,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the sum of (P_n + w_k P_k) / (n + k + 1 + alpha + beta) over k < n.
+    """Return the derivative of the Jacobi polynomial P_n in alpha (sign 1) or beta (sign -1).
 
-    The weight w_k is sign ** (n - k) (2 k + 1 + alpha + beta) / (n - k) times a product over j from k to
-    n - 1, that of (other + 1 + j) / (alpha + beta + 1 + j).  Source: Froehlich 1994.
+    The derivative is the sum of (P_n + w_k P_k) / (n + k + 1 + alpha + beta) over k < n.  The weight
+    w_k is sign ** (n - k) (2 k + 1 + alpha + beta) / (n - k) times the product of (other + 1 + j) /
+    (alpha + beta + 1 + j) over j from k to n - 1, with ``other`` the other parameter.  Source:
+    Froehlich 1994.
     """
     alpha, beta = parameters
     both = alpha + beta + 1
@@ -272,7 +282,8 @@ def jacobi_by(
 def sh_jacobi_by_p(n: Real, p: Real, q: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
     """Return the derivative of the shifted Jacobi polynomial with respect to p.
 
-    The polynomial is P_n(p - q, q - 1) at 2 x - 1 over the binomial coefficient of 2 n + p - 1 and n.
+    The polynomial is P_n(p - q, q - 1) at 2 x - 1 divided by the binomial coefficient of
+    2 n + p - 1 and n.
     """
     size, rate = sh_jacobi_scale(n, p, xp)
     return jacobi_by_alpha(n, p - q, q - 1, 2 * x - 1, y * size, xp) / size - rate * y

@@ -1,10 +1,11 @@
 """Derivatives of the incomplete gamma and beta functions with respect to their parameters.
 
 Both functions are integrals of a density over t.  A derivative of any order with respect to a parameter
-is the integral of the density times a polynomial of centred logarithms.  The integration variable is
-v = log(t / x), in which the density relative to that at x is exp(h(v)) with a concave h.  So
-Gauss-Legendre quadrature on a few panels is as accurate as the arithmetic, in the tails, too.  The
-integral is taken on the side of x on which nothing cancels.
+is the integral of the density times a polynomial in centred logarithms, such as log(t) minus its mean.
+The integration variable is v = log(t / x) for the gamma function, and v = logit(t) - logit(x) for the
+beta function.  In v the density relative to that at x is exp(h(v)) with a concave h.  So Gauss-Legendre
+quadrature on a few panels is as accurate as the arithmetic, in the tails, too.  The integral is taken
+over t < x or over t > x, whichever has no cancellation.
 """
 
 from __future__ import annotations
@@ -22,15 +23,20 @@ from .._storage.special import kernel
 if TYPE_CHECKING:
     from .._util.array_types import Namespace, RawArray, RawOperand
 
-NODES = 28  # of a panel
-BLOCK = 4096  # elements at a time
+NODES = 28  # nodes of the quadrature rule in a panel
+BLOCK = 4096  # elements that a kernel gets at a time, which limits the memory
 DEPTH = 45.0  # the integral ends where the density has fallen by exp(-DEPTH)
 NEWTON_STEPS = 14
-BENDING = (3.0, 12.0, 28.0)  # edges about where an exponential is 1: it is exp(-28) beyond the last
+# Distances in v of panel edges from the point where an exponential in the density is 1: beyond the last
+# edge the exponential is below exp(-28).
+BENDING = (3.0, 12.0, 28.0)
 
 
 def double_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Register a kernel of 1-d float64 operands, called in blocks; the result has their own dtype."""
+    """Register a kernel that gets its operands as 1-d float64 data, in blocks of BLOCK elements.
+
+    The result is cast to the dtype that the operands had.
+    """
 
     @functools.wraps(function)
     def call_in_blocks(*operands: RawArray, xp: Namespace) -> Any:
@@ -47,7 +53,11 @@ def double_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def compute_each_order(orders: Sequence[Any], compute: Callable[..., Any], xp: Namespace) -> Any:
-    """Compute derivatives whose orders may differ by element, with a call for each set of orders."""
+    """Compute derivatives whose orders may differ from element to element.
+
+    ``orders`` are 1-d arrays.  ``compute`` gets Python ints, and is called once for each combination of
+    orders that occurs.
+    """
     found = xp.zeros_like(orders[0])
     highest = [int(xp.max(n)) if n.shape[0] else -1 for n in orders]
     for kind in itertools.product(*[range(n + 1) for n in highest]):
@@ -65,7 +75,7 @@ def zero_times(coefficient: RawOperand, x: RawArray, xp: Namespace) -> Any:
 
 
 def both_nonzero(x1: RawArray, x2: RawOperand, xp: Namespace) -> Any:
-    """Return x1 * x2, and 0 where a factor is 0, even if the second factor is infinite there."""
+    """Return x1 * x2, and 0 where either factor is 0, even if the other factor is infinite there."""
     return xp.where((x1 == 0) | (x2 == 0), 0.0, x1 * x2)
 
 
@@ -78,7 +88,10 @@ def legendre_rule(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def panel_nodes(edges: Sequence[Any], xp: Namespace) -> Iterator[tuple[Any, Any]]:
-    """Yield the nodes and the weights of each panel that is not empty, along a last axis."""
+    """Yield the nodes and weights of each panel between two neighbouring edges, on a new last axis.
+
+    A panel that has the width 0 in all elements is left out.
+    """
     nodes, weights = [xp.asarray(x, device=edges[0].device) for x in legendre_rule(NODES)]
     for start, end in itertools.pairwise(edges):
         width = (end - start)[:, None]
@@ -92,9 +105,9 @@ def find_cutoff(
     slope: Callable[[RawArray], Any],
     xp: Namespace,
 ) -> Any:
-    """Return where the concave ``height`` is -DEPTH, by Newton's method from beyond the root.
+    """Return the v at which the concave function ``height`` is -DEPTH, by Newton's method.
 
-    Newton's method is monotone from there.
+    ``start`` lies beyond the root, from where Newton's method approaches the root monotonically.
     """
     v = start
     for _ in range(NEWTON_STEPS):
@@ -107,7 +120,7 @@ def clip_edge(x: RawArray, low: RawArray, high: RawArray, xp: Namespace) -> Any:
 
 
 def exp_derivatives(derivatives: Sequence[Any], order: int) -> list[Any]:
-    """Return the derivatives of exp(f) at a zero of f, up to ``order``, from f', f'', ..."""
+    """Return the derivatives of orders 0 to ``order`` of exp(f) at a zero of f, given f', f'', ..."""
     found: list[Any] = [1.0]
     for n in range(1, order + 1):
         terms = [math.comb(n - 1, j) * derivatives[j] * found[n - 1 - j] for j in range(n)]
@@ -117,7 +130,10 @@ def exp_derivatives(derivatives: Sequence[Any], order: int) -> list[Any]:
 
 # --- the gamma function -------------------------------------------------------------------------------
 def gamma_constants(n: int, a: RawArray, xp: Namespace) -> list[Any]:
-    """Return the derivatives of exp(loggamma(a) + digamma(a) e - loggamma(a + e)) in e, at e = 0."""
+    """Return the derivatives of gamma(a) exp(digamma(a) e) / gamma(a + e) in e at e = 0, up to order n.
+
+    The first one is 0: the centred logarithms contain the first derivative of 1 / gamma(a).
+    """
     return exp_derivatives([0.0 * a, *[-xp.special.polygamma(j, a) for j in range(1, n)]], n)
 
 
@@ -136,7 +152,7 @@ def gamma_density(n: RawArray, m: RawArray, a: RawArray, x: RawArray, *, xp: Nam
             for i in range(n + 1)
         ]
         total = 0.0
-        for k in range(m + 1):  # Leibniz: k times the power, m - k times the exponential
+        for k in range(m + 1):  # Leibniz: the power k times, exp(-x) m - k times
             falling = falling_factorial(a, k, n)
             factor = sum(
                 [
@@ -152,7 +168,7 @@ def gamma_density(n: RawArray, m: RawArray, a: RawArray, x: RawArray, *, xp: Nam
 
 
 def falling_factorial(a: RawArray, k: int, n: int) -> list[Any]:
-    """Return the derivatives of (a - 1) (a - 2) ... (a - k) up to order n."""
+    """Return the derivatives of (a - 1) (a - 2) ... (a - k) with respect to a, of orders 0 to n."""
     found = [1.0 + 0.0 * a, *[0.0 * a] * n]
     for j in range(1, k + 1):
         found = [
@@ -198,8 +214,8 @@ def gammainc_by(n: RawArray, a: RawArray, x: RawArray, *, xp: Namespace) -> Any:
 def gamma_edges(a: RawArray, x: RawArray, upper: RawArray, xp: Namespace) -> list[Any]:
     """Return the edges of the panels in v = log(t / x).
 
-    They go from 0 to where the density has fallen by exp(-DEPTH), with edges around the point where
-    x exp(v) becomes small.
+    The panels go from v = 0 to the v at which the density has fallen by exp(-DEPTH).  For t > x that v
+    is positive, and the mask ``upper`` is True.  Inner edges lie around the v at which x exp(v) is 1.
     """
     far = xp.log1p((a + 50.0) / x)
     start = xp.where(upper, xp.minimum(2.0 * far, far + math.log(4.0)), -(DEPTH + x) / a)
@@ -215,8 +231,9 @@ def gamma_edges(a: RawArray, x: RawArray, upper: RawArray, xp: Namespace) -> lis
 def beta_constants(i: int, j: int, a: RawArray, b: RawArray, xp: Namespace) -> list[list[Any]]:
     """Return the derivatives of 1 / beta(a + d, b + e) at d = e = 0, relative to 1 / beta(a, b).
 
-    The centred logarithms contain the first-order terms.  What remains is exp(s(d + e) - p(d) - q(e)):
-    s, p and q are loggamma around a + b, a and b without value and slope.
+    The first-order terms are left out, because the centred logarithms contain them.  The function that
+    remains is exp(s(d + e) - p(d) - q(e)), where s, p and q are the Taylor series of loggamma at a + b,
+    a and b from the second order on.  The derivative of order p in d and q in e is ``result[p][q]``.
     """
 
     def curved(x: RawArray, sign: float, n: int) -> list[Any]:
@@ -252,7 +269,7 @@ def beta_density(
     def beta_density_of_orders(i: int, j: int, m: int) -> Any:
         constants = beta_constants(i, j, a, b, xp)
 
-        def moment(p: int, q: int) -> Any:  # the density's derivative of order p in a and q in b
+        def moment(p: int, q: int) -> Any:  # derivative of order p in a, q in b, over the density
             total = 0.0
             for r, s in itertools.product(range(p + 1), range(q + 1)):
                 power = (log_x**r if r else 1.0) * (log_y**s if s else 1.0)
@@ -260,7 +277,7 @@ def beta_density(
             return total
 
         total = 0.0
-        for k in range(m + 1):  # Leibniz: k times the power of x, m - k times that of y
+        for k in range(m + 1):  # Leibniz: the power of x k times, that of y m - k times
             of_x, of_y = falling_factorial(a, k, i), falling_factorial(b, m - k, j)
             factor = 0.0
             for p, q in itertools.product(range(min(i, k) + 1), range(min(j, m - k) + 1)):
@@ -287,14 +304,17 @@ def beta_power(
 
 
 def beta_pdf(a: RawArray, b: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return x ** (a - 1) y ** (b - 1) / beta(a, b), from the smaller one of x and y = 1 - x."""
+    """Return x ** (a - 1) y ** (b - 1) / beta(a, b), computed from the smaller of x and y = 1 - x."""
     swap = x > y
     first, second = xp.where(swap, b, a), xp.where(swap, a, b)
     return xp.special._beta_pdf(xp.minimum(x, y), first, second)
 
 
 def digamma_difference(x: RawArray, step: RawArray, xp: Namespace) -> Any:
-    """Return digamma(x + step) - digamma(x), for small steps as the integral of trigamma."""
+    """Return digamma(x + step) - digamma(x).
+
+    For a small step the difference would cancel, so it is computed as the integral of trigamma.
+    """
     nodes, weights = [xp.asarray(z, device=x.device) for z in legendre_rule(10)]
     small = step < 0.5 * x
     step1 = xp.where(small, step, 0.0)[:, None]
@@ -316,7 +336,7 @@ def betainc_by(
     center_b = xp.log(y1) + digamma_difference(b, a, xp)
     upper = center_a * (i + 1) > center_b * (j + 1)
 
-    # The upper integral over t is the lower integral over 1 - t.
+    # The integral over t > x is the integral over 1 - t < 1 - x, with a and b exchanged.
     a1, b1 = xp.where(upper, b, a), xp.where(upper, a, b)
     x2, y2 = xp.where(upper, y1, x1), xp.where(upper, x1, y1)
     scale = xp.where(upper, -1.0, 1.0) * x1 * y1 * beta_pdf(a, b, x1, y1, xp)
@@ -329,7 +349,7 @@ def betainc_by(
         constants = beta_constants(i, j, a, b, xp)
         total = 0.0
         for v, weights in panel_nodes(edges, xp):
-            down = log_complement(v, x2, y2, xp)  # of 1 - t, relative to that at x
+            down = log_complement(v, x2, y2, xp)  # minus log((1 - t) / (1 - x))
             weights = weights * xp.exp(a1 * v - (a1 + b1) * down)
             log_t, log_1t = v - down, -down
             first = center_a + xp.where(upper, log_1t, log_t)
@@ -353,7 +373,8 @@ def log_complement(v: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
 def beta_edges(a: RawArray, b: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> list[Any]:
     """Return the edges of the panels in v = logit(t) - logit(x) < 0.
 
-    There are edges around the points where x exp(v) is y, and where either becomes small in the density.
+    The density depends on log(y + x exp(v)).  Inner edges lie at the v where x exp(v) is y, and around
+    the two points beyond which the smaller of both terms has no influence on the density.
     """
     total, bend = a + b, xp.log(y) - xp.log(x)
     start = (total * xp.log(y) - DEPTH) / a

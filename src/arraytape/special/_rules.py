@@ -1,4 +1,4 @@
-"""Helpers of the rules of several chapters, and kernels of derivatives of a given order.
+"""Helpers for rules in several modules, and a decorator for kernels that compute an n-th derivative.
 
     @kernel_by_order
     def exprel_derivative(n, x, *, xp): ...      # n is a Python int
@@ -10,7 +10,7 @@ The rule of such a kernel calls the kernel at the next order, so there are deriv
         lambda t, n, x, xp: t * xp.special.exprel_derivative(n + 1, x), integers="n", public=False,
     )
 
-Where a formula in terms of lower orders would cancel, higher orders have a series of their own.
+Where the recurrence from lower orders would lose digits by cancellation, a kernel uses a series instead.
 """
 
 from __future__ import annotations
@@ -28,13 +28,15 @@ from .._storage.storage import is_complex, storage_of
 if TYPE_CHECKING:
     from .._util.array_types import Namespace, RawArray, RawOperand
 
-    Real: TypeAlias = RawArray | float  # of a real function: data, or a Python number
+    Real: TypeAlias = RawArray | float  # an operand of a real function: data, or a Python number
 
 
 def as_floats(x: RawOperand, t: RawArray, xp: Namespace) -> Any:
-    """Return the operand x as floating-point data like the tangent t.
+    """Return the operand x as floating-point data.
 
-    NumPy computes functions of small integers in half precision, so integers are converted.
+    An integer array is converted to the real dtype of the tangent t, because NumPy would compute
+    functions of int8 data in half precision.  A Python number becomes an array of the shape and dtype
+    of t.
     """
     if not hasattr(x, "dtype"):
         return xp.zeros_like(t) + x
@@ -44,13 +46,14 @@ def as_floats(x: RawOperand, t: RawArray, xp: Namespace) -> Any:
 def where_defined(slope: RawArray, y: RawArray, xp: Namespace) -> Any:
     """Return the slope where the result y is not NaN, else NaN.
 
-    The formula of a slope may be finite outside of the function's domain, as 1 / x is for log.
+    The formula of a slope may be finite outside of the function's domain, as 1 / x is for log at
+    negative x.
     """
     return xp.where(y == y, slope, y)
 
 
 def largest_order(n: Array | Batched | RawArray | float) -> int:
-    """Return the greatest of the whole numbers n over all examples of vmap; 0 if n is empty."""
+    """Return the largest of the orders n as an int, over all examples of vmap; 0 if n is empty."""
     if isinstance(n, Array):
         n = (n + 0)._data  # a sum is no view, so _data holds its value
     while isinstance(n, Batched):
@@ -61,9 +64,9 @@ def largest_order(n: Array | Batched | RawArray | float) -> int:
 def kernel_by_order(
     function: Callable[..., Any], kernels: dict[str, Callable[..., Any]] = KERNELS
 ) -> Callable[..., Any]:
-    """Register a kernel that gets the order of the derivative as a Python int.
+    """Register a kernel whose first parameter, the order n of the derivative, is a Python int.
 
-    Orders given as data are split, and the kernel is called once for each order.
+    If the registered kernel gets an array of orders, it calls ``function`` once for each distinct order.
     """
 
     @functools.wraps(function)
@@ -84,16 +87,19 @@ def kernel_by_order(
 def compute_in_double(
     function: Callable[..., Any], n: int, *operands: RawArray, xp: Namespace
 ) -> Any:
-    """Compute a kernel in double precision, as SciPy does for single: recurrences lose digits."""
+    """Call a kernel in double precision and cast the result to the dtype of the operands.
+
+    SciPy does so for single precision, too, because recurrences lose digits.
+    """
     dtype = operands[0].dtype
     double = xp.complex128 if is_complex(operands[0]) else xp.float64
     return xp.astype(function(n, *[xp.astype(x, double) for x in operands], xp=xp), dtype)
 
 
 def horner(ratios: list[float], x: RawArray, xp: Namespace) -> Any:
-    """Return ``1 + r[0] x (1 + r[1] x (...))``, a series given by the ratios of its coefficients.
+    """Return the power series ``1 + r[0] x (1 + r[1] x (...))``.
 
-    Ratios do not overflow where coefficients do.
+    The ratios r of neighbouring coefficients do not overflow where the coefficients themselves do.
     """
     total = xp.ones_like(x)
     for ratio in reversed(ratios):
@@ -105,7 +111,7 @@ def near_and_far(
     near: RawArray, close: Callable[..., Any], beyond: Callable[..., Any], x: RawArray,
     xp: Namespace, at: float = 1.0,
 ) -> Any:  # fmt: skip
-    """Return ``close(x)`` where near, else ``beyond(x)``.
+    """Return ``close(x)`` where the mask ``near`` is True, else ``beyond(x)``.
 
     Both branches compute all elements.  So ``close`` gets 0, and ``beyond`` gets ``at``, in place of the
     elements of the other branch, where a formula may overflow or divide by 0.

@@ -1,4 +1,4 @@
-"""Special functions of several results, each result an elementwise op."""
+"""The function ``special_tuple``, which states a special function with several results."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ def special_tuple(
     name: str, inputs: str, results: dict[str, Sequence[Rule | Unknown | None]], *, summary: str,
     domains: Sequence[Interval], integers: str = "", complex: bool = False, source: str = "",
 ) -> Callable[..., tuple[Array, ...]]:  # fmt: skip
-    """State a function of several results: for each result, its name and a rule for each operand.
+    """State one elementwise op for each result, and return the function that returns all results.
 
-    Rules get a single result as ``xp.special.<name>_<result>``, such as ``xp.special.airy_aip(z)``.
+    ``results`` maps the name of a result to its rules, one for each operand.  Rules call the op of a
+    result as ``xp.special.<name>_<result>``: the result ``aip`` of airy is ``xp.special.airy_aip(z)``.
     """
     parts = []
     for place, (result, rules) in enumerate(results.items()):
@@ -41,7 +42,8 @@ def special_tuple(
 Parameters
 ----------
 {", ".join(inputs.split())} : Array or number
-    Of floating-point dtype, as SciPy's function takes it; integers are computed as such.
+    Of a floating-point dtype that SciPy's function accepts.  Integers are allowed where SciPy's
+    function allows them.
 
 Returns
 -------
@@ -51,7 +53,7 @@ tuple of Array
 
 
 def tuple_result(name: str, function: str, place: int) -> Callable[..., Any]:
-    """Return a kernel of this name that computes one result of a function of SciPy's."""
+    """Return a kernel ``name`` that computes the result at index ``place`` of SciPy's ``function``."""
 
     def compute_result(*operands: Any, xp: Namespace) -> Any:
         return getattr(xp.special, function)(*operands)[place]

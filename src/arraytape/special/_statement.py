@@ -1,14 +1,14 @@
-"""Statements of special functions: elementwise ops whose values are SciPy's.
+"""The function ``special``, which states an elementwise op whose values are those of a SciPy function.
 
     digamma = special("digamma", "x", lambda t, x, xp: t * xp.special.polygamma(1, x), ...)
 
-There is one rule for each operand: the linear map of the operand's tangent ``t``, as in
-``ops.elementwise_functions``.  A rule calls other special functions through ``xp.special``, so that the
-rule itself can be differentiated.  A function of several results is stated in parts, each an
-elementwise op.
+A statement has one rule for each operand.  A rule is a function that maps the tangent ``t`` of its
+operand to the tangent of the result, as in ``ops.elementwise_functions``.  A rule calls other special
+functions through ``xp.special``, so that the rule itself can be differentiated.  A function with several
+results is stated as one elementwise op for each result (``_several``).
 
-Generated documentation prints a rule as written: a lambda's source, or a function's docstring.  So the
-docstring of a rule is its formula.
+The docstring of an op quotes its rules: the source text of a lambda, or the docstring of a rule without
+the word "Return".  So the docstring of a rule contains its formula.
 """
 
 from __future__ import annotations
@@ -32,26 +32,31 @@ from ..ops.creation_functions import asarray
 
 Interval = tuple[float, float]
 
-CALLED = re.compile(r"(?<![\w.])([a-z_]\w*)\(")
+CALLED = re.compile(r"(?<![\w.])([a-z_]\w*)\(")  # the name of a function that a rule's text calls
 
+# Intervals from which tests draw the arguments.
 REAL: Interval = (-2.0, 2.0)
 POSITIVE: Interval = (0.2, 4.0)
 UNIT: Interval = (0.05, 0.95)
 
 
 class Statement(NamedTuple):
-    """A special function, with the facts that tests and generated tables need.
+    """A stated special function, with the facts that tests and generated tables read.
 
     Attributes
     ----------
     domains
         For each operand, the interval from which tests draw arguments.
     integers
-        The operands that take whole numbers.
+        The names of the operands that have to be whole numbers.
     counts
-        The operands that take an integer dtype only.
+        The names of those operands among them that have to be of an integer dtype.
     complex
-        True if the function is analytic in its last operand.
+        True if the last operand may be complex, and the function is analytic in it.
+    source
+        The source of the formulas, such as a section of DLMF, or "".
+    public
+        False if ``__all__`` leaves the function out.
     """
 
     name: str
@@ -73,27 +78,29 @@ def special(
     domains: Sequence[Interval] = (), integers: str = "", counts: str = "", complex: bool = False,
     saves: dict[str, Rule] | None = None, public: bool = True, continuous: bool | None = None,
 ) -> Callable[..., Array]:  # fmt: skip
-    """State a special function by the names of its operands and a rule for each.
+    """State a special function as an op, and return the public function.
 
-    A rule is a function; None for an operand without a derivative by design, such as a count; or
-    ``Unknown(why)`` where no derivative is known.  ``source`` cites the formulas.  ``public=False`` is
-    for functions that only rules call.  ``continuous`` is passed to ``Op``; by default functions of one
-    operand count as continuous, since functions of several jump at the ends of their domains.
+    ``inputs`` has the names of the operands, separated by spaces, and there is one rule for each.  A
+    rule is a function; None for an operand without a derivative by design, such as a count; or
+    ``Unknown(why)`` where no derivative is known.  ``public=False`` is for functions that only rules or
+    scipy.stats call.  ``saves`` and ``continuous`` are passed to ``Op``.  By default only functions of
+    one operand count as continuous, since functions of several operands may jump at the ends of their
+    domains.  ``summary`` begins the docstring.  The other parameters are attributes of ``Statement``.
     """
     names = tuple(inputs.split())
     of_integers, of_counts = frozenset(integers.split()), frozenset(counts.split())
     kinds = ["i" if x in of_counts | of_integers else "f" for x in names]
     intervals = tuple(domains) or (POSITIVE,) * len(names)
     if "y" in names:
-        raise TypeError(f"{name} has an operand y, which is the result's name: call it otherwise")
+        raise TypeError(f"rename the operand y of {name}: in a rule, y is the result")
     op = Op(
         f"special.{name}", "elementwise", names, rules=rules, domain=intervals[-1], saves=saves,
         own_dtype=True, continuous=len(names) == 1 if continuous is None else continuous,
-        propagates_nan=False, promotes="", linear_places=(),  # some lose NaN, or cast otherwise
+        propagates_nan=False, promotes="", linear_places=(),  # some drop NaN or cast differently
         samples=samples_of([(*d, kind) for kind, d in zip(kinds, intervals, strict=True)]),
     )  # fmt: skip
     function = compile_function(
-        op, operands(names), convert=False,  # as SciPy: a ufunc may ask for integers
+        op, operands(names), convert=False,  # SciPy's ufunc may require integers
         into=functools.partial(call_ufunc, name),
     )  # fmt: skip
     function.__doc__ = docstring(op, summary or f"``scipy.special.{name}``", source)
@@ -111,15 +118,16 @@ def call_ufunc(
     out: Array | tuple[Array, ...] | None,
     where: Array | bool | None,
 ) -> Any:
-    """Call SciPy's ufunc on Arrays with ``out=`` or ``where=``."""
+    """Call SciPy's ufunc ``name`` on Arrays, with ``out=`` or ``where=``."""
     found = of_scipy(name)(*operands, out=out, where=True if where is None else where)
     return asarray(found) if out is None else found
 
 
 def samples_of(domains: Sequence[tuple[float, float, str]]) -> tuple[Sample, ...]:
-    """Return operands for the generated tests: of equal shapes, broadcast, 0-d and empty.
+    """Return four samples of operands for the generated tests.
 
-    Each domain is an interval and a kind: "f" for floats, "i" for integers.
+    The operands have equal shapes, or shapes that broadcast, or are 0-d, or are empty.  A domain is a
+    tuple (low, high, kind), with the kind "f" for floats and "i" for whole numbers.
     """
     count = len(domains)
 
@@ -127,7 +135,7 @@ def samples_of(domains: Sequence[tuple[float, float, str]]) -> tuple[Sample, ...
         shape: tuple[int, ...], low: float, high: float, kind: str, phase: float
     ) -> Any:
         n = int(np.prod(shape))
-        places = (np.arange(n) * 0.6180339887498949 + phase) % 1.0  # spread evenly, in no order
+        places = (np.arange(n) * 0.6180339887498949 + phase) % 1.0  # spread evenly
         found = low + (high - low) * places.reshape(shape)
         return np.floor(found).astype(int) if kind == "i" else found
 
@@ -155,7 +163,7 @@ def docstring(op: Op, summary: str, source: str) -> str:
         if isinstance(rule, Unknown)
     ]
     lookup = "".join(
-        f"\nLookupError\n    When a gradient with respect to {x} is asked for: {why}."
+        f"\nLookupError\n    When a gradient with respect to {x} is requested: {why}."
         for x, why in unknown
     )
     cited = f"\n\nSource: {source}." if source else ""
@@ -164,7 +172,8 @@ def docstring(op: Op, summary: str, source: str) -> str:
 Parameters
 ----------
 {names} : Array or number
-    Real or complex floating-point dtype, as SciPy's function takes it; integers are computed as such.
+    Of a floating-point dtype, real or complex, that SciPy's function accepts.  Integers are
+    allowed where SciPy's function allows them.
 
 Returns
 -------
@@ -176,7 +185,7 @@ Raises
 ImportError
     When SciPy is not installed.
 TypeError
-    When SciPy's function does not take these dtypes, or Arrays lie on different devices.{lookup}
+    When SciPy's function does not accept these dtypes, or the Arrays are on different devices.{lookup}
 
 Notes
 -----
@@ -184,10 +193,10 @@ Notes
 
 
 def helper_texts(op: Op, text: str | None) -> str:
-    """Return an entry for each helper that the derivative in an op's docstring calls.
+    """Return the docstrings of the helper functions that the rules of an op call.
 
-    An entry is the helper's own docstring.  A helper may be defined after the statement, so the package
-    calls ``helper_texts`` when all chapters are imported.
+    ``text`` is the op's docstring, which quotes the rules.  A helper may be defined below the statement
+    of the op, so the package calls ``helper_texts`` after the import of all modules.
     """
     known: dict[str, Any] = {}
     for rule in op.rules or ():
@@ -196,7 +205,7 @@ def helper_texts(op: Op, text: str | None) -> str:
     for name in dict.fromkeys(CALLED.findall(text or "")):
         code = getattr(known.get(name), "__code__", None)
         doc = known[name].__doc__ if code else None
-        if code and doc and "-----" not in doc:  # those with sections are public functions
+        if code and doc and "-----" not in doc:  # a public function has sections
             given = [x for x in code.co_varnames[: code.co_argcount] if x != "xp"]
             lines.append(f"\n\n``{name}({', '.join(given)})``: {' '.join(doc.split())}")
     return "".join(lines)

@@ -1,7 +1,8 @@
-"""Functions without a public name in scipy.special, from which scipy.stats makes its distributions.
+"""Private functions of scipy.special, which scipy.stats calls to compute its distributions.
 
-Boost's distributions take real counts where the distribution is a smooth function of them, so there
-are derivatives with respect to counts, too.  Quantiles that are whole numbers have none.
+SciPy computes many of them with Boost, which accepts real numbers for counts, such as numbers of trials,
+if the distribution is a smooth function of the count.  So there are derivatives with respect to counts,
+too.  Quantiles that are whole numbers have no derivatives.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _beta_pdf = special(
 
 
 def beta_ppf_rules() -> list[Any]:
-    """Return the rules of betaincinv for operands in another order."""
+    """Return the rules of betaincinv for operands in the order p, a, b."""
     rules = beta_quantile_rules(1, lambda a, b, p, xp: xp.special.betainccinv(b, a, p))
     by_a, by_b, by_p = rules
     return [
@@ -49,9 +50,13 @@ _beta_ppf = special(
 )  # fmt: skip
 
 
-# --- binomial: of real k and n ------------------------------------------------------------------------
+# --- binomial distribution of real k and n ------------------------------------------------------------
 def binomial_derivative(i: int, j: int, m: int, k: Real, n: Real, p: Real, xp: Namespace) -> Any:
-    """Return n + 1 times the derivatives of the probability of k successes in n trials."""
+    """Return the derivative of orders i, j, m of the beta density with the shapes k + 1, n - k + 1 at p.
+
+    i and j are the orders in the first and the second shape, m is the order in p.  The density is n + 1
+    times the probability of k successes in n trials.
+    """
     return xp.special.beta_density(i, j, m, k + 1, n - k + 1, p, 1 - p)
 
 
@@ -69,7 +74,7 @@ _binom_pmf = special(
 
 
 def state_binomial(name: str, sign: int, how_many: str) -> None:
-    """State the cumulative function, or the survival function for sign -1."""
+    """State the binomial cumulative function (sign 1) or survival function (sign -1)."""
     special(
         name, "k n p",
         lambda t, k, n, p, xp: sign * t * bdtr_by_k(k, n, p, xp),
@@ -84,7 +89,7 @@ state_binomial("_binom_cdf", 1, "at most")
 state_binomial("_binom_sf", -1, "more than")
 
 
-# --- negative binomial: of real k and r ---------------------------------------------------------------
+# --- negative binomial distribution of real k and r ---------------------------------------------------
 _nbinom_pmf = special(
     "_nbinom_pmf", "k r p",
     lambda t, k, r, p, y, xp: (
@@ -103,7 +108,7 @@ _nbinom_pmf = special(
 
 
 def state_negative_binomial(name: str, sign: int, how_many: str) -> None:
-    """State the cumulative function, or the survival function for sign -1."""
+    """State the negative binomial cumulative function (sign 1) or survival function (sign -1)."""
     special(
         name, "k r p",
         lambda t, k, r, p, xp: sign * t * beta_by_b(r, k + 1, p, 1 - p, xp),
@@ -168,7 +173,7 @@ def z_score(loc: Real, scale: Real, x: Real) -> Any:
 
 
 def cauchy_rules(sign: int) -> list[Any]:
-    """Return the rules of the quantile, or of the inverse survival function for sign -1."""
+    """Return the rules of the Cauchy quantile (sign 1) or inverse survival function (sign -1)."""
 
     def quantile(t: RawArray, p: Real, xp: Namespace) -> Any:
         return -sign / xp.tan(math.pi * as_floats(p, t, xp))
@@ -201,18 +206,19 @@ _cosine_invcdf = special(
 
 # --- inverse Gaussian ---------------------------------------------------------------------------------
 def inverse_gauss_by_mean(mu: Real, scale: Real, y: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of the quantile with respect to the mean, -F_mu / F_x.
+    """Return the derivative of the inverse Gaussian quantile y with respect to the mean, -F_mu / F_x.
 
-    The exponentials of numerator and denominator cancel.
+    F is the cumulative function.  The exponentials in F_mu and F_x cancel, so the formula has none.
     """
     mills = xp.special.erfcx(xp.sqrt(0.5 * scale / y) * (y / mu + 1))
     return (math.sqrt(2.0 * math.pi) * scale / (mu * mu)) * mills * xp.sqrt(y * y * y / scale)
 
 
 def inverse_gauss_rules(sign: int) -> list[Any]:
-    """Return the rules of the quantile, or of the inverse survival function for sign -1.
+    """Return the rules of the inverse Gaussian quantile (sign 1) or inverse survival function (sign -1).
 
-    The rule for ``scale`` follows from Euler's relation: the quantile has degree 1 in scale and mean.
+    The rule for ``scale`` follows from Euler's relation, because the quantile is a homogeneous function
+    of degree 1 of scale and mean.
     """
 
     def by_p(t: RawArray, mu: Real, scale: Real, y: RawArray, xp: Namespace) -> Any:
@@ -242,19 +248,19 @@ _invgauss_isf = special(
 
 # --- skew normal --------------------------------------------------------------------------------------
 def skew_normal_pdf(t: RawArray, z: Real, alpha: Real, xp: Namespace) -> Any:
-    """Return the density at z, in the dtype of the tangent t."""
+    """Return the skew normal density at z.  An integer z is converted to the dtype of the tangent t."""
     z = as_floats(z, t, xp)
     return 2.0 * xp.exp(-0.5 * z * z) * xp.special.ndtr(alpha * z) / ROOT_2PI
 
 
 def skew_normal_by_shape(t: RawArray, z: Real, alpha: Real, xp: Namespace) -> Any:
-    """Return the derivative of the cumulative function with respect to its shape alpha: Owen 1956."""
+    """Return the derivative of the skew normal cumulative function in alpha.  Source: Owen 1956."""
     spread = 1 + alpha * alpha
     return -xp.exp(-0.5 * as_floats(z, t, xp) ** 2 * spread) / (math.pi * spread)
 
 
 def skew_normal_quantile_rules(sign: int) -> list[Any]:
-    """Return the rules of the quantile, or of the inverse survival function for sign -1."""
+    """Return the rules of the skew normal quantile (sign 1) or inverse survival function (sign -1)."""
 
     def by_p(t: RawArray, loc: Real, scale: Real, alpha: Real, y: RawArray, xp: Namespace) -> Any:
         return sign * t * scale / skew_normal_pdf(t, z_score(loc, scale, y), alpha, xp)
@@ -303,8 +309,8 @@ NO_SLOPE = Unknown(
     "the derivative of Landau's density is an integral of its own, which is not implemented"
 )
 OF_SCALE = Unknown(
-    "Landau's distribution is stable with the exponent 1, where a scale shifts it, too: standardize the "
-    "data, as scipy.stats does"
+    "Landau's distribution is stable with the exponent 1, so that a change of the scale shifts it, too: "
+    "standardize the data, as scipy.stats does"
 )
 _landau_pdf = special(
     "_landau_pdf", "x loc scale", NO_SLOPE, NO_SLOPE, OF_SCALE,
@@ -313,7 +319,7 @@ _landau_pdf = special(
 
 
 def state_landau(sign: int, function: str, inverse: str) -> None:
-    """State the cumulative function and its inverse, or for sign -1 those of the survival function."""
+    """State Landau's cumulative function (sign 1) or survival function (sign -1), and its inverse."""
     special(
         function, "x loc scale",
         lambda t, x, loc, scale, xp: sign * t * xp.special._landau_pdf(x, loc, scale),
@@ -335,12 +341,12 @@ state_landau(-1, "_landau_sf", "_landau_isf")
 
 # --- moments of the noncentral distributions ----------------------------------------------------------
 def nct_mean_by_df(df: Real, xp: Namespace) -> Any:
-    """Return the derivative of the logarithm of the mean with respect to df."""
+    """Return the derivative in df of the logarithm of the mean of the noncentral t distribution."""
     return 0.5 * (1 / df + xp.special.digamma(0.5 * (df - 1)) - xp.special.digamma(0.5 * df))
 
 
 def nct_unit_mean(t: RawArray, df: Real, xp: Namespace) -> Any:
-    """Return the mean of noncentrality 1, in the dtype of the tangent t."""
+    """Return the mean of the noncentral t distribution of noncentrality 1."""
     df = as_floats(df, t, xp)
     return xp.sqrt(0.5 * df) * xp.special.poch(0.5 * df, -0.5)
 

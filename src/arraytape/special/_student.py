@@ -1,7 +1,8 @@
 """Student's t distribution: derivatives of all orders of its density and cumulative function.
 
-Derivatives with respect to the degrees of freedom are computed as in ``_quadrature``: through the
-incomplete beta function they would be small differences of large terms where the degrees are many.
+Derivatives with respect to the degrees of freedom are integrals, computed by quadrature as in
+``_quadrature``.  Formulas with the incomplete beta function would be small differences of large terms
+where the degrees of freedom are many.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ MIDDLE = 1.5  # abs(x) near which the derivative of the density in df changes it
 
 
 def constant_parts(n: int, df: RawArray, xp: Namespace) -> list[Any]:
-    """Return the derivatives of the logarithm of the density at 0 with respect to df, up to order n."""
+    """Return the derivatives of orders 1 to n in df of the logarithm of the density at 0."""
     found = [0.5 * (digamma_difference(0.5 * df, 0.5 + 0.0 * df, xp) - 1 / df)]
     for k in range(2, n + 1):
         gammas = xp.special.polygamma(k - 1, 0.5 * (df + 1)) - xp.special.polygamma(k - 1, 0.5 * df)
@@ -38,10 +39,11 @@ def constant_parts(n: int, df: RawArray, xp: Namespace) -> list[Any]:
 
 
 def variable_parts(n: int, df: RawArray, log_odds: RawArray, xp: Namespace) -> list[Any]:
-    """Return the derivatives, up to order n, of the logarithm of the density relative to that at 0.
+    """Return the derivatives of orders 1 to n in df of the logarithm of density(x) / density(0).
 
-    The derivatives are those in df of ``-(df + 1) / 2 log(1 + odds)``, where the odds are x ** 2 / df.
+    The logarithm is ``-(df + 1) / 2 log(1 + odds)``, where the odds are x ** 2 / df.
     """
+    # odds / (1 + odds) and 1 / (1 + odds), without overflow
     share, rest = 1 / (1 + xp.exp(-log_odds)), 1 / (1 + xp.exp(log_odds))
     found = [0.5 * (share / df - (log1p_exp(log_odds, xp) - share))]
     for k in range(2, n + 1):
@@ -67,7 +69,7 @@ def t_density(n: RawArray, m: RawArray, df: RawArray, x: RawArray, *, xp: Namesp
     density = xp.where(df > 0, xp.exp(log_density(df, log_odds, xp)), math.nan)
 
     def t_density_of_orders(n: int, m: int) -> Any:
-        # In x from (df + x ** 2) p' + (df + 1) x p = 0, differentiated in both.
+        # Derivatives in x follow from (df + x ** 2) p' + (df + 1) x p = 0, differentiated in df and x.
         parts = zip(constant_parts(n, df, xp), variable_parts(n, df, log_odds, xp), strict=True)
         factors = exp_derivatives([one + other for one, other in parts], n)
         table: dict[tuple[int, int], Any] = {(i, 0): density * f for i, f in enumerate(factors)}
@@ -94,7 +96,7 @@ def t_density(n: RawArray, m: RawArray, df: RawArray, x: RawArray, *, xp: Namesp
 
 @double_kernel
 def stdtr_by(n: RawArray, df: RawArray, x: RawArray, *, xp: Namespace) -> Any:
-    """Return the n-th derivative of stdtr(df, x) with respect to df, n > 0: an odd function of x."""
+    """Return the n-th derivative of stdtr(df, x) with respect to df, n > 0.  It is odd in x."""
     inside = (x != 0) & xp.isfinite(x) & (df > 0) & xp.isfinite(df)
     limit = xp.where((df > 0) & ~xp.isnan(x), 0.0, math.nan)
     df, size = xp.where(inside, df, 1.0), xp.where(inside, xp.abs(x), 1.0)
@@ -119,7 +121,8 @@ def stdtr_by(n: RawArray, df: RawArray, x: RawArray, *, xp: Namespace) -> Any:
 
 
 def student_height(v: RawArray, df: RawArray, log_odds: RawArray, xp: Namespace) -> Any:
-    """Return the logarithm of s times the density at s = x exp(v), relative to that at x."""
+    """Return the logarithm of s density(s) / (x density(x)), where s is x exp(v)."""
+    # odds / (1 + odds) and 1 / (1 + odds), without overflow
     share, rest = 1 / (1 + xp.exp(-log_odds)), 1 / (1 + xp.exp(log_odds))
     inner = xp.log1p(share * xp.expm1(xp.minimum(2 * v, 0.0 * v)))
     outer = xp.maximum(2 * v, 0.0 * v) + xp.log1p(rest * xp.expm1(-xp.maximum(2 * v, 0.0 * v)))
@@ -127,7 +130,11 @@ def student_height(v: RawArray, df: RawArray, log_odds: RawArray, xp: Namespace)
 
 
 def student_edges(df: RawArray, log_odds: RawArray, outer: RawArray, xp: Namespace) -> list[Any]:
-    """Return the edges of the panels in v = log(s / x), outwards or inwards to s = 0, as for betainc."""
+    """Return the edges of the panels in v = log(s / x), beginning at s = x.
+
+    The panels go outwards where the mask ``outer`` is True, else inwards to s = 0.  Inner edges are
+    chosen as in ``beta_edges``.
+    """
     bend, size = -0.5 * log_odds, 0.5 * xp.log(df + 1)
     start = (0.5 * (df + 1) * log1p_exp(-log_odds, xp) + DEPTH) / df
 

@@ -1,6 +1,7 @@
-"""Kernels of SciPy's functions that CuPy lacks, for gradients of CuPy's functions.
+"""Kernels that compute, on CUDA devices, functions of SciPy that CuPy lacks.
 
-The kernels call functions that CuPy has.  They never run on host data: see ``_storage.special``.
+Gradients of the functions that CuPy has need them.  The kernels consist of functions that CuPy has, and
+of each other.  They never run on host data, for which SciPy has the functions: see ``_storage.special``.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from ._rules import horner, kernel_by_order
 if TYPE_CHECKING:
     from .._util.array_types import Namespace, RawArray, RawOperand
 
-# Lanczos's sum: the numerator, and the denominator x (x + 1) ... (x + 11).  Source: Boost, lanczos13m53.
+# Lanczos's sum is a quotient of polynomials, given by their coefficients from the constant term on.  The
+# denominator is x (x + 1) ... (x + 11).  Source: Boost, lanczos13m53.
 NUMERATOR = (
     56906521.91347156388090791033559122686859, 103794043.1163445451906271053616070238554,
     86363131.28813859145546927288977868422342, 43338889.32467613834773723740590533316085,
@@ -31,19 +33,19 @@ NUMERATOR = (
     0.006061842346248906525783753964555936883222,
 )  # fmt: skip
 DENOMINATOR = tuple(float(c) for c in np.poly1d(-np.arange(12), True).coef[::-1])
-DUPLICATIONS = 16  # from then on three arguments of any sizes are equal up to 1 in 1000
-HIGHEST = 30  # order of the Bessel functions of the first kind
+DUPLICATIONS = 16  # steps of elliprd, after which its arguments differ by at most 1 in 1000
+HIGHEST = 30  # order of the Bessel functions
 
 
-# --- sines ----------------------------------------------------------------------------------------
+# --- sine and cosine of pi x ----------------------------------------------------------------------
 def sine_of_turn(x: RawArray, xp: Namespace) -> Any:
-    """Return sin(pi x) of real x, exact at whole and half numbers."""
+    """Return sin(pi x) of real x, exact where x is a multiple of 1 / 2."""
     x = x - 2.0 * xp.round(0.5 * x)
     return xp.sin(math.pi * xp.where(xp.abs(x) > 0.5, xp.sign(x) - x, x))
 
 
 def cosine_of_turn(x: RawArray, xp: Namespace) -> Any:
-    """Return cos(pi x) of real x, exact at whole and half numbers."""
+    """Return cos(pi x) of real x, exact where x is a multiple of 1 / 2."""
     return xp.sin(math.pi * (0.5 - xp.abs(x - 2.0 * xp.round(0.5 * x))))
 
 
@@ -68,6 +70,7 @@ def _cospi(x: RawArray, *, xp: Namespace) -> Any:
 # --- gamma, beta and zeta functions -----------------------------------------------------------------
 @substitute
 def _lanczos_sum_expg_scaled(x: RawArray, *, xp: Namespace) -> Any:
+    # For large x both polynomials are evaluated in 1 / x, so that no power overflows.
     far = xp.abs(x) > 1.0
     argument = xp.where(far, 1.0 / xp.where(far, x, 1.0), x)
 
@@ -81,7 +84,7 @@ def _lanczos_sum_expg_scaled(x: RawArray, *, xp: Namespace) -> Any:
 
 
 def log_remainder(ratio: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """Return log(ratio) - x, where x is ratio - 1."""
+    """Return log(ratio) - x without cancellation, where x is ratio - 1."""
     near = xp.abs(x) < 0.5
     small = xp.where(near, x, 0.0)
     part = small / (2.0 + small)  # log(1 + x) is 2 artanh(part)
@@ -116,7 +119,11 @@ def _beta_pdf(x: RawArray, a: RawArray, b: RawArray, *, xp: Namespace) -> Any:
 
 @substitute
 def betainccinv(a: RawArray, b: RawArray, p: RawArray, *, xp: Namespace) -> Any:
-    """Return the quantile by the inverse of 1 - p where that keeps the digits of a small result."""
+    """Return the x at which betaincc(a, b, x) is p.
+
+    1 - betaincinv(b, a, p) has lost the digits of a small x.  There the result is betaincinv(a, b, 1 -
+    p), unless p is so small that 1 - p has lost its digits.
+    """
     complement = xp.special.betaincinv(b, a, p)
     direct = xp.special.betaincinv(a, b, 1.0 - p)
     return xp.where((complement > 0.5) & (p > 1e-4), direct, 1.0 - complement)
@@ -130,7 +137,10 @@ def _riemann_zeta(x: RawArray, *, xp: Namespace) -> Any:
 # --- elliptic integrals -----------------------------------------------------------------------------
 @substitute
 def elliprd(x: RawArray, y: RawArray, z: RawArray, *, xp: Namespace) -> Any:
-    """Compute Carlson's RD: duplicate until the arguments are nearly equal.  Source: DLMF 19.36.2."""
+    """Return Carlson's elliptic integral RD.  Source: DLMF 19.36.2.
+
+    The duplication theorem is applied until the arguments are nearly equal, then a series.
+    """
     x, y, z = xp.broadcast_arrays(x, y, z)
     infinite = xp.isinf(x) | xp.isinf(y) | xp.isinf(z)
     poles = ((x == 0) & (y == 0)) | (z == 0)
@@ -152,11 +162,12 @@ def elliprd(x: RawArray, y: RawArray, z: RawArray, *, xp: Namespace) -> Any:
     return xp.where(infinite, 0.0, xp.where(poles, math.inf, found))
 
 
-# --- functions of whole orders ----------------------------------------------------------------------
+# --- functions whose order or degree is a whole number ----------------------------------------------
 def substitute_by_order(highest: int) -> Callable[..., Callable[..., Any]]:
-    """Register a substitute that gets its order as a Python int.
+    """Return a decorator for a substitute whose first parameter, its order, is a Python int.
 
-    The substitute raises TypeError for complex data and for orders other than 0, 1, ..., ``highest``.
+    The substitute raises TypeError for complex data, for an order that is no whole number, and for an
+    order whose absolute value is above ``highest``.
     """
 
     def entered(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -181,7 +192,7 @@ def substitute_by_order(highest: int) -> Callable[..., Callable[..., Any]]:
 
 @substitute_by_order(1000)
 def eval_jacobi(n: int, alpha: RawArray, beta: RawArray, x: RawArray, *, xp: Namespace) -> Any:
-    """Return Jacobi's polynomial by recurrence from lower degrees.  Source: DLMF 18.9.2."""
+    """Return Jacobi's polynomial of degree n by recurrence from degree 0 on.  Source: DLMF 18.9.2."""
     both = alpha + beta
     low, high = xp.zeros_like(both + x), xp.ones_like(both + x)
     if n < 0:
@@ -202,9 +213,13 @@ def eval_jacobi(n: int, alpha: RawArray, beta: RawArray, x: RawArray, *, xp: Nam
 def recur_orders(
     n: int, low: RawArray, high: RawArray, x: RawArray, signs: tuple[int, int], xp: Namespace
 ) -> Any:
-    """Return f of order n from those of orders 0 and 1, by f(k + 1) = +-2 k / x f(k) +- f(k - 1)."""
+    """Return the Bessel function f of order n, given ``low`` at order 0 and ``high`` at order 1.
+
+    The recurrence is f(k + 1) = signs[0] (2 k / x) f(k) + signs[1] f(k - 1).
+    """
     for k in range(1, n):
         following = signs[0] * (2.0 * k / x) * high + signs[1] * low
+        # After an infinite term the recurrence could return NaN: the next terms are infinite, too.
         infinite = xp.where(x < 0, -high, high)
         low, high = high, xp.where(xp.isinf(high), infinite, following)
     return high if n else low
@@ -214,9 +229,11 @@ def bessel_first_kind(
     n: int, low: RawArray, high: RawArray, x: RawArray, sign: int, far: float, scale: RawOperand,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return J or I of order n, times ``scale``, from those of orders 0 and 1.
+    """Return J (for sign -1) or I (for sign 1) of order n, times ``scale``.
 
-    The recurrence is stable beyond ``far``, the series in ``sign * (x / 2) ** 2`` precise below.
+    ``low`` and ``high`` are the function of orders 0 and 1, times ``scale``.  Where abs(x) is above
+    ``far`` the recurrence from these orders is stable; else the series in ``sign * (x / 2) ** 2`` is
+    accurate.
     """
     if n < 2:
         return high if n else low
@@ -234,12 +251,12 @@ def bessel_first_kind(
 
 
 def bessel_of_order_sign(n: int, found: RawArray) -> Any:
-    """Return J or Y of order n, given its values for order abs(n)."""
+    """Return J or Y of order n, given ``found``, the function of order abs(n)."""
     return -found if n < 0 and n % 2 else found
 
 
 def iv_recurrence_start(n: int) -> float:
-    """Return the argument from which the recurrence of I loses at most a digit up to order n."""
+    """Return the x above which the recurrence of I, up to order n, loses at most one digit."""
     return max(12.0, 0.5 * n * n)
 
 
