@@ -459,7 +459,7 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
     If x or the operand has a value id, and the op is not add or subtract, the op itself is recorded, and
     its result replaces x's value.  Otherwise the op computes in x's memory.
 
-    The method is one long function, because further function calls would slow down ``x += y``.
+    One function, because further function calls would slow down ``x += y``.
     """
     functional = getattr(operator, {"and": "and_", "or": "or_"}.get(short, short))
     raw = getattr(operator, f"i{short}")
