@@ -507,10 +507,10 @@ def test_the_driver_compiles_for_each_machine(triple):
 def test_every_segment_of_a_program_has_its_own_values():
     step = warmed(compiled(layers), xp.asarray(np.ones((5, 3))))
     program = step.last_plan().executable.program
-    found, _ = segments.segments_of(program)
-    calls = [node for node in program.nodes if node.is_call and not segments.is_free(node)]
+    cut = segments.Segments(program)
+    calls = [node for node in program.nodes if node.is_call and node not in cut.free]
     covered = [
-        part.origin[x] for part in found for x in part.program.nodes
-        if x.is_call and not segments.is_free(part.origin[x])
+        part.origin[x] for part in cut.parts for x in part.program.nodes
+        if x.is_call and part.origin[x] not in cut.free
     ]  # fmt: skip
     assert sorted(map(id, covered)) == sorted(map(id, calls))

@@ -22,7 +22,7 @@ from ..text.program_source import Source, show
 from .driver import FALLBACK
 from .lowering import with_partial_sums
 from .machine import Unsupported, why_not
-from .segments import Segment, segments_of, source_of
+from .segments import Segment, Segments
 
 Data = np.ndarray[Any, Any]
 Run = Callable[..., tuple[tuple[Data, ...], tuple[Data, ...]]]
@@ -90,11 +90,12 @@ class Executable:
         """Compile the program, and install what serves its next calls."""
         try:
             self.program = with_partial_sums(self.program)
-            self.segments, self.reasons = segments_of(self.program)
+            cut = Segments(self.program)
+            self.segments, self.reasons = cut.parts, cut.reasons
             natives = [one for one in self.segments if one.lowered is not None]
             if not natives:
                 raise Unsupported("; ".join(self.reasons) or "its parts are too short")
-            run = self.joined()
+            run = self.joined(cut)
         except Exception as error:  # of LLVM, perhaps: NumPy's calls serve
             if ALWAYS and not isinstance(error, Unsupported):
                 raise
@@ -146,7 +147,7 @@ class Executable:
         return sum([one.bytes for one in kept if one.bytes <= MOST])
 
     # --- the function -------------------------------------------------------------------------------
-    def joined(self) -> Run:
+    def joined(self, cut: Segments) -> Run:
         """Return one function that runs the segments, one after the other."""
         scope: dict[str, Any] = {
             "empty": np.empty, "ndarray": np.ndarray, "uint8": np.uint8,
@@ -197,7 +198,7 @@ class Executable:
             if segment.lowered.own_scratch and segment.lowered.bytes <= MOST:
                 lines.append(f"{pool}.append(scratch)")
             checked.update(found)
-        outputs, writes = self.result_texts(names, scope)
+        outputs, writes = self.result_texts(cut, names, scope)
         lines.append(f"return ({outputs}), ({writes})")
         body = "\n    ".join(lines)
         parameters = ", ".join([names[x] for x in self.program.inputs])
@@ -207,9 +208,11 @@ class Executable:
         show(file, text, run)
         return run
 
-    def result_texts(self, names: dict[Node, str], scope: dict[str, Any]) -> tuple[str, str]:
+    def result_texts(
+        self, cut: Segments, names: dict[Node, str], scope: dict[str, Any]
+    ) -> tuple[str, str]:
         """Return the texts of outputs and writes; an output shares no memory with another one."""
-        roots = [source_of(node) for node in (*self.program.outputs, *self.program.writes)]
+        roots = [cut.source_of(node) for node in (*self.program.outputs, *self.program.writes)]
         inputs = {*self.program.inputs}
         several = len(self.program.writes) > 1
         taken: set[Node] = set()

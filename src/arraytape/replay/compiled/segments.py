@@ -8,7 +8,7 @@ of an earlier segment is made twice.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from ..passes.simplify import copied, is_basic
@@ -42,34 +42,146 @@ class Segment:
         self.lowered: Lowered | None = None
 
 
-def segments_of(program: Program) -> tuple[list[Segment], list[str]]:
-    """Return the segments of a program, and why some of its calls are not machine code."""
-    numpys: dict[Node, str] = {}  # the nodes that NumPy computes, with the reason
-    known: dict[Any, str] = {}  # by call and layouts
-    for node in program.nodes:
-        if node.is_call and not is_free(node):
+class Segments:
+    """The segments of a program, in the order in which they run.
+
+    reasons : why some calls are not machine code.  numpys : the calls that NumPy computes, with the
+    reason.  free : the views that each segment makes again.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.numpys: dict[Node, str] = {}
+        self.free: set[Node] = set()
+        known: dict[Any, str] = {}  # by call and layouts
+        for node in program.nodes:
+            if not node.is_call:
+                continue
             key = node.op, id(node.call), replaced_key(node)
             if key not in known:
                 known[key] = why_numpy(node)
             if known[key]:
-                numpys[node] = known[key]
-    while True:
-        segments = cut_program(program, numpys)
-        lowerings: list[Lowering | None] = []
-        for segment in segments:
-            lowering = None
-            try:
-                lowering = Lowering(segment.program) if segment.native else None
-            except Refused as refusal:
-                numpys[segment.origin[refusal.node]] = str(refusal)
-            except Unsupported as error:
-                calls = [segment.origin[x] for x in segment.program.nodes if x.is_call]
-                numpys.update(dict.fromkeys(calls, str(error)))
-            lowerings.append(lowering)
-        if all((x is None) != y.native for x, y in zip(lowerings, segments, strict=True)):
-            for segment, lowering in zip(segments, lowerings, strict=True):
-                segment.lowered = Lowered(lowering) if lowering is not None else None
-            return segments, sorted({*numpys.values()})
+                self.numpys[node] = known[key]
+            elif only_arranges(node):
+                self.free.add(node)
+        self.parts = self.lowered_parts()
+        self.reasons = sorted({*self.numpys.values()})
+
+    def lowered_parts(self) -> list[Segment]:
+        """Return the segments with their machine code, after calls that refuse it went to NumPy."""
+        while True:
+            segments = self.cut_program()
+            lowerings: list[Lowering | None] = []
+            for segment in segments:
+                lowering = None
+                try:
+                    lowering = Lowering(segment.program) if segment.native else None
+                except Refused as refusal:
+                    self.refuse([segment.origin[refusal.node]], str(refusal))
+                except Unsupported as error:
+                    calls = [segment.origin[x] for x in segment.program.nodes if x.is_call]
+                    self.refuse(calls, str(error))
+                lowerings.append(lowering)
+            if all((x is None) != y.native for x, y in zip(lowerings, segments, strict=True)):
+                for segment, lowering in zip(segments, lowerings, strict=True):
+                    segment.lowered = Lowered(lowering) if lowering is not None else None
+                return segments
+
+    def refuse(self, nodes: Iterable[Node], why: str) -> None:
+        """Let NumPy compute nodes; each can be refused once, so that this ends."""
+        new = [node for node in nodes if node not in self.numpys]
+        if not new:
+            raise Unsupported(why)
+        self.numpys.update(dict.fromkeys(new, why))
+        self.free.difference_update(new)
+
+    def cut_program(self) -> list[Segment]:
+        """Return the segments in the order in which they run."""
+        taken = {*self.numpys}
+        while True:
+            levels = self.levels_of(taken)
+            counts = Counter(level for node, level in levels.items() if node.op not in ARRANGES)
+            small = {level for level in levels.values() if level % 2 == 0 and counts[level] < LEAST}
+            if not small:
+                return self.parts_of(levels)
+            taken.update(node for node, level in levels.items() if level in small)
+
+    def levels_of(self, numpys: Collection[Node]) -> dict[Node, int]:
+        """Return the number of each node's segment: even for machine code, odd for NumPy.
+
+        Views and constants have none: each segment that reads one has its own.  A foreign function
+        runs after all calls that stand before it, and before all that stand after it.
+        """
+        levels: dict[Node, int] = {}
+        least = 0
+        for node in self.program.nodes:
+            if not node.is_call or node in self.free:
+                continue
+            level = max([least, *[levels.get(self.source_of(x), 0) for x in operands(node)]])
+            foreign = node.op.startswith(FOREIGN)
+            if foreign:
+                level = max([level, *levels.values()])
+            levels[node] = level + (level % 2 != (node in numpys))
+            if foreign:
+                least = levels[node]
+        return levels
+
+    def source_of(self, x: Node) -> Node:
+        """Return the node whose data a view arranges."""
+        while x in self.free:
+            x = operands(x)[0]
+        return x
+
+    def parts_of(self, levels: Mapping[Node, int]) -> list[Segment]:
+        """Return the segment of each level: its nodes, with the views and constants that they read."""
+        numbers = sorted({*levels.values()})
+        if not numbers:
+            return []
+        guards: dict[int, list[Guard]] = {number: [] for number in numbers}
+        for guard in self.program.guards:
+            guards[levels.get(self.source_of(guard.node), numbers[0])].append(guard)
+        found: list[Segment] = []
+        read: dict[int, set[Node]] = {}
+        for number in numbers:
+            inside = {node for node, level in levels.items() if level == number}
+            inside.update(guard.node for guard in guards[number])
+            for node in reversed(self.program.nodes):
+                if node in inside:
+                    inside.update(x for x in operands(node) if x.op == CONSTANT or x in self.free)
+            read[number] = {x for node in inside for x in (node, *operands(node))
+                            if x not in levels or levels[x] != number}  # fmt: skip
+            read[number] = {x for x in read[number] if x.op != CONSTANT and x not in self.free}
+            of: dict[Node, Node] = {}
+            nodes: list[Node] = []
+            for node in self.program.nodes:
+                if node in read[number]:
+                    of[node] = Node(INPUT, like=node)
+                elif node in inside:
+                    same = all(of[x] is x for x in operands(node))
+                    of[node] = node if same else copied(node, of)
+                else:
+                    continue
+                nodes.append(of[node])
+            part = Program(
+                [of[node] for node in self.program.nodes if node in read[number]], nodes,
+                [guard._replace(node=of[guard.node]) for guard in guards[number]],
+            )  # fmt: skip
+            found.append(Segment(part, {new: node for node, new in of.items()}, number % 2 == 0))
+        asked = {self.source_of(node) for node in (*self.program.outputs, *self.program.writes)}
+        for number, segment in zip(numbers, found, strict=True):
+            later = asked.union(*[read[other] for other in numbers if other > number])
+            segment.program.outputs = [
+                new for new, node in segment.origin.items()
+                if levels.get(node) == number and node in later
+            ]  # fmt: skip
+        return found
+
+
+def only_arranges(node: Node) -> bool:
+    """Return True if a node is a view of one operand, so that each segment may make it again."""
+    if node.op not in ARRANGES or not node.view or len(operands(node)) != 1:
+        return False
+    return node.op != "getitem" or is_basic(node.args[1])
 
 
 def replaced_key(node: Node) -> Any:
@@ -92,95 +204,3 @@ def why_numpy(node: Node) -> str:
     except Unsupported as error:
         return str(error)
     return ""
-
-
-def is_free(node: Node) -> bool:
-    """Return True if a node only arranges data, so that each segment may do it again."""
-    if node.op not in ARRANGES or not node.view or len(operands(node)) != 1:
-        return False
-    return node.op != "getitem" or is_basic(node.args[1])
-
-
-def cut_program(program: Program, numpys: Mapping[Node, str]) -> list[Segment]:
-    """Return the segments in the order in which they run."""
-    taken = {*numpys}
-    while True:
-        levels = levels_of(program, taken)
-        counts = Counter(level for node, level in levels.items() if node.op not in ARRANGES)
-        small = {level for level in levels.values() if level % 2 == 0 and counts[level] < LEAST}
-        if not small:
-            return parts_of(program, levels)
-        taken.update(node for node, level in levels.items() if level in small)
-
-
-def levels_of(program: Program, numpys: Collection[Node]) -> dict[Node, int]:
-    """Return the number of each node's segment: even for machine code, odd for NumPy.
-
-    Views and constants have none: each segment that reads one has its own.  A foreign function
-    runs after all calls that stand before it, and before all that stand after it.
-    """
-    levels: dict[Node, int] = {}
-    least = 0
-    for node in program.nodes:
-        if not node.is_call or is_free(node):
-            continue
-        level = max([least, *[levels.get(source_of(x), 0) for x in operands(node)]])
-        foreign = node.op.startswith(FOREIGN)
-        if foreign:
-            level = max([level, *levels.values()])
-        levels[node] = level + (level % 2 != (node in numpys))
-        if foreign:
-            least = levels[node]
-    return levels
-
-
-def source_of(x: Node) -> Node:
-    """Return the node whose data a view arranges."""
-    while is_free(x):
-        x = operands(x)[0]
-    return x
-
-
-def parts_of(program: Program, levels: Mapping[Node, int]) -> list[Segment]:
-    """Return the segment of each level: its nodes, with the views and constants that they read."""
-    numbers = sorted({*levels.values()})
-    if not numbers:
-        return []
-    guards: dict[int, list[Guard]] = {number: [] for number in numbers}
-    for guard in program.guards:
-        guards[levels.get(source_of(guard.node), numbers[0])].append(guard)
-    found: list[Segment] = []
-    read: dict[int, set[Node]] = {}
-    for number in numbers:
-        inside = {node for node, level in levels.items() if level == number}
-        inside.update(guard.node for guard in guards[number])
-        for node in reversed(program.nodes):
-            if node in inside:
-                inside.update(x for x in operands(node) if x.op == CONSTANT or is_free(x))
-        read[number] = {x for node in inside for x in (node, *operands(node))
-                        if x not in levels or levels[x] != number}  # fmt: skip
-        read[number] = {x for x in read[number] if x.op != CONSTANT and not is_free(x)}
-        of: dict[Node, Node] = {}
-        nodes: list[Node] = []
-        for node in program.nodes:
-            if node in read[number]:
-                of[node] = Node(INPUT, like=node)
-            elif node in inside:
-                same = all(of[x] is x for x in operands(node))
-                of[node] = node if same else copied(node, of)
-            else:
-                continue
-            nodes.append(of[node])
-        part = Program(
-            [of[node] for node in program.nodes if node in read[number]], nodes,
-            [guard._replace(node=of[guard.node]) for guard in guards[number]],
-        )  # fmt: skip
-        found.append(Segment(part, {new: node for node, new in of.items()}, number % 2 == 0))
-    asked = {source_of(node) for node in (*program.outputs, *program.writes)}
-    for number, segment in zip(numbers, found, strict=True):
-        later = asked.union(*[read[other] for other in numbers if other > number])
-        segment.program.outputs = [
-            new for new, node in segment.origin.items()
-            if levels.get(node) == number and node in later
-        ]  # fmt: skip
-    return found
