@@ -285,9 +285,7 @@ def read_arrays_of(path: Path) -> dict[str, Host]:
         for name, value in values.items():
             if value.dtype.kind not in "biufc":
                 raise ValueError(f"{name!r} has dtype {value.dtype}, which no Array can have")
-    except (
-        Exception
-    ) as error:  # an error of safetensors, or a KeyError for a dtype that NumPy lacks
+    except Exception as error:  # an error of safetensors, or a KeyError: NumPy lacks the dtype
         raise ValueError(
             f"load: {str(path)!r} is damaged, cut short or no safetensors file: "
             f"{type(error).__name__}: {error} [at {user_line()}]"
@@ -405,9 +403,8 @@ def locked(file: BinaryIO) -> bool | None:
 def remove_stale(path: Path) -> None:
     """Remove the temporary files for ``path`` without a lock, whose processes have ended."""
     for other in path.parent.glob(f".{glob.escape(path.name)}.{'[0-9a-f]' * 12}.tmp"):
-        with contextlib.suppress(
-            OSError
-        ):  # another process removed the file, or another user owns the file
+        # Another process may have removed the file, or another user may own it.
+        with contextlib.suppress(OSError):
             if fcntl is None:
                 other.unlink()
                 continue

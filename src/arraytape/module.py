@@ -79,9 +79,7 @@ class Module:
     not trainable:  2
     """
 
-    _module_name: str | None = (
-        None  # the default for a subclass that does not call super().__init__()
-    )
+    _module_name: str | None = None  # for a subclass that does not call super().__init__()
 
     def __init__(self, name: str | None = None) -> None:
         if name is not None and not isinstance(name, str):
@@ -159,7 +157,7 @@ class Module:
         TypeError
             When ``print_fn`` cannot be called.
         ValueError
-            When two paths read the same, or lists are nested too deeply.
+            When lists are nested too deeply.
         """
         if print_fn is not None and not callable(print_fn):
             raise TypeError(

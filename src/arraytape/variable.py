@@ -239,7 +239,7 @@ class Variable(Array):
         return given
 
     def _host_data(self, value: Operand) -> Array:
-        """Return a value as an Array on the Variable's device.
+        """Return an Array unchanged, and host data as an Array on the Variable's device.
 
         Host data gets the Variable's dtype, unless the data is of a greater kind, as complex numbers for
         a Variable of floats.

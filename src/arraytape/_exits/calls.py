@@ -587,9 +587,7 @@ class Calls(Interpreter):
         The result is None for other functions.
         """
         name, node, method, carried = given.name, given.node, given.is_method, given.carried
-        if leads_outside(
-            given.functions, name
-        ):  # ``shutil.copy`` copies a file, in contrast to ``copy.copy``
+        if leads_outside(given.functions, name):  # ``shutil.copy`` copies a file, no object
             return None
         if method and name in ("execute", "executemany", "cursor"):
             rows = self.of_database(given, scope)
@@ -970,15 +968,10 @@ ORDERED = words("max min nlargest nsmallest sorted")
 UNTOLD = "<untold>"  # a field of a database that says: some SQL statement was not understood
 INSERTS = words("insort insort_left insort_right")
 HEAPS = INSERTS | words("heappush heappop heappushpop heapreplace")
-MAKES_PARTS = (
-    "add_",
-    "create_",
-    "new_",
-    "Sub",
-)  # prefixes of the names of functions that return a part of an argument
-WRITES_ITSELF = words(
-    "write writexml dump save savefig"
-)  # methods that write their object to their argument, a file
+# Prefixes of the names of functions that return a part of their object or argument.
+MAKES_PARTS = ("add_", "create_", "new_", "Sub")
+# Methods that write their object to their argument, which is a file.
+WRITES_ITSELF = words("write writexml dump save savefig")
 ENTERED = ("__enter__", "__aenter__", "__exit__", "__aexit__", "__iter__", "__next__")
 RECURSION = 4  # the greatest depth of a recursive function that is interpreted
 NDITER = 8  # the number of operands of ``np.nditer`` that are distinguished

@@ -149,9 +149,8 @@ class Interpreter(abc.ABC):
         self.raised: Value = NOTHING  # exceptions and other objects that any ``except`` may receive
         self.visited = VISITED[0]
         self.running: list[ast.AST] = []
-        self.is_first = (
-            False  # True in the first turn, in which code further down may still fill containers
-        )
+        # True in the first turn, in which code further down may still fill containers.
+        self.is_first = False
         self.only_seen = False  # True if only calls that were seen to run are interpreted
         self.for_effect: ast.expr | None = None  # the expression of the last expression statement
         self.channels = Channels()
@@ -203,9 +202,8 @@ class Interpreter(abc.ABC):
         """Add taint to the channels (files, devices, processes) of these names."""
         if names and self.channels.write(names, taint):
             self.grown += 1
-            for name in (
-                names if not texts_of(names) else ()
-            ):  # an object such as ``BytesIO``, no path
+            # Names without a text are objects such as ``BytesIO``, which hold what is written to them.
+            for name in names if not texts_of(names) else ():
                 if isinstance(name, Thing) and name.channel is not None:
                     self.mark(name, taint)
 
@@ -904,9 +902,7 @@ class Interpreter(abc.ABC):
     def of_Subscript(self, node: ast.Subscript, scope: Scope) -> Value:
         value = self.evaluate(node.value, scope)
         key = self.evaluate(node.slice, scope)
-        if isinstance(
-            node.slice, ast.Slice
-        ):  # a view of an array, or a list with shifted positions
+        if isinstance(node.slice, ast.Slice):  # a view of an array, or a list with new positions
             made = self.object_made(node, scope)
             for thing in made:
                 parts = [t.fields[k] for t in value for k in t.fields if k == ANY or type(k) is int]
