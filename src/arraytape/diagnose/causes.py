@@ -79,8 +79,8 @@ def source_made_outside(facts: Facts) -> str:
     if not made or known.isdisjoint(made[-1].ins):
         return ""
     return (
-        f"the source {name_with_layout(facts.source)} was computed of what the tape follows, but "
-        f"{how_unrecorded(facts, made[-1])}"
+        f"the source {name_with_layout(facts.source)} was computed from a value that the tape follows, "
+        f"but {how_unrecorded(facts, made[-1])}"
     )
 
 
@@ -179,7 +179,7 @@ def rule_is_none(facts: Facts) -> str:
     names = [facts.at(r) for r in facts.between if isinstance(plan_of(r), Plan)]
     calls = [facts.at(r) for r in facts.between if hasattr(r[-1], "pull")]
     last = (calls or names or ["an op"])[-1]
-    return f"{last} passes no gradient to what depends on the source: its rule gives None for that input"
+    return f"{last} passes no gradient on towards the source: its rule returns None for that input"
 
 
 def left_the_tape(facts: Facts) -> str:

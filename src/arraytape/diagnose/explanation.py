@@ -83,11 +83,11 @@ def by_lines_alone(recording: Recording, target: Array, source: Array, seen: Lin
     facts = Facts(recording, target, source, seen)
     unrecorded = [s for s in facts.noted_path if s.kind != "op" or id(recording) not in s.on]
     if unrecorded:
-        return f" What was noted beside it: {how_unrecorded(facts, unrecorded[0])}."
+        return f" The noted steps show: {how_unrecorded(facts, unrecorded[0])}."
     names = few([f"{public_op_name(step.name)} at {step.line}" for step in facts.noted_path])
     if not names:
-        return " What was noted beside it: no op leads from the source to the target."
-    return f" What was noted beside it: {join_words(names)} led from the source to the target."
+        return " The noted steps show: no op leads from the source to the target."
+    return f" The noted steps show: {join_words(names)} led from the source to the target."
 
 
 def recording_of(tape: GradientTape) -> Recording:
