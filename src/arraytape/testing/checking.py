@@ -37,7 +37,9 @@ SAID = {"fwd": "forward mode", "rev": "reverse mode"}
 TOLERANCE, SINGLE = 1e-7, 1e-3  # the defaults of rtol for double and for single precision
 EPSILON = float(np.finfo(np.float64).eps)
 SHRINKING = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)  # the steps of differences to try, as multiples of h
-CHECK = "Check the rule of the op behind this element, and that f gives the same each time"
+CHECK = (
+    "Check the rule of the op behind this element, and that f returns the same result in each call"
+)
 SECOND = (
     "With order=1 first derivatives are compared alone. A rule whose gradient is itself computed "
     "outside of Arrays, or by a rule that is wrong, has no right derivative of its own"
@@ -549,17 +551,17 @@ class Finding:
             )
         if not values.any():
             return (
-                "All that differ are 0: a term is missing, cut off by stop_gradient, an integer dtype, "
-                "or a custom rule that leaves it out"
+                "All differing elements are 0: a term is missing, cut off by stop_gradient, an "
+                "integer dtype, or a custom rule that leaves it out"
             )
         with Quiet():
             ratios = values / expected
         if np.isfinite(ratios).all() and np.ptp(ratios) <= 1e-4 * abs(ratios[0]):
             if abs(ratios[0] + 1.0) < 1e-4:
-                return "All that differ have the other sign: likely a sign in a rule of your own"
+                return "All differing elements have the other sign: likely a sign in a rule of your own"
             return (
-                f"All that differ do by the same factor: likely a factor of {1.0 / ratios[0]:.4g} is "
-                "missing in a rule of your own"
+                "All differing elements differ by the same factor: likely a factor of "
+                f"{1.0 / ratios[0]:.4g} is missing in a rule of your own"
             )
         return self.shape_hint(wrong)
 

@@ -87,7 +87,7 @@ def gradients(f: Function, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
     Parameters
     ----------
     f : Callable
-        A function of Arrays that gives one of shape ().
+        A function of Arrays that returns an Array of shape ().
     inputs : Sequence
         NumPy arrays: the arguments of f.
 
@@ -121,7 +121,7 @@ def curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[
     Parameters
     ----------
     f : Callable
-        A function of Arrays that gives one of shape ().
+        A function of Arrays that returns an Array of shape ().
     inputs : Sequence
         NumPy arrays: the arguments of f.
     along : Sequence
@@ -130,7 +130,7 @@ def curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[
     Returns
     -------
     list of numpy.ndarray
-        One for each input.
+        A Hessian-vector product for each input.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def forward_curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) 
     Parameters
     ----------
     f : Callable
-        A function of Arrays that gives one of shape ().
+        A function of Arrays that returns an Array of shape ().
     inputs : Sequence
         NumPy arrays: the arguments of f.
     along : Sequence
@@ -221,7 +221,7 @@ def forward_curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) 
     Returns
     -------
     list of numpy.ndarray
-        One for each input.
+        A Hessian-vector product for each input.
 
     Examples
     --------
@@ -256,7 +256,7 @@ def differences(
     along : Sequence
         A direction for each input, in its shape.
     h : float, default: 0.001
-        The step.
+        The step of the differences.
 
     Returns
     -------
@@ -297,7 +297,7 @@ def directions(inputs: Sequence[Any], seed: int = 0) -> list[np.ndarray[Any, Any
     Returns
     -------
     list of numpy.ndarray
-        One for each input.
+        A direction for each input.
 
     Examples
     --------
@@ -353,7 +353,7 @@ def check_jvp(
     Parameters
     ----------
     f : Callable
-        A function of Arrays that gives Arrays.
+        A function of Arrays that returns one Array or several.
     inputs : Sequence
         NumPy arrays: the arguments of f (float64 or complex128).
     rtol : float, default: 1e-07
@@ -394,7 +394,7 @@ def check_vjp(
     Parameters
     ----------
     f : Callable
-        A function of Arrays that gives Arrays.
+        A function of Arrays that returns one Array or several.
     inputs : Sequence
         NumPy arrays: the arguments of f (float64 or complex128).
     rtol : float, default: 1e-07
