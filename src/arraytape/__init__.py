@@ -1,7 +1,8 @@
 """arraytape: a differentiable array API namespace.
 
 ``import arraytape as xp`` gives a Python array API namespace whose every op is recorded on the
-gradient tapes that are active in the thread, with tf.GradientTape's semantics.
+gradient tapes that are active in the thread, with tf.GradientTape's semantics.  All but constants and
+data types is imported at its first use, so that the import of the package is fast.
 
 PYTEST_DONT_REWRITE
 """
@@ -13,10 +14,10 @@ from importlib import import_module as _import_module
 import numpy as _np
 from numpy import e, inf, nan, pi
 
-from . import _numpy_hook  # noqa: F401  (for what it attaches to the Array)
+from . import _numpy_hook  # noqa: F401  (it attaches methods to Array)
 from ._array.array import PUBLIC as _PUBLIC
 from ._storage.storage import ON_DEMAND as _STORAGES
-from ._util import fork_hooks as _fork_hooks  # noqa: F401  (what it registers)
+from ._util import fork_hooks as _fork_hooks  # noqa: F401  (it registers hooks)
 from ._util.attach import RULES_FOR as _RULES_FOR
 from ._util.attach import UFUNCS_FOR as _UFUNCS_FOR
 from ._util.errors import unknown_name as _unknown_name
@@ -294,8 +295,7 @@ _RULES_FOR["scipy._lib._array_api"] = lambda: _import_module(
 ).install("dispatched")
 
 
-# All but constants and data types is imported at its first use, since the import of the package must be
-# fast.  The ops of these chapters are imported together,
+# The chapters of the standard, as modules of ``arraytape.ops``.  The first use of any op imports all.
 _CHAPTERS = (
     "creation_functions",
     "data_type_functions",
@@ -308,12 +308,12 @@ _CHAPTERS = (
     "statistical_functions",
     "utility_functions",
 )
-# with some that are not public, which rules read from the namespace;
+# Ops that are not public.  Rules call them through the namespace.
 _FOR_RULES = (
     "cofactors", "inverse_again", "matmul_adjoint", "power_derivative", "reinterpreted",
     "sinc_derivative", "solve_again", "sum_adjoint",
 )  # fmt: skip
-# then modules by name, and other names by the module that defines them.
+# The public modules, and then the other public names, each with the module that defines it.
 _MODULES = {
     name: f".{name}"
     for name in (
@@ -361,10 +361,10 @@ def _ops() -> dict[str, _typing.Any]:
     return found
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one that is there
+if not _typing.TYPE_CHECKING:  # for a type checker, a ``__getattr__`` would define any name
 
     def __getattr__(name):
-        # One thread at a time: see LOADING.
+        # One thread at a time: see ``LOADING`` in ``_util/locks.py``.
         with _LOADING:
             if name in _MODULES:
                 found = _import_module(_MODULES[name], __name__)

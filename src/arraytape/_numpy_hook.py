@@ -1,9 +1,9 @@
-"""Stand-ins for NumPy's functions and methods on Arrays, which import ``_numpy_api`` at the first use.
+"""Stand-ins for NumPy's methods and protocols on Array, which import ``_numpy_api`` at the first use.
 
 ``np.sum(x)``, ``np.sin(x)``, ``x.sum()`` and ``x.real = y`` need ``_numpy_api``: 2,000 lines that code
-in the standard's own names never runs.  Until then ``Array`` has two functions for NumPy's protocols,
-and a descriptor for each method and property.  The first use of any of them imports ``_numpy_api`` and
-replaces all stand-ins by the real functions, so later uses cost nothing more.
+in the standard's own names never runs.  Before that import ``Array`` has two functions for NumPy's
+protocols, and a descriptor for each method and property.  The first use of any of them imports
+``_numpy_api`` and replaces all stand-ins by the real functions, so later uses cost nothing more.
 
 The stand-ins are descriptors because ``Array.__getattr__`` has three drawbacks.  It slows down the
 error for unknown names.  It would import ``_numpy_api`` when NumPy looks for ``__array_interface__``.
@@ -22,7 +22,8 @@ from ._array.array import Array
 from ._util.attach import attach
 from ._util.locks import LOADING
 
-# The names of ``_numpy_api.methods.METHODS``, without its import; a test checks that they are equal.
+# The names in ``_numpy_api.methods.METHODS``, repeated so that they need no import.  A test compares
+# them.
 PROPERTIES = ("flat", "imag", "itemsize", "nbytes", "real")
 METHODS = (
     "__divmod__", "__rdivmod__", "all", "any", "argmax", "argmin", "argpartition", "argsort",
@@ -81,7 +82,8 @@ def array_function(
 STAND_INS: dict[str, Any] = {
     **{name: LazyMethod(name) for name in METHODS},
     **{name: LazyProperty(name) for name in PROPERTIES},
-    # Functions, since NumPy also reads these two on the type only to learn that there is a protocol.
+    # These two are functions and no LazyMethods: NumPy also reads them on the type, without a call, to
+    # test for the protocol, and such a read must not import ``_numpy_api``.
     "__array_function__": array_function,
     "__array_ufunc__": array_ufunc,
 }

@@ -55,14 +55,14 @@ def __dir__() -> list[str]:
 
 Host = np.ndarray[Any, np.dtype[Any]]
 PathLike = str | os.PathLike[str]
-HEADER = "arraytape"  # the entry of the file's metadata that is ours
-# The version of our entry.  In version 1 the checksum covered the data alone; version 2 had a second
-# entry and padding, by which damage was found.
+HEADER = "arraytape"  # the key of the package's own entry in the file's metadata
+# The version of that entry.  In version 1 the checksum covered the data alone.  Version 2 had a second
+# entry and padding, to detect damage.
 VERSION = 3
 
 
 def save(path: PathLike, state: Any) -> None:
-    """Write the value of each Variable.
+    """Write the value of each Variable of a Module or nesting to a file.
 
     Parameters
     ----------
@@ -80,7 +80,8 @@ def save(path: PathLike, state: Any) -> None:
     ImportError
         When safetensors is not installed.
     TypeError, ValueError
-        When ``state`` is something else, or holds no Variable (layers make theirs on the first call).
+        When ``state`` is something else, or holds no Variable (layers create their Variables on the
+        first call).
     OSError
         When the file cannot be written, is no regular file, or does not hold what was written.
 
@@ -126,7 +127,7 @@ def save(path: PathLike, state: Any) -> None:
 def holds_values(path: Path, values: Mapping[str, Host]) -> bool:
     try:
         written = read_arrays_of(path)
-    except ValueError:  # it is damaged
+    except ValueError:  # the file is damaged
         return False
     return all(same_bits(value, written.get(name)) for name, value in values.items())
 
@@ -139,9 +140,9 @@ def load(path: PathLike, state: Any = None) -> dict[str, Array]:
     path : str or path
         A file written by ``save``, or another safetensors file.
     state : Module, or nesting of Modules and Variables, optional
-        The Variables to assign to: a state like that which was saved, with the same names, shapes and
-        dtypes.  Layers must have their Variables from a first call, and optimizers theirs from
-        ``build``.  By default nothing is assigned.
+        The Variables to assign to.  Their names, shapes and dtypes must be those of the saved state.
+        Layers create their Variables on the first call, and optimizers in ``build``; both must have
+        happened.  By default nothing is assigned.
 
     Returns
     -------
@@ -191,7 +192,7 @@ def load(path: PathLike, state: Any = None) -> dict[str, Array]:
 
 
 def check_fit(path: str, values: Mapping[str, Host], variables: Mapping[str, Variable]) -> None:
-    """Raise ValueError with all differences, if names, shapes or dtypes of file and Variables differ."""
+    """Raise ValueError if names, shapes or dtypes in the file differ from those of the Variables."""
     missing = [name for name in variables if name not in values]
     extra = [name for name in values if name not in variables]
     wrong = [
@@ -218,7 +219,7 @@ def check_fit(path: str, values: Mapping[str, Host], variables: Mapping[str, Var
 
 
 def variables_of(caller: str, state: Any) -> dict[str, Variable]:
-    """Return the Variables of a Module or a nesting by path, each shared Variable once."""
+    """Return the Variables of a Module or nesting by path.  A shared Variable is included once."""
     if not isinstance(state, Module):
         if not isinstance(nest.parts_of_nesting(state), dict):
             raise TypeError(
@@ -237,7 +238,7 @@ def variables_of(caller: str, state: Any) -> dict[str, Variable]:
 
 # --- values -------------------------------------------------------------------------------------
 def host_of(variable: Variable) -> Host:
-    """Copy the value into the host's memory, in C order and the machine's byte order."""
+    """Copy a Variable's value to a NumPy array in C order and the machine's byte order."""
     # safetensors 0.8.0 writes the wrong elements of strided and broadcast arrays
     # (github.com/safetensors/safetensors/issues/825).
     data = np.asarray(detached(variable).to_device("cpu"))
@@ -245,7 +246,7 @@ def host_of(variable: Variable) -> Host:
 
 
 def encode(value: Host) -> Host:
-    """Store complex numbers as pairs of floats along a last axis: the format has no complex128."""
+    """Convert complex numbers to pairs of floats on a new last axis: the format has no complex128."""
     if value.dtype.kind != "c":
         return value
     return np.stack([value.real, value.imag], axis=-1)
@@ -258,9 +259,9 @@ def same_bits(value: Host, other: Host | None) -> bool:
 
 
 def digest(values: Mapping[str, Host], stated: Sequence[Any] | None = None) -> str:
-    """Return a checksum over names, dtypes, shapes and data, which the format lacks.
+    """Return a checksum of names, dtypes, shapes and data, since the format has no checksum.
 
-    stated : further data that the checksum covers, as JSON; None in version 1 of the files.
+    stated : further data in the checksum, encoded as JSON; None for files of version 1.
     """
     total = hashlib.sha256()
     if stated is not None:
@@ -284,7 +285,7 @@ def read_arrays_of(path: Path) -> dict[str, Host]:
         for name, value in values.items():
             if value.dtype.kind not in "biufc":
                 raise ValueError(f"{name!r} has dtype {value.dtype}, which no Array can have")
-    except Exception as error:  # safetensors' own, or a KeyError for a dtype that NumPy lacks
+    except Exception as error:  # an error of safetensors, or a KeyError: NumPy lacks the dtype
         raise ValueError(
             f"load: {str(path)!r} is damaged, cut short or no safetensors file: "
             f"{type(error).__name__}: {error} [at {user_line()}]"
@@ -298,7 +299,7 @@ def read_arrays_of(path: Path) -> dict[str, Host]:
 
 
 def decoded(values: Mapping[str, Host], ours: Mapping[str, Any]) -> dict[str, Host]:
-    """Check the arrays against our entry of the metadata, and join pairs to complex numbers.
+    """Check the arrays against the metadata entry ``ours``, and join pairs to complex numbers.
 
     Raise ValueError for a wrong checksum, or an entry that does not fit the arrays.
     """
@@ -328,7 +329,7 @@ def as_path(caller: str, path: PathLike) -> Path:
 
 
 def existing(caller: str, path: PathLike) -> Path:
-    """Resolve symbolic links to a path; raise OSError if there is something else than a regular file."""
+    """Resolve symbolic links, and raise OSError if the path exists and is no regular file."""
     found = Path(os.path.realpath(as_path(caller, path)))
     with contextlib.suppress(FileNotFoundError):
         mode = found.stat().st_mode  # raises OSError for links in a circle
@@ -340,10 +341,10 @@ def existing(caller: str, path: PathLike) -> Path:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
-    """Open a file under a temporary name; rename it to ``path`` if the block succeeds, else remove it.
+    """Open a temporary file, and rename the file to ``path`` if the block succeeds, else remove it.
 
-    The file is locked while its process lives.  A file that a killed process left behind has no lock,
-    so the next save removes it.
+    The process holds a lock on the file.  A file that a killed process left behind has no lock, so the
+    next save removes that file.
     """
     remove_stale(path)
     tried: list[Path] = []
@@ -353,7 +354,7 @@ def replacing(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
             as_owned(path, file.fileno())
             yield temporary, file
             if fcntl is None:
-                file.close()  # Windows renames no open file
+                file.close()  # Windows cannot rename an open file
             os.replace(temporary, path)
             sync_folder(path.parent)
     finally:
@@ -370,25 +371,26 @@ def remove_files(files: Sequence[Path]) -> None:
 
 
 def open_temporary(path: Path, tried: list[Path]) -> tuple[Path, BinaryIO]:
-    """Open a new file in the folder of ``path`` under a random name, locked if the system has locks.
+    """Create a file with a random name in the folder of ``path``, and lock it if the system has locks.
 
-    tried : each name is appended before its file is made, so that the caller can remove the file.
+    tried : a list to which each name is appended before the file is created, so that the caller can
+    remove the file even after an interruption.
     """
     while True:
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
         tried.append(temporary)
-        # Nobody else may read the file until it has the mode of the file that it replaces.
+        # No other user may read the file before ``as_owned`` sets the mode of the replaced file.
         mode = 0o600 if path.exists() else 0o666
         flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0)
         file = os.fdopen(os.open(temporary, flags, mode), "w+b")
-        # Another save may have removed the file as a stale one before it was locked.
+        # Before the lock, another process's ``remove_stale`` may have removed the file.
         if locked(file) is not False and temporary.exists():
             return temporary, file
         file.close()
 
 
 def locked(file: BinaryIO) -> bool | None:
-    """Try to lock a file; return False if another process has the lock, None if there are no locks."""
+    """Lock a file and return True; False if another process holds the lock, None without locks."""
     if fcntl is None:
         return None
     try:
@@ -399,9 +401,10 @@ def locked(file: BinaryIO) -> bool | None:
 
 
 def remove_stale(path: Path) -> None:
-    """Remove the temporary files for ``path`` that are not locked: their processes are gone."""
+    """Remove the temporary files for ``path`` without a lock, whose processes have ended."""
     for other in path.parent.glob(f".{glob.escape(path.name)}.{'[0-9a-f]' * 12}.tmp"):
-        with contextlib.suppress(OSError):  # another process removed the file, or it is not ours
+        # Another process may have removed the file, or another user may own it.
+        with contextlib.suppress(OSError):
             if fcntl is None:
                 other.unlink()
                 continue
@@ -411,7 +414,7 @@ def remove_stale(path: Path) -> None:
 
 
 def as_owned(path: Path, file: int) -> None:
-    """Give a new file the mode, and if the system allows it the owner, of the file that it replaces."""
+    """Give a new file the mode and, if the system allows, the owner of the file that it replaces."""
     if fcntl is None or not path.exists():
         return
     old, mode = path.stat(), stat.S_IMODE(path.stat().st_mode)

@@ -1,4 +1,7 @@
-"""Module: an object that finds the Variables which its attributes hold."""
+"""Module: a named container that lists the Variables in its attributes.
+
+``walk`` visits all parts of a Module or nesting.  ``tree`` and ``table`` are its texts.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,9 @@ class Module:
     """A named container of Variables and of other Modules.
 
     Subclass ``Module``, and keep Variables, Modules, and nestings of these as attributes: lists, tuples,
-    dicts, dataclasses and the types that ``register_nesting`` declares.  They are found in the order in
-    which the attributes were set: a Module's own Variables come before those of its submodules, and a
-    shared Variable counts once.
+    dicts, dataclasses and the types that ``register_nesting`` declares.  Variables are listed in the
+    order in which the attributes were set.  A Module's own Variables come before those of its
+    submodules, and a shared Variable is listed once.
 
     Parameters
     ----------
@@ -76,7 +79,7 @@ class Module:
     not trainable:  2
     """
 
-    _module_name: str | None = None  # so that a subclass may forget super().__init__()
+    _module_name: str | None = None  # for a subclass that does not call super().__init__()
 
     def __init__(self, name: str | None = None) -> None:
         if name is not None and not isinstance(name, str):
@@ -87,7 +90,7 @@ class Module:
 
     @property
     def name(self) -> str:
-        """Return the name that was given, or the class's name in snake case."""
+        """Return the name passed to the constructor, or else the class's name in snake case."""
         return self._module_name or snake_case(type(self).__name__)
 
     @property
@@ -97,12 +100,12 @@ class Module:
 
     @property
     def trainable_variables(self) -> tuple[Variable, ...]:
-        """Return the Variables that tapes watch whenever they are read."""
+        """Return the trainable Variables, which tapes watch whenever they are read."""
         return tuple(variable for variable in self.variables if variable.trainable)
 
     @property
     def non_trainable_variables(self) -> tuple[Variable, ...]:
-        """Return the other Variables: statistics, counters, an optimizer's state."""
+        """Return the Variables that are not trainable: statistics, counters, an optimizer's state."""
         return tuple(variable for variable in self.variables if not variable.trainable)
 
     @property
@@ -111,18 +114,21 @@ class Module:
         return tuple(module for _, module in walk(self) if isinstance(module, Module))
 
     def named_variables(self) -> dict[str, Variable]:
-        """Return the Variables by path: the first attributes, indices and keys that lead to each.
+        """Return a dict from paths to Variables.
+
+        A path consists of the attributes, indices and keys that lead to the Variable, joined by dots.  A
+        shared Variable has the first of its paths.
 
         Returns
         -------
         dict of str to Variable
-            In the order of ``variables``, under names such as ``"layers.0.kernel"``.
+            The Variables in the order of ``variables``, under paths such as ``"layers.0.kernel"``.
 
         Raises
         ------
         ValueError
-            When two paths read the same, as those of the keys ``1`` and ``"1"`` of one dict do, or
-            lists are nested too deeply.
+            When two Variables have the same path, as with the keys ``1`` and ``"1"`` in one dict, or
+            when lists are nested too deeply.
         """
         try:
             return named(walk(self), self.name)
@@ -133,15 +139,16 @@ class Module:
     def summary(
         self, *args: Any, print_fn: Callable[[str], Any] | None = None, **keywords: Any
     ) -> None:
-        """Print a table of all Modules inside: shapes of results, and how many parameters are trained.
+        """Print a table of the Module and its submodules, with shapes of results and parameter counts.
 
         Parameters
         ----------
         *args : object
-            Positional arguments of one call of the Module, which finds the shapes; layers make their
-            Variables in the call.  Without arguments there is no call, and no shapes.
+            Positional arguments for one call of the Module, which determines the shapes.  Layers create
+            their Variables in the call.  Without arguments the Module is not called, and the table has
+            no shapes.
         print_fn : callable, optional
-            Takes the lines, as one text; by default ``print``.
+            A function that is called with the table as one text; by default ``print``.
         **keywords : object
             Keyword arguments of the call.
 
@@ -150,7 +157,7 @@ class Module:
         TypeError
             When ``print_fn`` cannot be called.
         ValueError
-            When two paths read the same, or lists are nested too deeply.
+            When lists are nested too deeply.
         """
         if print_fn is not None and not callable(print_fn):
             raise TypeError(
@@ -164,7 +171,7 @@ class Module:
         """Return the Variables and submodules as a tree, with shapes and numbers of parameters."""
         try:
             return tree(self)
-        except Exception as error:  # a part whose kind a user registered may refuse
+        except Exception as error:  # a class from ``register_nesting`` may raise anything
             return f"<{type(self).__name__}: its parts cannot be listed: {type(error).__name__}>"
 
 
@@ -175,9 +182,9 @@ Seen = dict[int, Any]  # objects by id(), kept alive: the id of a freed object m
 
 
 def walk(root: Any, seen: Seen | None = None) -> Iterator[Found]:
-    """Yield each Variable and Module in a Module or a nesting once, with its path.
+    """Yield each Variable and Module inside a Module or nesting once, as (path, object).
 
-    All that the attributes hold comes before the parts of submodules.
+    All parts of the Module's own attributes come before the parts of submodules.
     """
     seen = {} if seen is None else seen
     parts = root
@@ -197,7 +204,10 @@ def walk(root: Any, seen: Seen | None = None) -> Iterator[Found]:
 
 
 def parts_of(value: Any, path: str, seen: Seen) -> Iterator[Found]:
-    """Yield the Variables and Modules of a nesting, shared ones repeatedly, and each container once."""
+    """Yield the Variables and Modules in a nesting, as (path, object).
+
+    A Variable or Module is yielded once for each of its paths, but a container is entered only once.
+    """
     if isinstance(value, Variable | Module):
         yield path, value
         return
@@ -210,7 +220,9 @@ def parts_of(value: Any, path: str, seen: Seen) -> Iterator[Found]:
 
 
 def named(found: Iterator[Found], owner: str) -> dict[str, Variable]:
-    """Return the Variables found by ``walk``, by path, and set their paths for repr and messages.
+    """Return a dict from paths to the Variables that ``walk`` yielded.
+
+    Also store each path in its Variable, for repr and messages.
 
     Raise ValueError if two Variables have the same path.
     """
@@ -230,14 +242,14 @@ def named(found: Iterator[Found], owner: str) -> dict[str, Variable]:
 
 
 # --- as text --------------------------------------------------------------------------------------
-LINES = 60  # of a tree, at most
-Row = tuple[str, str, str]  # path, indented; what is there; its number of parameters
+LINES = 60  # the greatest number of lines of a tree
+Row = tuple[str, str, str]  # the indented path, a description, and the number of parameters
 
 
 def tree(module: Module) -> str:
-    """Return a Module's parts, one a line, with shapes and numbers of parameters.
+    """Return a text with one line for each part of a Module, with shapes and numbers of parameters.
 
-    Only shapes are used: no Variable is read, so no tape watches one.
+    Only shapes are used.  No Variable's value is read, so no tape watches a Variable.
     """
     rows = list(itertools.islice(rows_of(module, "  ", {id(module): "the whole"}), LINES + 1))
     title = f"{said(module)}: {counts(module)}"
@@ -255,7 +267,8 @@ def tree(module: Module) -> str:
 def rows_of(module: Module, indent: str, paths: dict[int, str], path: str = "") -> Iterator[Row]:
     """Yield the rows of a Module's Variables, then those of each submodule and its parts.
 
-    paths : the paths of parts that have a row already, by ``id()``; a further row refers to that path.
+    paths : the path of each part that has a row already, by ``id()``.  Further rows of the part refer to
+    this path.
     """
     modules = []
     for key, leaf in parts_of(vars(module), "", {}):
@@ -299,7 +312,7 @@ def shapes_of(module: Module, args: tuple[Any, ...], keywords: dict[str, Any]) -
 
 
 def shape_of(result: Any) -> str:
-    """Return the shapes of a nesting of arrays as a text."""
+    """Return a text with the shapes of all arrays in a nesting."""
     parts = nest.parts_of_nesting(result)
     if parts is None:
         return str(tuple(result.shape)) if hasattr(result, "shape") else type(result).__name__
@@ -309,7 +322,7 @@ def shape_of(result: Any) -> str:
 
 
 def table(module: Module, shapes: Shapes) -> str:
-    """Return a Module's parts as a table, and the totals below it."""
+    """Return the text of ``summary``: a table of a Module and its submodules, with totals below."""
     rows = [("layer (type)", "output shape", "parameters", "trainable")]
     found = list(walk(module))
     own = [("", module), *[(path, leaf) for path, leaf in found if isinstance(leaf, Module)]]
@@ -338,7 +351,7 @@ def table(module: Module, shapes: Shapes) -> str:
 
 
 def variables_in(module: Module) -> list[Variable]:
-    """Return a Module's Variables; unlike ``named``, accept equal paths and leave paths unchanged."""
+    """Return a Module's Variables, without the check and the storing of paths as in ``named``."""
     return [leaf for _, leaf in walk(module) if isinstance(leaf, Variable)]
 
 
@@ -355,7 +368,7 @@ def said(module: Module) -> str:
 
 
 def counts(module: Module) -> str:
-    """Return the numbers of parameters and Variables in words."""
+    """Return a text such as "8 parameters in 2 Variables, 6 of them trainable"."""
     found = variables_in(module)
     if not found:
         return "no Variables yet"

@@ -26,32 +26,32 @@ if TYPE_CHECKING:
     from ._util.array_types import Index, RawArray
 
 
-UNNAMED = "Variable"  # the name of a Variable that was given none
-REPLACING = reentrant_lock()  # held while data that was computed from a Variable's replaces it
+UNNAMED = "Variable"  # the name of a Variable without a name of its own
+REPLACING = reentrant_lock()  # the lock for replacing a Variable's data
 
 
 class Variable(Array):
     """An Array whose value may be replaced: the parameters of a model.
 
     A tape with ``watch_accessed_variables=True`` watches each trainable Variable that is read.  A read
-    takes a snapshot: reads before and after an ``assign`` each count with their own value, and their
-    gradients add up.  An assignment is never recorded, so no gradient flows through it.
+    returns a snapshot of the value.  Reads before and after an ``assign`` use different values, and the
+    gradients of all reads are added.  An assignment is never recorded, so no gradient flows through it.
 
     Parameters
     ----------
     initial_value : object
-        An Array, host data, scalars or nested sequences of these; it is copied.
+        An Array, host data, scalars or nested sequences of these.  The data is copied.
     trainable : bool, default: True
         If True, tapes watch the Variable whenever it is read.
     name : str | None, default: None
-        The name in messages; None: "Variable".
+        The name in messages.  None means "Variable".
     dtype : dtype | None, default: None
-        The dtype to cast to; None: that of ``initial_value``.
+        The dtype of the Variable.  None means the dtype of ``initial_value``.
 
     Raises
     ------
     TypeError
-        When trainable is neither True nor False, or name is no str; and as of ``asarray``.
+        When trainable is neither True nor False, name is no str, or ``asarray`` raises TypeError.
 
     Examples
     --------
@@ -100,14 +100,14 @@ class Variable(Array):
 
     @property
     def name(self) -> str:
-        """Return the name in messages."""
+        """Return the name that messages show."""
         return self._name
 
     @property
     def path(self) -> str:
-        """Return the path in the Module that listed the Variable last: ``"layers.0.kernel"``, or "".
+        """Return the path in a Module, such as ``"layers.0.kernel"``, or "" if no Module listed it.
 
-        Messages give the path next to the name.
+        The Module is the one that listed the Variable last.  Messages show the path next to the name.
         """
         return self._path
 
@@ -119,7 +119,7 @@ class Variable(Array):
     _has_state = True
 
     def _sync(self) -> int:
-        """Return the id of the Variable's value, after notifying the recorders that it is read."""
+        """Notify the recorders that the Variable is read, and return the id of its value."""
         for recorder in recorders():
             recorder.accessed(self)
         return self._identity
@@ -130,7 +130,7 @@ class Variable(Array):
         Returns
         -------
         Array
-            The value that the Variable holds now; tapes that follow the Variable follow it.
+            The current value.  Tapes that follow the Variable also follow this Array.
         """
         snapshot = recorded_copy(self, keep_data(self))
         snapshot._state = KEPT
@@ -145,14 +145,14 @@ class Variable(Array):
 
     # --- state ------------------------------------------------------------------------------------
     def assign(self, value: Operand) -> Variable:
-        """Replace the value, unrecorded.
+        """Replace the value.  Tapes do not record the assignment.
 
         Parameters
         ----------
         value : object
-            An Array of the Variable's shape, dtype and device.  Host data and numbers may be of a
-            lesser kind: integers for a Variable of floats, floats of any precision for a Variable of
-            complex numbers.
+            An Array of the Variable's shape, dtype and device.  Host data and numbers are
+            cast if their kind fits: integers to a Variable of floats, floats of any precision to a
+            Variable of complex numbers.
 
         Returns
         -------
@@ -173,7 +173,7 @@ class Variable(Array):
         return self
 
     def assign_add(self, value: Operand) -> Variable:
-        """Add to the value, unrecorded.
+        """Add ``value`` to the Variable's value.  Tapes do not record the assignment.
 
         Parameters
         ----------
@@ -193,7 +193,7 @@ class Variable(Array):
         return self._update(operator.add, value)
 
     def assign_sub(self, value: Operand) -> Variable:
-        """Subtract from the value, unrecorded.
+        """Subtract ``value`` from the Variable's value.  Tapes do not record the assignment.
 
         Parameters
         ----------
@@ -213,17 +213,17 @@ class Variable(Array):
         return self._update(operator.sub, value)
 
     def _update(self, function: Callable[[Any, Any], Any], value: Operand) -> Variable:
-        # Python's numbers take the dtype of the other operand, so they are not converted.
+        # A Python number is not converted to an Array, so that it does not change the result's dtype.
         plain = type(value) in (bool, int, float, complex)
         other = value if plain else detached(self._host_data(value))
-        while True:  # until no other thread has replaced the value meanwhile
+        while True:  # compute again if another thread replaced the value in the meantime
             before = peek(self)
             given = self._fitting(function(wrap(before, 0, KEPT), other))
             if self._replace(before, own_data(given), value):
                 return self
 
     def _replace(self, before: RawArray, data: RawArray, value: Operand) -> bool:
-        """Replace the data and return True, unless another thread has replaced ``before`` meanwhile."""
+        """Replace the data ``before`` and return True; return False if another thread replaced it."""
         tell_assigned(self, value)
         with REPLACING:
             if self._data is not before:
@@ -232,14 +232,18 @@ class Variable(Array):
             return True
 
     def _fitting(self, given: Array) -> Array:
-        """Return the new value unchanged; raise ValueError if shape, dtype or device differ."""
+        """Return ``given`` if its shape, dtype and device are the Variable's; else raise ValueError."""
         alike = given.dtype == self.dtype and given.device == self.device
         if given.shape != self.shape or not alike:
             raise ValueError(f"assign: {describe(given)} does not fit into {self._said()}")
         return given
 
     def _host_data(self, value: Operand) -> Array:
-        """Return a value as an Array; host data in the Variable's dtype unless their kind is greater."""
+        """Return an Array unchanged, and host data as an Array on the Variable's device.
+
+        Host data gets the Variable's dtype, unless the data is of a greater kind, as complex numbers for
+        a Variable of floats.
+        """
         if isinstance(value, Array):
             return value
         given = asarray(value, device=self.device)
@@ -282,12 +286,12 @@ class Variable(Array):
 
 
 def detached(x: Array) -> Array:
-    """Return the data of an Array under a handle that no tape follows."""
+    """Return an Array with the same data that no tape follows."""
     return wrap(peek(x if isinstance(x, Variable) else asarray(x)), 0, KEPT)
 
 
 class AllOrNone:
-    """A block that assigns to Variables: if it raises, they get their former values back."""
+    """A block of assignments to Variables, which restores the former values if the block raises."""
 
     def __init__(self, variables: Iterable[Variable]) -> None:
         self.kept = [(variable, peek(variable)) for variable in variables]
@@ -300,7 +304,10 @@ class AllOrNone:
 
 
 def restore_values(kept: Iterable[tuple[Variable, Any]]) -> None:
-    """Give Variables back data that they held; assignments replace data and never write to it."""
+    """Restore the data that Variables held before.
+
+    The data is intact, since assignments replace data and never write to it.
+    """
     for variable, data in kept:
         variable._data = data
 
@@ -311,7 +318,7 @@ def own_data(x: Array) -> Any:
 
 
 IN_PLACE = """\
-``v {symbol}= value``: assign the result of ``{op}`` to the Variable, unrecorded.
+``v {symbol}= value``: assign the result of ``{op}`` to the Variable.  Tapes do not record this.
 
 Parameters
 ----------

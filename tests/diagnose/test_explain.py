@@ -417,8 +417,8 @@ SAID = {
     a_source_from_after_the_block: [
         f"{NONE}Array float64() is not on the tape: it was neither watched nor computed from watched "
         "Arrays inside the block. Call tape.watch(x) inside the block, before x is used.",
-        f"{NONE}the source Array float64() was computed of what the tape follows, but multiply at "
-        f"{{0}} "
+        f"{NONE}the source Array float64() was computed from a value that the tape follows, but "
+        f"multiply at {{0}} "
         "ran outside the tape's block. Move it into the block.",
     ],
     swapped: [SWAPPED, SWAPPED],
@@ -492,12 +492,12 @@ SAID = {
         f"{INDEPENDENT}",
     ],
     a_rule_that_gives_none: [
-        f"{NONE}custom_gradient(<lambda>) passes no gradient to what depends on the source: its rule "
-        f"gives "
+        f"{NONE}custom_gradient(<lambda>) passes no gradient on towards the source: its rule "
+        f"returns "
         "None for that input.",
-        f"{NONE}custom_gradient(<lambda>) at {{0}} passes no gradient to what depends on the source: "
+        f"{NONE}custom_gradient(<lambda>) at {{0}} passes no gradient on towards the source: "
         f"its "
-        "rule gives None for that input.",
+        "rule returns None for that input.",
     ],
     only_a_view_is_watched: [
         f"{NONE}of {A} only a view is watched: call tape.watch(x) on the whole Array, before it is "
@@ -535,9 +535,9 @@ SAID = {
     ] * 2,
     used_up: [
         GONE,
-        f"{GONE} What was noted beside it: exp at {{0}} led from the source to the target.",
+        f"{GONE} The noted steps show: exp at {{0}} led from the source to the target.",
     ],
-    used_up_and_floored: [GONE, f"{GONE} What was noted beside it: {FLOORED}"],
+    used_up_and_floored: [GONE, f"{GONE} The noted steps show: {FLOORED}"],
     fine: [
         f"{THERE}it came through exp and add.",
         f"{THERE}it came through exp at {{0}} and add at {{0}}.",

@@ -124,7 +124,7 @@ SAYS = {
         lambda x: x * xp.stop_gradient(x), np.array([2.0]),
         ["reverse mode gives 2, finite differences 4"],
     ),
-    "all cut": (lambda x: xp.stop_gradient(x**2), np.array([2.0]), ["All that differ are 0: a term"]),
+    "all cut": (lambda x: xp.stop_gradient(x**2), np.array([2.0]), ["All differing elements are 0"]),
     "transposed": (transposed, RNG.normal(size=(3, 3)), ["The gradient is the transposed one"]),
     "conjugated": (conjugated, Z, ["It is the complex conjugate"]),
     "the second derivative": (

@@ -1,4 +1,9 @@
-"""Calls in the analysis of flow: functions of the user's, which are interpreted, and all others."""
+"""Interpretation of calls: of the user's functions, which are entered, and of all others.
+
+A call is first compared with the frames that were seen to run in it.  Then the user's functions are
+interpreted on their arguments.  All other functions have a rule by their name, or the general rule
+``of_all``: the result has the taint of all arguments.
+"""
 
 from __future__ import annotations
 
@@ -45,16 +50,20 @@ from .objects import ANY, KEYS, KNOWN, NOTHING, Channel, Thing, Value, taint_of
 from .scopes import Scope
 from .sources import FOLDED, FUNCTIONS, tree_of_code
 
-# Functions and methods whose arguments go to listeners: streams, handlers, lists of warnings.
+# Functions that print, warn or log: streams, handlers and lists of warnings receive their arguments.
 OUTPUTS = words("print warn warn_explicit debug info warning error exception critical log")
-STREAMS = {"redirect_stdout": "stdout", "redirect_stderr": "stderr"}  # of ``sys``
+STREAMS = {  # the attribute of ``sys`` that a context manager replaces
+    "redirect_stdout": "stdout",
+    "redirect_stderr": "stderr",
+}
 
 
 class Arguments(NamedTuple):
     """The function and arguments of a call.
 
-    node : the call.  name : the function's name in the call, after the last dot.  owner : the object
-    before that dot.  functions : the objects that may be called.
+    node : the expression of the call.  name : the function's name in the call, after the last dot, or
+    "".  owner : the possible objects before that dot.  functions : the objects that may be called.
+    positional, keywords : the possible values of each argument.
     """
 
     node: ast.Call
@@ -63,7 +72,7 @@ class Arguments(NamedTuple):
     functions: Value
     positional: list[Value]
     keywords: dict[str, Value]
-    rest: Value  # the elements of *args and **kwargs
+    rest: Value  # the elements of ``*args`` and ``**kwargs`` in the call
 
     @property
     def all(self) -> list[Value]:
@@ -71,7 +80,10 @@ class Arguments(NamedTuple):
 
     @property
     def carried(self) -> list[Value]:
-        """Return the arguments that may become part of the result, without those that only select."""
+        """Return the arguments whose values may be part of the result.
+
+        Arguments that only select, such as indices and sort keys, are not returned.
+        """
         steering = STEERING.get(self.name, ())
         found = [v for i, v in enumerate(self.positional) if i not in steering]
         return [*found, *[v for k, v in self.keywords.items() if k != "key"], self.rest]
@@ -83,9 +95,9 @@ class Arguments(NamedTuple):
 
 
 class Calls(Interpreter):
-    """The interpretation of calls.
+    """The part of the interpreter that handles calls.
 
-    databases : the database of each cursor.
+    databases : for each SQL cursor, the connection that created the cursor.
     """
 
     def __init__(self, exits: Iterable[tuple[int, Stack]], stacks: Iterable[Stack]) -> None:
@@ -111,7 +123,7 @@ class Calls(Interpreter):
         return found
 
     def is_by_key(self, given: Arguments) -> bool:
-        """Return True if values left a tape only as sort keys, in the ``key=`` of this call."""
+        """Return True if the exits in this call are only in its ``key=``, where values are sort keys."""
         if given.name not in ORDERED or "key" not in given.keywords:
             return False
         ordered = NOTHING.union(*given.positional) or given.owner
@@ -119,7 +131,10 @@ class Calls(Interpreter):
 
     @staticmethod
     def only_steers(given: Arguments) -> bool:
-        """Return True if all arguments that do not only select are constants: ``copysign(1.0, x)``."""
+        """Return True if arguments with an exit can only select, as x in ``copysign(1.0, x)``.
+
+        So it is if all other arguments are constants.
+        """
         steering = STEERING.get(given.name, ())
         others = [value for i, value in enumerate(given.positional) if i not in steering]
         return bool(steering) and not given.rest and all(value <= KNOWN for value in others)
@@ -153,7 +168,7 @@ class Calls(Interpreter):
         return Arguments(node, name, owner, functions, positional, keywords, rest)
 
     def decorated(self, decorator: ast.expr, function: Value, scope: Scope) -> Value:
-        """Return the result of a decorator; a library's decorator counts as the identity."""
+        """Return the result of a decorator.  A library's decorator counts as the identity."""
         functions = self.evaluate(decorator, scope)
         given = implicit_call(decorator, functions=functions, given=[function])
         return self.call_each(functions, given, spot_at(decorator, scope), scope) or function
@@ -162,7 +177,7 @@ class Calls(Interpreter):
     def seen_to_run(self, given: Arguments, spot: Spot, scope: Scope) -> tuple[Value, bool]:
         """Interpret the functions whose frames ran in a call.
 
-        Return their results, and True if the call runs one of them directly.
+        Return their results, and True if the call itself runs one of the functions, not as a callback.
         """
         found, known = NOTHING, False
         for code, place in self.callees.get(spot, {}).items():
@@ -207,7 +222,7 @@ class Calls(Interpreter):
         self.seen_to_run(implicit_call(target, "__set__", me, given=given), spot, scope)
 
     def know_free_names(self, tree: ast.AST, given: Arguments) -> None:
-        """Note the scope in which a function of this tree was defined, from the call's arguments."""
+        """Set ``scopes[tree]`` to the scope in which the called function was defined."""
         for thing in given.functions:
             if thing.closure is not None and thing.closure[0] is tree:
                 self.scopes[tree] = thing.closure[1]
@@ -225,7 +240,10 @@ class Calls(Interpreter):
 
     @staticmethod
     def is_direct(given: Arguments, code: CodeType) -> bool:
-        """Return True if a call runs a function directly, not as the callback of another function."""
+        """Return True if a call itself runs the function of ``code``, not as the callback of another.
+
+        Frames do not show the callers that are compiled, so the answer is a guess by names.
+        """
         if code.co_name in (given.name, "__init__", "__call__", "wrapper", "wrapped", "inner"):
             return True
         builtin = any(
@@ -237,7 +255,7 @@ class Calls(Interpreter):
         return not builtin and not callbacks
 
     def self_of(self, given: Arguments, code: CodeType, scope: Scope) -> Value:
-        """Return the ``self`` of a method whose frame ran."""
+        """Return the possible objects for ``self`` or ``cls`` of a method whose frame ran."""
         if code.co_name in ("__init__", "__new__", "__post_init__") and code.co_name != given.name:
             made = self.instance(given, scope)
             if code.co_name == "__post_init__":
@@ -265,7 +283,7 @@ class Calls(Interpreter):
         return made
 
     def call_of(self, thing: Thing, given: Arguments, spot: Spot, scope: Scope) -> Value | None:
-        """Return the result of a function or class of the user's; None for other objects."""
+        """Return the result of a call of the user's function or class; None for other objects."""
         if self.only_seen:
             return None
         if thing.closure is not None:
@@ -287,13 +305,13 @@ class Calls(Interpreter):
     def call_each(
         self, functions: Value, given: Arguments, spot: Spot, scope: Scope
     ) -> Value | None:
-        """Return the results of those functions that are the user's; None if none of them is."""
+        """Return the results of those functions that the user defined; None if there are none."""
         results = [self.call_of(function, given, spot, scope) for function in functions]
         known = [value for value in results if value is not None]
         return NOTHING.union(*known) if known else None
 
     def construct(self, thing: Thing, given: Arguments, spot: Spot, scope: Scope) -> Value:
-        """Run the constructor of a class of the user's, and return the instance."""
+        """Interpret the constructor of the user's class, and return the instance."""
         made = self.instance(given, scope)
         names = fields_of(thing)
         for one in made:
@@ -308,7 +326,7 @@ class Calls(Interpreter):
         return made
 
     def supers_of(self, value: Value) -> Value:
-        """Return the result of ``super()``: a proxy of the object with the next class's methods."""
+        """Return the result of ``super()``: an object with ``self``'s fields and its bases' methods."""
         tree, found = self.running[-1], set()
         for thing in value:
             proxy = self.thing("super", thing, tree)
@@ -329,21 +347,25 @@ class Calls(Interpreter):
         return frozenset(found)
 
     def lineage(self, classes: Value) -> list[Thing]:
-        """Return classes that the analysed code defines, with their bases."""
+        """Return classes of the analysed code, followed by all their direct and indirect bases."""
         found = [*classes]
         for one in found:  # the loop appends to the list that it walks
             found += [base for base in one.fields.get("<bases>", NOTHING) if base not in found]
         return found
 
     def fill_fields(self, thing: Thing, names: list[str], given: Arguments, numbered: bool) -> None:
-        """Assign the arguments of a call to fields: of a dataclass, a named tuple or another class."""
+        """Assign the arguments of a class's call to the attributes of its instance.
+
+        names : the fields of a dataclass or named tuple, in their order; empty for other classes.
+        numbered : True for a named tuple, whose arguments are its items, too.
+        """
         for i, value in enumerate(given.positional):
             self.add_field(thing, f".{names[i]}" if i < len(names) else ANY, value)
             if numbered:
                 self.add_field(thing, i, value)
         for name, value in given.keywords.items():
             self.add_field(thing, f".{name}", value)
-        for name in names[len(given.positional) :]:  # the defaults of the other fields
+        for name in names[len(given.positional) :]:  # fields that keep their default
             if name not in given.keywords:
                 self.add_field(thing, f".{name}", frozenset((self.thing("default", thing, name),)))
         self.add_field(thing, ANY, given.rest)
@@ -373,7 +395,10 @@ class Calls(Interpreter):
         return frozenset(self.bound_to(one, thing) for one in found)
 
     def got_by(self, member: Any, thing: Thing, node: ast.AST, scope: Scope) -> Value:
-        """Return the result of a descriptor's ``__get__``; of a library's, one made of the object."""
+        """Return the result of a descriptor's ``__get__``.
+
+        The result of a library's descriptor is a new object with the taint of ``thing``.
+        """
         getter = getattr(member, "func", None)
         if isinstance(getter, FunctionType):
             return self.property_of(getter, thing, node, scope)
@@ -402,7 +427,7 @@ class Calls(Interpreter):
         return self.call_each(methods, arguments, spot_at(node, scope), scope)
 
     def of_class(self, thing: Thing, name: str) -> Value:
-        """Return the attribute of a class that the analysed code defines, or of its bases."""
+        """Return the attribute of a class of the analysed code, or else of its bases."""
         found = thing.fields.get(f".{name}", NOTHING)
         if found:
             return found
@@ -416,7 +441,10 @@ class Calls(Interpreter):
         return found
 
     def bound_to(self, thing: Thing, me: Thing) -> Thing:
-        """Return a class's function as a method of an instance; static methods and data unchanged."""
+        """Return a class's function as a method of the instance ``me``.
+
+        Static methods, classes and data are returned unchanged.
+        """
         closure = thing.closure
         if closure is None or isinstance(closure[0], ast.ClassDef) or isinstance(me.actual, type):
             return thing
@@ -426,7 +454,7 @@ class Calls(Interpreter):
         return self.with_self(thing, me)
 
     def with_self(self, function: Thing, me: Thing) -> Thing:
-        """Return a function as the method of an object, or of a class."""
+        """Return a function as a method whose ``self`` or ``cls`` is ``me``."""
         if function.closure is None:
             return function
         found = self.thing("bound", function, me)
@@ -445,7 +473,11 @@ class Calls(Interpreter):
         self, tree: ast.AST, outer: Scope, given: Arguments, me: Value, spot: Spot, scope: Scope,
         code: CodeType | None = None,
     ) -> Value:  # fmt: skip
-        """Interpret a function's body on these arguments, and return its result."""
+        """Interpret a function's body on the arguments of a call, and return its result.
+
+        A function that is nested too deeply in calls is not entered: its result has the taint of all
+        arguments.
+        """
         if self.running.count(tree) > RECURSION or len(self.running) >= DEPTH:
             return self.object_made(given.node, scope, taint_of([*given.all, me]))
         file = code.co_filename if code is not None else outer.file
@@ -459,7 +491,7 @@ class Calls(Interpreter):
             self.running.pop()
 
     def bind_parameters(self, function: Any, scope: Scope, given: Arguments, me: Value) -> None:
-        """Bind the parameters of a function to what it is given."""
+        """Bind the parameters of a function to the arguments of a call, or to their defaults."""
         parameters = function.args
         names = [*parameters.posonlyargs, *parameters.args]
         values = ([me] if me else []) + given.positional
@@ -488,7 +520,7 @@ class Calls(Interpreter):
     def gather(
         self, scope: Scope, parameter: ast.arg, values: dict[Any, Value], given: Arguments
     ) -> None:
-        """Bind ``*args`` or ``**kwargs``."""
+        """Bind the parameter ``*args`` or ``**kwargs`` to a new tuple or dict of ``values``."""
         made = self.object_made(parameter, scope)
         for thing in made:
             for key, value in values.items():
@@ -499,7 +531,7 @@ class Calls(Interpreter):
 
     # --- functions that do not run ----------------------------------------------------------------
     def unknown_function(self, given: Arguments, scope: Scope) -> Value:
-        """Return the result of a function that is not interpreted: by its name, or of all arguments."""
+        """Return the result of a function that is not interpreted, by its name or else by ``of_all``."""
         if given.name in OUTPUTS:
             self.put_out(given, scope)
         for known in (self.listener, self.of_name, self.progress, self.moved_elements):
@@ -509,7 +541,7 @@ class Calls(Interpreter):
         return self.of_all(given, scope)
 
     def of_name(self, given: Arguments, scope: Scope) -> Value | None:
-        """Return the result of a builtin function that BY_NAME or STEPS knows; None for others."""
+        """Return the result of a function whose name is in BY_NAME or STEPS; None for others."""
         if given.name in STEPS and self.is_step(given):
             return self.object_made(given.node, scope)
         method = BY_NAME.get(given.name)
@@ -540,7 +572,7 @@ class Calls(Interpreter):
         return None if given.all[0] else self.supers_of(scope.lookup("self") or NOTHING)
 
     def of_setattr(self, given: Arguments, scope: Scope) -> Value | None:
-        """Assign to the attribute whose name ``setattr`` is given."""
+        """Interpret ``setattr(x, name, value)``, or ``x.__setattr__(name, value)``."""
         if len(given.positional) < 2:
             return None
         *owner, _, value = given.positional
@@ -550,9 +582,12 @@ class Calls(Interpreter):
         return KNOWN
 
     def moved_elements(self, given: Arguments, scope: Scope) -> Value | None:
-        """Return the result of a function that moves elements of containers; None for others."""
+        """Return the result of a function or method that reads or stores a container's elements.
+
+        The result is None for other functions.
+        """
         name, node, method, carried = given.name, given.node, given.is_method, given.carried
-        if leads_outside(given.functions, name):  # ``shutil.copy``
+        if leads_outside(given.functions, name):  # ``shutil.copy`` copies a file, no object
             return None
         if method and name in ("execute", "executemany", "cursor"):
             rows = self.of_database(given, scope)
@@ -597,10 +632,10 @@ class Calls(Interpreter):
         return made
 
     def of_all(self, given: Arguments, scope: Scope, more: Value = NOTHING) -> Value:
-        """Return a result made of all arguments, of ``more`` and of the object whose method is called.
+        """Apply the general rule for functions that are not interpreted, and return the result.
 
-        The general rule for functions that are not interpreted.  Its other parts are effects on the
-        arguments: writes, channels, generators, views.
+        The result has the taint of all arguments, of ``more``, and of a method's object.  The function
+        may also write to its arguments, to files and to generators, or return a view of an argument.
         """
         carried, method = [*given.carried, more], given.is_method
         owners = [given.owner] if method else []
@@ -648,9 +683,10 @@ class Calls(Interpreter):
     def read_outside(
         self, given: Arguments, carried: list[Value], owners: list[Value], into: int
     ) -> tuple[int, Channel | None]:
-        """Return the taint of the channels that a call may read, and their names.
+        """Return the taint of the channels that a call may read, and the names of these channels.
 
-        The names are None for a function that neither reads nor writes channels.
+        A channel is a file, device or process.  The names are None for a function that neither reads
+        nor writes channels.
         """
         opened = [thing.channel for owner in owners for thing in owner if thing.channel is not None]
         outside = leads_outside(given.functions, given.name) or bool(opened)
@@ -676,9 +712,10 @@ class Calls(Interpreter):
         return KNOWN if given.name in ("heappush", *INSERTS) else self.elements_in(heap)
 
     def of_database(self, given: Arguments, scope: Scope) -> Value | None:
-        """Interpret an SQL statement on the tables that it names; None if its text is not understood.
+        """Interpret the SQL statement of a call, as reads and writes of the tables that it names.
 
-        A cursor shares the tables of its database.
+        A cursor shares the tables of its connection.  The result is None if the text of this or of an
+        earlier statement is not understood.
         """
         made = self.object_made(given.node, scope)
         owners = [(thing, self.databases.get(thing, thing)) for thing in given.owner]
@@ -691,7 +728,8 @@ class Calls(Interpreter):
                 self.add_field(database, UNTOLD, KNOWN)
             return None
         written, read = (frozenset(f"<table {name}>" for name in names) for names in tables)
-        # A name that no statement wrote may be a view; a statement that was not understood, a trigger.
+        # A table that no statement wrote may be an SQL view of others.  A statement that was not
+        # understood may have created a trigger.
         known = all(UNTOLD not in d.fields and read <= d.fields.keys() | written for _, d in owners)
         if not known:
             return None
@@ -705,7 +743,10 @@ class Calls(Interpreter):
         return made
 
     def progress(self, given: Arguments, scope: Scope) -> Value | None:
-        """Return a progress bar of tqdm: it yields the elements of its argument, whatever it shows."""
+        """Return a progress bar of tqdm, which yields its argument's elements; None for other calls.
+
+        The bar is fixed afterwards: values that it displays do not become its elements.
+        """
         if not given.positional or not any(map(is_progress, given.functions)):
             return None
         made = self.object_made(given.node, scope, kind="progress")
@@ -716,7 +757,7 @@ class Calls(Interpreter):
         return made
 
     def replaced_copy(self, given: Arguments, scope: Scope) -> Value:
-        """Return a copy of an object with the attributes of the keywords."""
+        """Return a copy of an object in which the keywords replace attributes."""
         made = self.object_made(given.node, scope, kind="replaced")
         for thing in made:
             for before in given.owner.union(*given.positional[:1]):
@@ -727,7 +768,7 @@ class Calls(Interpreter):
         return made
 
     def put_out(self, given: Arguments, scope: Scope) -> None:
-        """Add the taint of printed, warned or logged values to the listeners: streams and handlers."""
+        """Add the taint of printed, warned or logged values to the receiving streams and handlers."""
         taint = taint_of(given.all)
         if not taint:
             return
@@ -748,7 +789,7 @@ class Calls(Interpreter):
             self.mark(thing, taint)
 
     def emit(self, given: Arguments, taint: int, scope: Scope) -> None:
-        """Call ``emit`` of the handlers that the analysed code adds to a logger."""
+        """Interpret ``emit`` of the handlers that the analysed code added to a logger."""
         added = [thing.fields.get("<handlers>", NOTHING) for thing in given.owner]
         record = self.object_made(given.node, scope, taint, "record")
         for handler in NOTHING.union(*added):
@@ -756,7 +797,10 @@ class Calls(Interpreter):
             self.call_method(handler, "emit", [record], given.node, scope)
 
     def listener(self, given: Arguments, scope: Scope) -> Value | None:
-        """Return a listener that the call creates or returns: a stream, logger or list; else None."""
+        """Return the stream, logger or list of warnings that a call returns; None for other calls.
+
+        ``addHandler`` also stores its handler in the logger.
+        """
         name, node = given.name, given.node
         if name in STREAMS and given.positional:
             self.store(self.existing_object(sys), STREAMS[name], given.positional[0], node, scope)
@@ -774,7 +818,10 @@ class Calls(Interpreter):
         return None
 
     def handlers(self, owners: Value) -> list[logging.Handler]:
-        """Return the handlers of loggers and of their parents; for ``logging`` itself the root's."""
+        """Return the handlers of loggers and of their parents.
+
+        The module ``logging`` in ``owners`` means the root logger.
+        """
         known = [x for x in [*self.actuals, logging] if self.things.get(id(x)) in owners]
         loggers = [logging.root if x is logging else x for x in known]
         found: list[logging.Handler] = []
@@ -785,7 +832,7 @@ class Calls(Interpreter):
         return [*dict.fromkeys(found)]
 
     def call_back(self, carried: list[Value], given: Arguments, scope: Scope) -> Value:
-        """Interpret the functions among the arguments, as callbacks, and return their results."""
+        """Interpret the functions among the arguments as callbacks, and return their results."""
         spot = spot_at(given.node, scope)
         found = NOTHING
         for thing in {thing for value in carried for thing in value}:
@@ -794,7 +841,7 @@ class Calls(Interpreter):
         return found
 
     def write_out(self, given: Arguments, taint: int) -> None:
-        """Add taint to the arguments that a function writes to: ``out``, the first one, or all."""
+        """Add taint to the arguments that a function writes to: ``out``, the first argument, or all."""
         targets = given.keywords.get("out", NOTHING)
         if given.name in WRITES and given.positional:
             targets |= given.positional[0]
@@ -845,7 +892,7 @@ class Calls(Interpreter):
     def iterable_of_tuples(
         self, node: ast.AST, scope: Scope, parts: list[Value], kind: str = "pairs"
     ) -> Value:
-        """Return an iterable of tuples with these parts."""
+        """Return an iterable whose elements are tuples of ``parts``."""
         element = self.object_made(node, scope, kind=f"{kind} element")
         for thing in element:
             for i, part in enumerate(parts):
@@ -853,7 +900,7 @@ class Calls(Interpreter):
         return self.container(node, scope, element, kind)
 
     def grouped(self, given: Arguments, scope: Scope) -> Value:
-        """Return the iterable of ``groupby``: pairs of a key and elements."""
+        """Return the result of ``itertools.groupby``: an iterable of pairs of a key and its elements."""
         elements = self.elements_in(given.positional[0])
         keys = NOTHING
         for function in given.keywords.get("key", NOTHING).union(*given.positional[1:2]):
@@ -864,7 +911,7 @@ class Calls(Interpreter):
         return self.iterable_of_tuples(given.node, scope, [keys or elements, given.positional[0]])
 
     def mapped_elements(self, given: Arguments, scope: Scope) -> Value:
-        """Return the iterable of ``map`` or ``filter``."""
+        """Return the result of ``map`` or ``filter``: an iterable of results or elements."""
         function, *sources = given.positional
         elements = [self.elements_in(value) for value in sources]
         if given.name == "filter":
@@ -878,10 +925,11 @@ class Calls(Interpreter):
         return self.container(given.node, scope, found)
 
     def is_step(self, given: Arguments) -> bool:
-        """Return True if the name of a function in STEPS can be trusted in this call.
+        """Return True if a call's result has the derivative 0, as the name in STEPS suggests.
 
-        For a method: if its object is itself a value that left, or holds none.  For a function: if it
-        holds no value that left, as a ``functools.partial`` may.
+        A user's object may have a method of the same name.  The name of a method is trusted if its
+        object is tainted itself, as an array, or reaches no tainted object.  The name of a function is
+        trusted if the function holds no tainted object, as a ``functools.partial`` may.
         """
         node = given.node
         count = len(node.args) + len(node.keywords)
@@ -894,7 +942,7 @@ class Calls(Interpreter):
         return not taint_of((given.functions,))
 
     def same_as(self, given: Arguments, carried: list[Value], scope: Scope) -> Value:
-        """Return the arguments themselves, or a copy that may also hold the keywords as items."""
+        """Return the result of a function in SAME: its arguments, or a new dict with the keywords."""
         made = self.object_made(given.node, scope)
         for thing in made:
             for name, value in given.keywords.items():
@@ -911,25 +959,22 @@ class Calls(Interpreter):
         return NOTHING.union(*map(all_fields, given.positional[0]))
 
 
-BY_NAME = {  # builtin functions, and the method that returns their result
+BY_NAME = {  # for the name of a function, the method of ``Calls`` that returns its result
     "globals": "of_globals", "locals": "of_globals", "eval": "of_eval", "exec": "of_eval",
     "replace": "of_replace", "_replace": "of_replace", "super": "of_super", "getattr": "of_getattr",
     "setattr": "of_setattr", "__setattr__": "of_setattr",
 }  # fmt: skip
 ORDERED = words("max min nlargest nsmallest sorted")
-UNTOLD = "<untold>"  # the field of a database of which a statement was not understood
+UNTOLD = "<untold>"  # a field of a database that says: some SQL statement was not understood
 INSERTS = words("insort insort_left insort_right")
 HEAPS = INSERTS | words("heappush heappop heappushpop heapreplace")
-MAKES_PARTS = (
-    "add_",
-    "create_",
-    "new_",
-    "Sub",
-)  # beginnings of names of functions that return a part
-WRITES_ITSELF = words("write writexml dump save savefig")  # methods that write their object
+# Prefixes of the names of functions that return a part of their object or argument.
+MAKES_PARTS = ("add_", "create_", "new_", "Sub")
+# Methods that write their object to their argument, which is a file.
+WRITES_ITSELF = words("write writexml dump save savefig")
 ENTERED = ("__enter__", "__aenter__", "__exit__", "__aexit__", "__iter__", "__next__")
-RECURSION = 4  # calls of a function within itself
-NDITER = 8  # operands of an nditer that are distinguished
+RECURSION = 4  # the greatest depth of a recursive function that is interpreted
+NDITER = 8  # the number of operands of ``np.nditer`` that are distinguished
 BUILT_IN = words("builtins collections functools itertools operator array _thread _functools")
 
 
@@ -937,18 +982,18 @@ def implicit_call(
     node: ast.AST, name: str = "", owner: Value = NOTHING, functions: Value = NOTHING,
     given: Iterable[Value] = (), rest: Value = NOTHING,
 ) -> Arguments:  # fmt: skip
-    """Return the arguments of a call that the code does not write as one, such as an operator's."""
+    """Return the arguments of a method's call that Python makes implicitly, such as for an operator."""
     call = ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [], []), node)
     return Arguments(call, name, owner, functions, [*given], {}, rest)
 
 
 def is_module(value: Value) -> bool:
-    """Return True if an object before a dot is a module, or a class."""
+    """Return True if all possible objects are modules or classes."""
     return bool(value) and all(isinstance(thing.actual, ModuleType | type) for thing in value)
 
 
 def fields_of(thing: Thing) -> list[str]:
-    """Return the names of the fields of a dataclass or named tuple."""
+    """Return the names of the fields of a dataclass or named tuple; [] for other classes."""
     if isinstance(thing.actual, type):
         if is_dataclass(thing.actual):
             import dataclasses
@@ -966,7 +1011,7 @@ def fields_of(thing: Thing) -> list[str]:
 
 
 def is_tuple(thing: Thing) -> bool:
-    """Return True if a class is a named tuple."""
+    """Return True if a class is a tuple, such as a named tuple."""
     if isinstance(thing.actual, type):
         return issubclass(thing.actual, tuple)
     tree = thing.closure[0] if thing.closure else None
@@ -976,7 +1021,7 @@ def is_tuple(thing: Thing) -> bool:
 
 
 def unbound(member: Any) -> Any:
-    """Return the function of a static or class method; other members unchanged."""
+    """Return the function in a static or class method.  Other members are returned unchanged."""
     return getattr(member, "__func__", member)
 
 
@@ -986,7 +1031,10 @@ def all_fields(thing: Thing) -> Value:
 
 
 def is_plain_class(thing: Thing) -> bool:
-    """Return True if only the user's own code assigns attributes of a class's instances."""
+    """Return True if all bases of a class are the user's or Python's.
+
+    Then only code that the analysis sees assigns attributes of instances.
+    """
     if isinstance(thing.actual, type):
         outer = [of for of in thing.actual.__mro__ if is_installed(file_of(of))]
         return all(of.__module__ in (*BUILT_IN, "abc", "typing", "enum") for of in outer)
@@ -1001,18 +1049,18 @@ def is_progress(thing: Thing) -> bool:
 
 
 def held_by(functions: Value) -> Value:
-    """Return callable objects that hold values that left, and may pass them on: ``partial``."""
+    """Return the callable objects that hold tainted values, such as a ``functools.partial``."""
     made = (thing for thing in functions if thing.closure is None)
     return frozenset(thing for thing in made if taint_of([frozenset((thing,))]))
 
 
 def is_key(tree: ast.AST, given: Arguments) -> bool:
-    """Return True if a function is the ``key=`` by which a call orders elements."""
+    """Return True if a function is the argument ``key=`` of a call that sorts elements."""
     keys = given.keywords.get("key", NOTHING) if given.name in ORDERED else NOTHING
     return any(thing.closure is not None and thing.closure[0] is tree for thing in keys)
 
 
 def all_to_each(given: Arguments) -> Arguments:
-    """Return a call in which each parameter may be any of the arguments, or a part of them."""
+    """Return a call in which each parameter may be any argument, or any part of an argument."""
     values = frozenset(t for v in (*given.all, given.owner) for t in v if t.closure is None)
     return given._replace(positional=[], keywords={}, rest=values.union(*map(all_fields, values)))

@@ -1,10 +1,14 @@
-"""Abstract interpretation of the user's functions: it follows values that left a tape.
+"""Abstract interpretation of the user's functions, to follow values after their exits from a tape.
 
-The interpretation starts at the function with the tape's block.  It enters calls that were seen to lead
-to an exit or an entry, and calls of the user's own functions that can be resolved.  Assignments to
-names are strong, those to attributes and elements weak.  All branches are taken.  Values that only
-select carry no taint: tests, comparisons, indices, functions with the derivative 0.  The result of any
-other function is made of all its arguments.
+An exit is an untracked conversion of a followed value, as by ``float(x)``.  The analysis determines
+whether an exit's value may reach an entry, where a constant enters a recorded op.  Each exit has one
+bit.  The **taint** of an object is the set of the bits of exits whose values the object may contain.
+
+The interpretation starts at the function that has the tape's block.  It enters each call whose frame
+was on the stack of an exit or entry, and each call of a user's function that can be resolved.  An
+assignment to a name replaces the name's possible values.  An assignment to an attribute or element adds
+to them.  All branches are taken.  Values that only select carry no taint: tests, comparisons, indices,
+functions with the derivative 0.  The result of any other function gets the taint of all its arguments.
 """
 
 from __future__ import annotations
@@ -26,14 +30,14 @@ from .objects import ANY, CONSTANT, KEYS, KNOWN, NOTHING, VISITED, Channel, Thin
 from .scopes import ModuleScope, Scope
 from .sources import FOLDED, FUNCTIONS, Span, node_at, span_of, tree_of_code
 
-STEPS = 60_000  # expressions and statements until the analysis gives up
-VISITS = 8  # visits of objects in ``taint_of`` that take as long as a step
-DEPTH = 40  # nested calls
-TURNS = 6  # of a loop, if no turn before leaves all values unchanged
-FRAMES = ("f_locals", "f_globals")  # attributes of frames, with variables of other functions
+STEPS = 60_000  # the analysis gives up after this number of expressions and statements
+VISITS = 8  # this number of visits of objects in ``taint_of`` counts as one step
+DEPTH = 40  # the greatest number of nested calls that are interpreted
+TURNS = 6  # the greatest number of turns of a loop, if no earlier turn leaves all values unchanged
+FRAMES = ("f_locals", "f_globals")  # attributes of frames: they hold variables of other functions
 
 
-# The flags of the code of generators, coroutines and asynchronous generators.
+# The flags in ``co_flags`` of generators, coroutines and asynchronous generators, which can be resumed.
 RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -49,9 +53,10 @@ def spot_at(node: ast.AST, scope: Scope) -> Spot:
 
 
 class Path(NamedTuple):
-    """The calls that led to an expression, and its source location.
+    """The source locations of the calls that led to an expression, and of the expression itself.
 
-    exact : False in a generator, which may be resumed from anywhere.
+    exact : False in a generator or coroutine.  Any function may resume it, so ``calls`` is not the only
+    way to the expression.
     """
 
     calls: tuple[Spot, ...]
@@ -59,19 +64,22 @@ class Path(NamedTuple):
     exact: bool
 
 
-SENT = "<sent>"  # the field of a generator for the values that it is sent
+SENT = "<sent>"  # the field of a generator that holds the arguments of its method ``send``
 
 
 class Unknown(Exception):
-    """An error: the flow is unknown, because source code is missing."""
+    """The error that the analysis failed, because source code is missing."""
 
 
 class TooLong(Unknown):
-    """An error: the flow is unknown, because the analysis took too many steps."""
+    """The error that the analysis was given up after too many steps."""
 
 
 def path_of(stack: Stack) -> Path:
-    """Return the path of a stack, outermost call first, without those of comprehensions."""
+    """Return the path of a stack, with the outermost call first.
+
+    The frame of a comprehension counts as part of the function around it.
+    """
     spots: list[Spot] = []
     exact = True
     for place in reversed(without_generated(stack)):
@@ -90,13 +98,19 @@ def path_of(stack: Stack) -> Path:
 
 
 def without_generated(stack: Stack) -> list[Place]:
-    """Return a stack without the constructors that dataclasses and named tuples generate."""
+    """Return a stack without generated ``__init__`` and ``__new__`` of dataclasses and named tuples.
+
+    Generated code has no source file: its file name is a text such as "<string>".
+    """
     made = [(place, place.code.co_name in ("__init__", "__new__")) for place in stack]
     return [place for place, new in made if not (new and place.code.co_filename.startswith("<"))]
 
 
 class Methods(dict[type[ast.AST], str]):
-    """A cache of names of methods by class of node: ``do_If`` for a statement, else ``of_Call``."""
+    """The name of the interpreter's method for a class of nodes, computed at the first lookup.
+
+    Statements have methods such as ``do_If``, and expressions methods such as ``of_Call``.
+    """
 
     def __missing__(self, kind: type[ast.AST]) -> str:
         self[kind] = f"{'do' if issubclass(kind, ast.stmt) else 'of'}_{kind.__name__}"
@@ -109,9 +123,11 @@ METHODS = Methods()
 class Interpreter(abc.ABC):
     """The abstract interpretation of one function.
 
-    leaving : the paths and bits of the exits at a spot.  callees : the functions that were seen to run
-    in the call at a spot, with a place in each.  lines : the first lines of all these spots, by file.
-    paths : interned tuples of calls.  left : the bits of the exits that were reached.
+    leaving : for each source location, the paths and bits of the exits there.  callees : for each source
+    location of a call, the functions whose frames ran in the call, with one place in each function.
+    lines : for each file, the first lines of all these source locations.  things : the ``Thing`` for
+    each key.  paths : interned tuples of calls.  left : the bits of the exits that were reached.
+    grown : the number of changes to objects and channels.
     """
 
     def __init__(self, exits: Iterable[tuple[int, Stack]], stacks: Iterable[Stack]) -> None:
@@ -130,12 +146,11 @@ class Interpreter(abc.ABC):
         self.modules: dict[int, ModuleScope] = {}
         self.scopes: dict[ast.AST, Scope] = {}  # by function: the scope in which it was defined
         self.left = self.steps = self.grown = 0
-        self.raised: Value = NOTHING  # exceptions and other objects that any handler may receive
+        self.raised: Value = NOTHING  # exceptions and other objects that any ``except`` may receive
         self.visited = VISITED[0]
         self.running: list[ast.AST] = []
-        self.is_first = (
-            False  # True in the first turn, when code further down may still fill containers
-        )
+        # True in the first turn, in which code further down may still fill containers.
+        self.is_first = False
         self.only_seen = False  # True if only calls that were seen to run are interpreted
         self.for_effect: ast.expr | None = None  # the expression of the last expression statement
         self.channels = Channels()
@@ -150,26 +165,26 @@ class Interpreter(abc.ABC):
                 self.look_out_for(spot)
 
     def look_out_for(self, spot: Spot) -> None:
-        """Note the line of a spot, so that ``evaluate`` makes Spots on such lines only."""
+        """Note the line of a source location, so that ``evaluate`` creates Spots for such lines only."""
         self.lines.setdefault(spot.file, set()).add(spot.span[0])
 
     # --- objects ----------------------------------------------------------------------------------
     def thing(self, *key: Any) -> Thing:
-        """Return the object of a key; create it at the first time."""
+        """Return the object for a key, and create it at the first call with the key."""
         found = self.things.get(key)
         if found is None:
             found = self.things[key] = Thing()
         return found
 
     def object_made(self, node: ast.AST, scope: Scope, taint: int = 0, kind: str = "") -> Value:
-        """Return the object that an expression creates on this path of calls."""
+        """Return the object that an expression creates on the current path of calls."""
         found = self.thing(node, id(scope.calls), kind)
         if taint:
             self.mark(found, taint)
         return frozenset((found,))
 
     def container(self, node: ast.AST, scope: Scope, elements: Value, kind: str = "") -> Value:
-        """Return the container that an expression creates, with these elements."""
+        """Return the container that an expression creates, with ``elements`` at unknown keys."""
         made = self.object_made(node, scope, kind=kind)
         for thing in made:
             self.add_field(thing, ANY, elements)
@@ -184,10 +199,11 @@ class Interpreter(abc.ABC):
                 self.write_outside(thing.channel, taint)
 
     def write_outside(self, names: Channel, taint: int) -> None:
-        """Add taint to the channels of these names."""
+        """Add taint to the channels (files, devices, processes) of these names."""
         if names and self.channels.write(names, taint):
             self.grown += 1
-            for name in names if not texts_of(names) else ():  # ``BytesIO``, not a folder
+            # Names without a text are objects such as ``BytesIO``, which hold what is written to them.
+            for name in names if not texts_of(names) else ():
                 if isinstance(name, Thing) and name.channel is not None:
                     self.mark(name, taint)
 
@@ -204,7 +220,10 @@ class Interpreter(abc.ABC):
             self.grown += 1
 
     def elements_in(self, value: Value, keys: bool = True) -> Value:
-        """Return the objects that iteration may yield; without ``keys`` those of subscripts."""
+        """Return the objects that iteration over ``value`` may yield.
+
+        keys : True if the keys of dicts count as elements; False for the results of subscripts.
+        """
         found: set[Thing] = set()
         for thing in value:
             is_empty = True
@@ -221,7 +240,10 @@ class Interpreter(abc.ABC):
         return frozenset(found)
 
     def unknown(self, node: ast.AST, scope: Scope) -> Value:
-        """Return the result of a read that finds nothing: a write was missed, perhaps of any exit."""
+        """Return the result of a read that finds no value, because the analysis missed a write.
+
+        The missed write may have stored the value of any exit reached so far.
+        """
         return self.object_made(node, scope, self.left, "unknown")
 
     def views_of(self, value: Value) -> Value:
@@ -247,7 +269,7 @@ class Interpreter(abc.ABC):
         return frozenset((found,))
 
     def existing_object(self, actual: Any) -> Value:
-        """Return the thing for an object of the running program: a module, class, function or data."""
+        """Return the ``Thing`` for a module, class, function or other object of the running program."""
         wrapped: Any = getattr(actual, "__wrapped__", None)
         if isinstance(wrapped, ModuleType):  # a wrapper of a module behaves like the module
             actual = wrapped
@@ -273,7 +295,10 @@ class Interpreter(abc.ABC):
         return frozenset((thing,))
 
     def be_function(self, thing: Thing, function: Any) -> None:
-        """Set the tree of a function, and the scope of its free variables."""
+        """Set the closure of a thing that represents a function: its tree and the scope around it.
+
+        The closure stays None if the function is installed or has no source.
+        """
         thing.actual, code = function, function.__code__
         tree = None if is_installed(code.co_filename) else tree_of_code(code)
         if tree is None:
@@ -296,7 +321,7 @@ class Interpreter(abc.ABC):
 
     # --- running ----------------------------------------------------------------------------------
     def run_analysis(self, place: Place) -> None:
-        """Interpret the function of a place, on unknown arguments, until nothing changes."""
+        """Interpret the function that contains a place, on unknown arguments, until nothing changes."""
         tree = tree_of_code(place.code)
         if tree is None:
             raise Unknown
@@ -328,7 +353,7 @@ class Interpreter(abc.ABC):
             scope.names.setdefault(name, frozenset((self.thing("free", code, name),)))
 
     def know_self(self, scope: Scope, place: Place) -> None:
-        """Set the class of ``self``, if it is a global of the module."""
+        """Set the class of the parameter ``self``, if that class is a global of the module."""
         of = place.names.get(place.code.co_qualname.partition(".")[0])
         if isinstance(of, type):
             for thing in scope.names.get("self", NOTHING):
@@ -351,13 +376,16 @@ class Interpreter(abc.ABC):
         return scope.returns
 
     def count_step(self) -> None:
-        """Count a statement; raise TooLong after too many steps or visits of objects."""
+        """Count one step, and raise TooLong after too many steps or visits of objects."""
         self.steps += 1
         if self.steps + (VISITED[0] - self.visited) // VISITS > STEPS:
             raise TooLong
 
     def leaves_here(self, spot: Spot, scope: Scope) -> int:
-        """Return the bits of the exits at a spot on the current path, and mark them as reached."""
+        """Return the bits of the exits at a source location on the current path of calls.
+
+        The exits are added to ``left``, the exits that were reached.
+        """
         found = 0
         for path, bit in self.leaving.get(spot, ()):
             if not path.exact or path.calls == scope.calls:
@@ -367,7 +395,7 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def arrive(self, spot: Spot, node: ast.AST, scope: Scope) -> None:
-        """Note that an operation ran at a source location."""
+        """Handle the evaluation of an expression or statement, which may be the place of an entry."""
 
     # --- statements -------------------------------------------------------------------------------
     def run_block(self, statements: Iterable[ast.stmt], scope: Scope) -> None:
@@ -385,7 +413,10 @@ class Interpreter(abc.ABC):
                 self.arrive(spot, statement, scope)
 
     def taint_statement(self, statement: ast.stmt, taint: int, scope: Scope) -> None:
-        """Add taint to all that a statement binds or returns, since a value left somewhere in it."""
+        """Add taint to everything that a statement binds or returns.
+
+        The bits are those of exits at unknown expressions of the statement.
+        """
         made = self.object_made(statement, scope, taint, "left")
         for node in ast.walk(statement):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -399,7 +430,7 @@ class Interpreter(abc.ABC):
             scope.returns |= made
 
     def do_other(self, node: ast.AST, scope: Scope) -> None:
-        """Evaluate the expressions of a statement without effect on names: assert, del, pass."""
+        """Evaluate the expressions of a statement that binds no names, such as assert, del or pass."""
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 self.evaluate(child, scope)
@@ -472,7 +503,7 @@ class Interpreter(abc.ABC):
         )
 
     def loop(self, turn: Callable[[], None], scope: Scope) -> None:
-        """Interpret the turns of a loop until one changes nothing."""
+        """Interpret turns of a loop until a turn changes neither names nor objects."""
         jumps, scope.jumps = scope.jumps, []
         for _ in range(TURNS):
             before, grown = dict(scope.names), self.grown
@@ -579,7 +610,7 @@ class Interpreter(abc.ABC):
         self.bind(node.target, before | made, scope)
 
     def bind(self, target: ast.AST, value: Value, scope: Scope) -> None:
-        """Assign a value to a target: a name, attribute, item, or several."""
+        """Assign a value to a target: a name, an attribute, an item, or a tuple of targets."""
         if isinstance(target, ast.Name):
             scope.assign(target.id, value)
         elif isinstance(target, ast.Starred):
@@ -599,7 +630,7 @@ class Interpreter(abc.ABC):
             self.bind_item(target, value, scope)
 
     def store(self, owners: Value, name: str, value: Value, node: ast.AST, scope: Scope) -> None:
-        """Assign to an attribute; ``ANY`` if its name is unknown."""
+        """Assign a value to an attribute of ``owners``; ``name`` is ``ANY`` if it is unknown."""
         for thing in owners:
             if isinstance(thing.actual, ModuleType):
                 self.module(vars(thing.actual)).bind_weakly(name, value)
@@ -627,13 +658,13 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def wrote(self, spot: Spot, owners: Value, value: Value, scope: Scope) -> None:
-        """Note that a value was written to an element at a source location."""
+        """Handle the write of a value to an element of ``owners`` at a source location."""
 
     # --- expressions ------------------------------------------------------------------------------
     def evaluate(self, node: ast.AST, scope: Scope) -> Value:
         """Return the objects that an expression may evaluate to."""
         self.steps += 1
-        if self.steps > STEPS:  # ``count_step`` also counts visits of objects
+        if self.steps > STEPS:  # ``count_step`` adds the visits of objects, once a statement
             raise TooLong
         found: Value = getattr(self, METHODS[type(node)], self.of_other)(node, scope)
         lines = self.lines.get(scope.file)
@@ -654,14 +685,14 @@ class Interpreter(abc.ABC):
         return [self.evaluate(node, scope) for node in nodes if node is not None]
 
     def of_other(self, node: ast.AST, scope: Scope) -> Value:
-        """Return an object made of all parts of an expression, such as an f-string."""
+        """Return a new object with the taint of all parts of an expression, such as an f-string."""
         parts = self.evaluate_each(subexpressions(node), scope)
         made = self.object_made(node, scope, taint_of(parts))
         self.name_channel(made, parts)
         return made
 
     def name_channel(self, made: Value, parts: list[Value]) -> None:
-        """Set the channel of an object made of paths and texts, since it may be a path."""
+        """Set the channel of an object that was computed from paths or texts, since it may be a path."""
         if any(thing.channel or thing.text for part in parts for thing in part):
             for thing in made:
                 thing.channel = names_of(parts) | (thing.channel or NOTHING)
@@ -825,10 +856,10 @@ class Interpreter(abc.ABC):
     def call_method(
         self, thing: Thing, name: str, given: list[Value], node: ast.AST, scope: Scope
     ) -> Value | None:
-        """Return the result of a method of a user's class; None if there is no such method."""
+        """Call an object's method of this name; return None if no user's class defines the method."""
 
     def classes_of(self, owners: Value) -> Value:
-        """Return the classes of objects, as far as they are known."""
+        """Return the known classes of objects."""
         found: set[Thing] = set()
         for thing in owners:
             found |= thing.fields.get("<class>", NOTHING)
@@ -838,7 +869,7 @@ class Interpreter(abc.ABC):
 
     @staticmethod
     def is_users(thing: Thing) -> bool:
-        """Return True if an object is an instance of a user's class, or such a class."""
+        """Return True if an object is a class that the user defined, or an instance of such a class."""
         if "<class>" in thing.fields or (
             thing.closure is not None and isinstance(thing.closure[0], ast.ClassDef)
         ):
@@ -852,17 +883,17 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def run_by_operator(self, node: ast.expr, scope: Scope) -> Value:
-        """Return the results of methods that were seen to run in an expression that is no call."""
+        """Return the results of methods whose frames ran in an operator, property or f-string."""
 
     @abc.abstractmethod
     def run_by_store(
         self, target: ast.Attribute, owners: Value, value: Value, scope: Scope
     ) -> None:
-        """Run the ``__set__`` or ``__setattr__`` that was seen to run in an assignment."""
+        """Interpret the ``__set__`` or ``__setattr__`` whose frame ran in an assignment."""
 
     @abc.abstractmethod
     def decorated(self, decorator: ast.expr, function: Value, scope: Scope) -> Value:
-        """Return the result of a decorator."""
+        """Return the result of a decorator's call with ``function``."""
 
     @abc.abstractmethod
     def of_Call(self, node: ast.Call, scope: Scope) -> Value:
@@ -871,7 +902,7 @@ class Interpreter(abc.ABC):
     def of_Subscript(self, node: ast.Subscript, scope: Scope) -> Value:
         value = self.evaluate(node.value, scope)
         key = self.evaluate(node.slice, scope)
-        if isinstance(node.slice, ast.Slice):  # a view of an array, a list with other positions
+        if isinstance(node.slice, ast.Slice):  # a view of an array, or a list with new positions
             made = self.object_made(node, scope)
             for thing in made:
                 parts = [t.fields[k] for t in value for k in t.fields if k == ANY or type(k) is int]
@@ -896,7 +927,7 @@ class Interpreter(abc.ABC):
         return found | self.object_made(node, scope, taint)
 
     def item_of(self, value: Value, key: Any) -> Value:
-        """Return the possible values of an element of objects."""
+        """Return the possible values of ``value[key]``; a key of ANY or below 0 may be any element."""
         if key is ANY or (type(key) is int and key < 0):
             return self.elements_in(value, keys=False)
         found: set[Thing] = set()
@@ -914,14 +945,17 @@ class Interpreter(abc.ABC):
 
 
 def subexpressions(node: ast.AST) -> list[ast.expr]:
-    """Return the subexpressions in an expression's own scope; of a comprehension the first iterable."""
+    """Return the subexpressions that are evaluated in the scope of the expression itself.
+
+    A comprehension has one such subexpression, its first iterable.
+    """
     if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
         return [part.iter for part in node.generators[:1]]
     return [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
 
 
 def file_of(of: type) -> str:
-    """Return the file that defines a class; "<frozen" for classes of Python's own without a file."""
+    """Return the file that defines a class, or "<frozen" for a class of Python without a file."""
     module = inspect.getmodule(of)
     if of.__module__ in sys.builtin_module_names:
         return "<frozen"
@@ -929,7 +963,7 @@ def file_of(of: type) -> str:
 
 
 def literal_text(node: ast.AST, scope: Scope) -> str | None:
-    """Return the text of a string literal or of the module's ``__name__``; None for other nodes."""
+    """Return the text of a string literal or of the variable ``__name__``; None for other nodes."""
     if isinstance(node, ast.Name) and node.id == "__name__":
         while scope.parent is not None:
             scope = scope.parent
@@ -940,7 +974,10 @@ def literal_text(node: ast.AST, scope: Scope) -> str | None:
 
 
 def constant_key(node: ast.AST) -> Any:
-    """Return the field for a literal key: "=" before a text, or the number; ANY for other nodes."""
+    """Return the name of the field for a literal key; ANY if the key is no literal.
+
+    The field of a string is the string after "=", and the field of a number is the number.
+    """
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         key = constant_key(node.operand)
         return -key if isinstance(key, int) else ANY

@@ -1,4 +1,7 @@
-"""Syntax trees of code that ran: of a function, and of the expression at an instruction."""
+"""Syntax trees of code that ran: the function of a code object, the expression of an instruction.
+
+Files of installed packages may be large, so only the function in question is parsed there.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ Span = tuple[int | None, int | None, int | None, int | None]  # line, end line, 
 
 @functools.lru_cache(256)
 def tree_of(file: str) -> ast.Module | None:
-    """Parse a whole file; return None without source."""
+    """Parse a whole file; return None if its source is missing."""
     lines = linecache.getlines(file)
     try:
         return ast.parse("".join(lines)) if lines else None
@@ -33,7 +36,7 @@ def tree_of(file: str) -> ast.Module | None:
 
 @functools.lru_cache(1024)
 def block_of(file: str, first: int) -> ast.Module | None:
-    """Parse the function at a line, with the file's line numbers: less work than a whole large file."""
+    """Parse only the function that begins at a line; its nodes have the file's line numbers."""
     lines = linecache.getlines(file)
     try:
         block = inspect.getblock(lines[first - 1 :])
@@ -47,7 +50,7 @@ def block_of(file: str, first: int) -> ast.Module | None:
 
 @functools.lru_cache(4096)
 def tree_of_code(code: CodeType) -> Function | Folded | None:
-    """Return the tree of the function or comprehension of a code object; None without source."""
+    """Return the tree of a code object's function or comprehension; None if the source is missing."""
     file, name = code.co_filename, code.co_name
     if name == "<module>":
         return tree_of(file)
@@ -81,7 +84,7 @@ def forget_trees() -> None:
 
 
 def enclosing(file: str, line: int) -> int:
-    """Return the line of the ``def`` around a line, or the line itself."""
+    """Return the line of the ``def`` that encloses a line, or the line itself if there is none."""
     lines = linecache.getlines(file)
     indent = len(lines[line - 1]) - len(lines[line - 1].lstrip())
     for number in range(line - 1, 0, -1):
@@ -100,7 +103,7 @@ def first_line(node: ast.AST) -> int:
 
 
 def covers(node: ast.AST, span: Span) -> bool:
-    """Return True if a node covers a span of lines and columns."""
+    """Return True if a node's source text includes a span of lines and columns."""
     line, end_line, column, end_column = span
     first, last, left, right = span_of(node)
     return (first, left) <= (line, column) and (end_line, end_column) <= (last, right)
@@ -119,7 +122,7 @@ def by_span(function: ast.AST) -> dict[Span, ast.AST]:
 
 
 def node_at(place: Place) -> ast.AST | None:
-    """Return the expression of an instruction, or else its statement; None without source."""
+    """Return the expression at an instruction, or else its statement; None if the source is missing."""
     function = tree_of_code(place.code)
     if function is None:
         return None

@@ -2,10 +2,10 @@
 
     from arraytape import diagnose
 
-``explain`` says in one paragraph why a gradient is None, zero or NaN.  ``lines`` notes the source line
-of each op, which ``explain`` then names.  ``nans`` finds the op that made the first NaN or infinity.
-``graph`` draws what a tape recorded.  ``on_gradient``, ``saved_data`` and ``save_on_disk`` are hooks
-into the backward pass.
+``explain`` returns one paragraph on why a gradient is None, zero or NaN.  ``lines`` notes the source
+line of each op, so that ``explain`` can name the line.  ``nans`` finds the op that made the first NaN
+or infinity.  ``graph`` draws what a tape recorded.  ``on_gradient``, ``saved_data`` and ``save_on_disk``
+are hooks into the backward pass.
 
 >>> import arraytape as xp
 >>> x = xp.asarray([1.5, 2.5])
@@ -39,7 +39,7 @@ __all__ = [
     "saved_data",
 ]
 
-# Older pickles look for ``NonFiniteError`` in ``arraytape.diagnose.numerics``.
+# Pickles of older versions refer to ``NonFiniteError`` in ``arraytape.diagnose.numerics``.
 sys.modules[f"{__name__}.numerics"] = sys.modules[nans.__module__]
 
 
@@ -47,5 +47,5 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-if not TYPE_CHECKING:  # a type checker would take any name for one that is there
+if not TYPE_CHECKING:  # for a type checker, a ``__getattr__`` would define any name
     __getattr__ = missing_from(__name__, "diagnose")

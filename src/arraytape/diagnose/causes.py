@@ -1,7 +1,8 @@
-"""Causes of a gradient that is None: one function for each, which returns a sentence or "".
+"""Causes of a gradient that is None, with one function for each cause.
 
-``explain`` asks the functions in the order of ``CAUSES`` and reports the first sentence.  Certain causes
-stand before likely ones.
+A function returns a sentence for the user if its cause applies, else "".  ``explain`` calls the
+functions in the order of ``CAUSES`` and reports the first sentence.  Causes that are certain come before
+causes that are only likely.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ WITH_LINES = (
 )
 
 
-# --- the dtypes ---------------------------------------------------------------------------------------
+# --- the dtypes -----------------------------------------------------------------------------------
 def source_has_no_gradient(facts: Facts) -> str:
-    """Report a source of integers or booleans."""
+    """Report a source whose dtype is integer or boolean."""
     if differentiable(facts.source):
         return ""
     return (
@@ -49,7 +50,7 @@ def source_has_no_gradient(facts: Facts) -> str:
 
 
 def target_has_no_gradient(facts: Facts) -> str:
-    """Report a target of integers or booleans."""
+    """Report a target whose dtype is integer or boolean."""
     if differentiable(facts.target):
         return ""
     step = facts.cut
@@ -60,9 +61,9 @@ def target_has_no_gradient(facts: Facts) -> str:
     )
 
 
-# --- the source ---------------------------------------------------------------------------------------
+# --- the source -----------------------------------------------------------------------------------
 def swapped(facts: Facts) -> str:
-    """Report a source that was computed from the target: the two arguments are swapped."""
+    """Report swapped arguments: the source was computed from the target."""
     if not facts.target_is_on_tape or facts.origin not in facts.after_target:
         return ""
     return swapped_words(facts.source, facts.target)
@@ -78,13 +79,13 @@ def source_made_outside(facts: Facts) -> str:
     if not made or known.isdisjoint(made[-1].ins):
         return ""
     return (
-        f"the source {name_with_layout(facts.source)} was computed of what the tape follows, but "
-        f"{how_unrecorded(facts, made[-1])}"
+        f"the source {name_with_layout(facts.source)} was computed from a value that the tape follows, "
+        f"but {how_unrecorded(facts, made[-1])}"
     )
 
 
 def never_watched(facts: Facts) -> str:
-    """Report a source that the tape does not follow, in the words of the TapeWarning."""
+    """Report a source that the tape does not follow, with the text of the TapeWarning about it."""
     return why_not_followed(facts.recording, facts.source)
 
 
@@ -105,12 +106,12 @@ def variable_not_followed(facts: Facts) -> str:
     )
 
 
-# --- the way from the source to the target ------------------------------------------------------------
+# --- the path from the source to the target -------------------------------------------------------
 def watched_after_use(facts: Facts) -> str:
     """Report a source that was watched only after the target had used it.
 
-    ``watch`` of an Array that the tape follows gives the Array a new value id (``entry.source``).
-    Records from before that call lead to the old value id (``entry.root``).
+    If the tape follows an Array already, ``watch`` gives the Array a new value id (``entry.source``).
+    Records from before that call have the old value id (``entry.root``) as input.
     """
     entry = facts.recording.watched.get(id(facts.source))
     if entry is None or entry.root == entry.source:
@@ -128,7 +129,7 @@ def watched_after_use(facts: Facts) -> str:
 
 
 def known_to_the_tape(facts: Facts) -> str:
-    """Report the cause that the TapeWarning names, unless noted lines give a more exact cause."""
+    """Report the cause that the TapeWarning names, unless the noted steps show a more exact cause."""
     if facts.cut is not None:
         return ""
     request = Request(
@@ -138,12 +139,12 @@ def known_to_the_tape(facts: Facts) -> str:
 
 
 def step_not_recorded(facts: Facts) -> str:
-    """Report the first noted step between source and target of which the tape has no record."""
+    """Report the first noted step between source and target that the tape did not record."""
     return "" if facts.cut is None else how_unrecorded(facts, facts.cut)
 
 
 def how_unrecorded(facts: Facts, step: Step) -> str:
-    """Return the reason why the tape has no record of a step."""
+    """Return the reason why the tape did not record a noted step."""
     where = f"{public_op_name(step.name)} at {step.line}"
     tape = id(facts.original)
     if step.kind == "assign":
@@ -168,17 +169,21 @@ def how_unrecorded(facts: Facts, step: Step) -> str:
 
 
 def rule_is_none(facts: Facts) -> str:
-    """Report the last op on the path: records lead to the target, but a rule passes on None."""
+    """Report an op whose rule returns None, so that the cotangent does not reach the source.
+
+    Records connect the source with the target.  The last call of a user's function among them is
+    reported, or else the last op.
+    """
     if not facts.connected:
         return ""
     names = [facts.at(r) for r in facts.between if isinstance(plan_of(r), Plan)]
     calls = [facts.at(r) for r in facts.between if hasattr(r[-1], "pull")]
     last = (calls or names or ["an op"])[-1]
-    return f"{last} passes no gradient to what depends on the source: its rule gives None for that input"
+    return f"{last} passes no gradient on towards the source: its rule returns None for that input"
 
 
 def left_the_tape(facts: Facts) -> str:
-    """Report untracked conversions, or uses in other threads, of values that depend on the source."""
+    """Report values that depend on the source and were converted or used in another thread."""
     if not facts.exits:
         return ""
     threads = [line for line in facts.exits if "(in another thread" in line]
@@ -196,7 +201,10 @@ def left_the_tape(facts: Facts) -> str:
 
 
 def view_of_its_own(facts: Facts) -> str:
-    """Report a source that is a new view, while the target may have used another view of that part."""
+    """Report a source that is an unused view, because each ``x[key]`` creates a new view.
+
+    The target may depend on another view of the same part.
+    """
     is_watched = id(facts.source) in facts.recording.watched
     if not facts.source._state & IS_VIEW or is_watched or facts.users:
         return ""
@@ -216,7 +224,7 @@ def computed_beside(facts: Facts) -> str:
 
 
 def never_used(facts: Facts) -> str:
-    """Report a source that no record takes as an input."""
+    """Report a source that is an input of no record."""
     if facts.users:
         return ""
     return f"{name_with_layout(facts.source)} is watched, but no op on the tape used it. {may_be(facts)}"
@@ -252,7 +260,11 @@ def may_be(facts: Facts) -> str:
 
 
 def by_assignment(facts: Facts) -> str:
-    """Name the Variables that the target depends on: an assignment to one may hide the source."""
+    """Return the clause about assignments to the Variables that the target depends on.
+
+    An assignment is never recorded, so the assigned value may have depended on the source.  The clause
+    is "" if the target depends on no Variable.
+    """
     read = [v for v in facts.recording.variables if v._current_id() in facts.backward]
     if not read:
         return ""
@@ -263,7 +275,7 @@ def by_assignment(facts: Facts) -> str:
 
 
 def few(names: list[str]) -> list[str]:
-    """Return each name once; of more than six names the first three and the last two."""
+    """Return each name once.  More than six names are cut to the first three and the last two."""
     names = [*dict.fromkeys(names)]
     return names if len(names) <= 6 else [*names[:3], f"{len(names) - 5} others", *names[-2:]]
 

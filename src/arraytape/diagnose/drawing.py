@@ -35,41 +35,43 @@ def graph(
     """Draw what a tape recorded between sources and a target, as text that a browser shows.
 
     Each box is a value: its op, shape, dtype, and the bytes that the tape keeps for it (each buffer
-    counts at the first record that keeps it).  Paths from a source to the target are emphasised.  Where
-    a value made of a source left the tape, or an op has no rule, the box is red and has the line.
+    counts at the first record that keeps it).  Paths from a source to the target are emphasised.  A box
+    is red, and shows the source line, if a value that depends on a source leaves the tape there, or if
+    an op has no rule.
 
     Parameters
     ----------
     tape : GradientTape
-        What recorded.  With ``GradientTape(profile=True)`` boxes have their lines, functions and
-        Modules.  It stays as it is; ask before ``gradient`` uses up a tape that is not persistent.
+        The tape to draw, which stays unchanged.  With ``GradientTape(profile=True)`` boxes show lines,
+        functions and Modules.  Call ``graph`` before ``gradient``, unless the tape is persistent.
     target : Array or nesting
         The results to draw.
     sources : Array or nesting, default: None
-        Where paths begin; None: all that is watched.  In a dict or dataclass the keys are names; other
-        values are called as the caller's variables are.
+        The values at which paths begin; None: all watched values.  Boxes are named by the keys of a
+        dict or dataclass, or else by the caller's variables.
     format : str, default: 'svg'
         "svg", "html" (a page with zoom and details), "dot" (Graphviz) or "mermaid".
     fold : str, default: 'auto'
-        What becomes one box: "none", "chain" (elementwise ops, one after the other), "scope" (what one
-        Module or function did at a time), "line" or "op".  "auto" folds chains; above 60 boxes scopes
-        where these are known, and above 500 records lines, or else ops.  A note in the picture says so.
+        The records that become one box: "none", "chain" (elementwise ops, one after the other), "scope"
+        (the ops of one call of a Module or function), "line" or "op".  "auto" folds chains.  Above 60
+        boxes it folds scopes, if they are known, and above 500 records lines, or else ops.  A note in
+        the picture names the choice.
     title : str, default: ''
-        Stands above the picture.
+        The text above the picture.
 
     Returns
     -------
     str
-        The picture.  SVG and HTML need nothing else to be shown.
+        The picture.  SVG and HTML load no other files.
 
     Raises
     ------
     RuntimeError
         When the tape was used up or never entered.
     TypeError
-        When the first argument is no tape, or targets or sources are no Arrays.
+        When ``tape`` is no GradientTape, or targets or sources are no Arrays.
     ValueError
-        When format or fold is another word.
+        When ``format`` or ``fold`` is none of these words.
 
     Examples
     --------
@@ -101,7 +103,10 @@ def graph(
 
 
 def array_names(arrays: list[Any], nestings: tuple[Any, Any]) -> dict[int, str]:
-    """Return a name by ``id`` of Array: its own, its place in a nesting, the user's variable or ""."""
+    """Return a name for the ``id()`` of each Array.
+
+    The name is the Array's own, its path in a nesting, the name of a variable of the caller, or "".
+    """
     frame = user_frame()
     variables = dict(frame.f_locals) if frame else {}
     named = {id(value): name for name, value in variables.items() if not name.startswith("_")}

@@ -38,12 +38,12 @@ def explain(tape: GradientTape, target: Array, source: Array, seen: Lines | None
     -------
     str
         One paragraph.  Its first words are "The gradient" and then "is None", "is zero", "is there",
-        "holds NaN" or "is an error".  For a tape that cannot give any: "There is no gradient".
+        "holds NaN" or "is an error".  For a tape without records they are "There is no gradient".
 
     Raises
     ------
     TypeError
-        When ``tape`` is no GradientTape, or ``target`` or ``source`` no Array.
+        When ``tape`` is no GradientTape, or ``target`` or ``source`` is no Array.
 
     Notes
     -----
@@ -74,17 +74,20 @@ def explain(tape: GradientTape, target: Array, source: Array, seen: Lines | None
 
 
 def by_lines_alone(recording: Recording, target: Array, source: Array, seen: Lines | None) -> str:
-    """Return what noted lines tell of a tape whose records were freed; "" without noted lines."""
+    """Return a sentence from the noted steps alone, for a tape whose records were freed.
+
+    The sentence is "" if ``seen`` is None.
+    """
     if seen is None:
         return ""
     facts = Facts(recording, target, source, seen)
     unrecorded = [s for s in facts.noted_path if s.kind != "op" or id(recording) not in s.on]
     if unrecorded:
-        return f" What was noted beside it: {how_unrecorded(facts, unrecorded[0])}."
+        return f" The noted steps show: {how_unrecorded(facts, unrecorded[0])}."
     names = few([f"{public_op_name(step.name)} at {step.line}" for step in facts.noted_path])
     if not names:
-        return " What was noted beside it: no op leads from the source to the target."
-    return f" What was noted beside it: {join_words(names)} led from the source to the target."
+        return " The noted steps show: no op leads from the source to the target."
+    return f" The noted steps show: {join_words(names)} led from the source to the target."
 
 
 def recording_of(tape: GradientTape) -> Recording:
@@ -95,7 +98,7 @@ def recording_of(tape: GradientTape) -> Recording:
 
 
 def verdict(facts: Facts, gradient: Array | Exception | None) -> str:
-    """Return the paragraph of ``explain`` for a gradient, or for the error in its place."""
+    """Return the paragraph of ``explain`` about a gradient, or about the error raised instead."""
     if gradient is None:
         why = next(filter(None, (cause(facts) for cause in CAUSES)))
         return f"The gradient is None: {why}."
@@ -113,7 +116,7 @@ def verdict(facts: Facts, gradient: Array | Exception | None) -> str:
 
 
 def through(facts: Facts) -> str:
-    """Return the words for the ops on the path from the source to the target."""
+    """Return a phrase that names the ops on the path from the source to the target."""
     records = [record for record in facts.between if isinstance(plan_of(record), Plan)]
     if not facts.between:
         return f"to the target {name_with_layout(facts.target)} as its own source"
@@ -121,12 +124,15 @@ def through(facts: Facts) -> str:
 
 
 def also_left(facts: Facts) -> str:
-    """Return whether untracked conversions may have cost an existing gradient a part; "" without any."""
+    """Return a sentence on whether the gradient may lack a part because of untracked conversions.
+
+    The sentence is "" if no value that depends on the source was converted.
+    """
     if not facts.exits:
         return ""
     assert isinstance(facts.request, Differentiation)
     lacks = facts.request.lacks
-    if lacks is None:  # the tape was told to ignore exits
+    if lacks is None:  # a tape with exits="ignore"
         return (
             f" A value that depends on the source also left the tape at {join_words(facts.exits)}: if "
             "it came back as a part of the target, that part counts as a constant."

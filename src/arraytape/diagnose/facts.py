@@ -1,4 +1,7 @@
-"""Facts about a tape, a target and a source, each computed once; the tape stays unchanged."""
+"""Facts about a tape, a target and a source, each computed once.
+
+The facts are computed on a copy of the recording, so that the tape stays unchanged.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ PassOf = Callable[[RawData, set[int]], BackwardPass]
 
 
 def copy_of(recording: Recording) -> Recording:
-    """Return a closed recording of the same records: a backward pass then leaves the tape unchanged."""
+    """Copy a recording, as one that is closed: a backward pass on the copy leaves the tape unchanged."""
     copy = object.__new__(Recording)
     vars(copy).update(vars(recording))
     copy.records, copy.known = list(recording.records), set(recording.known)
@@ -69,7 +72,9 @@ def record_ends(record: Record | Step) -> tuple[Sequence[int], Sequence[int]]:
 class Facts:
     """The facts about a target and a source on a tape.
 
-    original : the tape's recording; ``recording`` is a closed copy.  lines : the noted steps, if any.
+    original : the tape's recording.  recording : a closed copy of it.  lines : the steps that
+    ``diagnose.lines`` noted, or None.
+    request : the gradient to compute, or the error for a missing rule.
     """
 
     original: Recording
@@ -91,16 +96,16 @@ class Facts:
 
     @property
     def made_at(self) -> dict[int, str]:
-        """Return ``file:line`` by the value id of each result whose line is known."""
+        """Return a dict from the value id of each result with a known line to ``file:line``."""
         if self.lines is not None:
             return self.lines.made_at
         checks = self.original.numerics
         found: dict[int, str] = {} if checks is None else checks.lines
         return found
 
-    # --- the gradient -------------------------------------------------------------------------------
+    # --- the gradient -----------------------------------------------------------------------------
     def run(self, pass_of: PassOf = BackwardPass) -> tuple[Any, Any]:
-        """Run a backward pass of this kind; return it, and the gradient that it found."""
+        """Run a backward pass of the class ``pass_of``, and return the pass and the gradient."""
         assert isinstance(self.request, Differentiation)
         with only_recorders():
             seed = one(self.target)
@@ -112,7 +117,7 @@ class Facts:
 
     @remembered
     def found_gradient(self) -> Any:
-        """Return the gradient, or the exception in its place."""
+        """Return the gradient, or the exception that its computation raised."""
         if isinstance(self.request, LookupError):
             return self.request
         try:
@@ -123,7 +128,7 @@ class Facts:
             return error
         return found
 
-    # --- target and source on the tape --------------------------------------------------------------
+    # --- target and source on the tape ------------------------------------------------------------
     @remembered
     def target_id(self) -> int:
         """Return the value id of the target; 0 if the tape does not follow the target."""
@@ -138,7 +143,7 @@ class Facts:
 
     @property
     def origins(self) -> list[int]:
-        """Return the value ids of the source: of the watched value, and of its value before that."""
+        """Return the value ids of the source: that of the watched value, and that before ``watch``."""
         entry = self.recording.watched.get(id(self.source))
         value_ids = {self.origin, 0 if entry is None else entry.root} - {0}
         return sorted(value_ids)
@@ -191,10 +196,10 @@ class Facts:
         found = [LeftRecord(*r) for r in self.recording.records if plan_of(r) is LEFT]
         return [*dict.fromkeys(exit_text(left) for left in found if left.value in self.reached_ids)]
 
-    # --- notes outside of the tape -------------------------------------------------------------
+    # --- steps that ``lines`` noted ---------------------------------------------------------------
     @remembered
     def noted_ids(self) -> tuple[list[int], int]:
-        """Return the value ids of source and target, whether a tape follows them or not."""
+        """Return the value ids of the source, and that of the target, even without a following tape."""
         with only_recorders():
             return [*{*self.origins, current(self.source)[0]} - {0}], current(self.target)[0]
 
@@ -210,22 +215,22 @@ class Facts:
 
     @remembered
     def cut(self) -> Step | None:
-        """Return the first noted step on the paths from the source that the tape has no record of."""
+        """Return the first noted step from source to target that the tape did not record, or None."""
         reached = descendants_of(self.recording.records, self.noted_ids[0])
         for step in self.noted_path:
             if step.kind != "op" or reached.isdisjoint(step.outs):
                 return step
         return None
 
-    # --- words --------------------------------------------------------------------------------------
+    # --- texts ------------------------------------------------------------------------------------
     def at(self, record: Record) -> str:
-        """Return the words for a record in a sentence: the op, and its line where the line is known."""
+        """Return the name of a record's op, with " at file:line" if the line is known."""
         line = self.made_at.get(results_of(record)[0])
         name = public_op_name(name_of(record))
         return f"{name} at {line}" if line else name
 
 
 def name_of(record: Record) -> str:
-    """Return the name of the op, or of the user's function, of a record."""
+    """Return the name of a record's op, or of the user's function that the record calls."""
     users_call = hasattr(record[-1], "missing")
     return str(record[-1].name) if users_call else plan_of(record).name

@@ -1,4 +1,8 @@
-"""``nans``: the first op, forward or backward, that made a NaN or an infinity, from a tape's data."""
+"""``nans``: the search for the first op that computed a NaN or an infinity.
+
+The forward pass is searched in the data that the records keep.  If that data is finite, a backward pass
+runs with a check of each rule's result.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +50,7 @@ def nans(tape: GradientTape, target: Any, sources: Any, seen: Lines | None = Non
     tape : GradientTape
         A tape that recorded; nothing on it changes, and a one-shot tape is not used up.
     target : Array or nesting
-        The values to differentiate.
+        The values that the backward pass differentiates.
     sources : Array or nesting
         The values with respect to which they are differentiated.
     seen : Lines | None, default: None
@@ -100,8 +104,9 @@ def nans(tape: GradientTape, target: Any, sources: Any, seen: Lines | None = Non
 class Forward:
     """The search of the forward pass, in the data that the records keep.
 
-    certain : the paragraph on the first op whose operands are all known and finite.  likely : on the
-    first op at fault if its unknown operands are finite.  Both are "" before an op is found.
+    certain : the paragraph about the first op with a NaN or infinity whose operands are all known and
+    finite.  likely : the paragraph about the first such op whose known operands are finite, while others
+    are unknown.  Both are "" while no such op is found.
     """
 
     certain = likely = ""
@@ -112,12 +117,15 @@ class Forward:
         self.made_at = made_at
         needed = needed_by(recording.records, request.starts)
         self.records = [r for r in recording.records if not needed.isdisjoint(results_of(r))]
-        self.values: dict[int, Any] = {}  # by value_id
+        self.values: dict[int, Any] = {}  # raw data by value id
         for record in self.records:
             self.values.update(kept_values(record))
 
     def find_nonfinite(self, arrays: Sequence[Array]) -> None:
-        """Walk the records until one is certainly at fault; start from kept data and these arrays."""
+        """Walk the records until one is certainly at fault.
+
+        The known values are the kept data, ``arrays``, and results that can be computed again.
+        """
         held = [current(x) for x in arrays]
         self.values = {value_id: data for value_id, data in held if value_id} | self.values
         for record in self.records:
@@ -136,7 +144,7 @@ class Forward:
                     return
 
     def recompute(self, record: Record) -> None:
-        """Compute an op's result again if it was not kept and all operands are known."""
+        """Compute an op's result again, if no record keeps the result and all operands are known."""
         plan = plan_of(record)
         (out, *more), ins = results_of(record), inputs_of(record)
         if out in self.values or more or not isinstance(plan, Plan) or not can_recompute(plan):
@@ -187,7 +195,7 @@ class Forward:
 
 
 def can_recompute(plan: Plan) -> bool:
-    """Return True if an op of arraytape can be called again with its operands alone."""
+    """Return True if an op can be called again with its operands alone, without parameters."""
     op = plan.op
     return not (op.checked or op.variadic or op.parameters or op.moves)
 

@@ -1,4 +1,4 @@
-"""Hooks: functions that receive or replace cotangents, and functions that store records' data."""
+"""Hooks: user's functions that receive or replace cotangents, or that store the data of records."""
 
 from __future__ import annotations
 
@@ -32,13 +32,14 @@ def on_gradient(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
     Parameters
     ----------
     x : Array, or nesting of Arrays
-        A value that a recording tape follows: watched, or computed from a watched value; or several.
+        A value that a recording tape follows, that is a watched value or one computed from it.  A
+        nesting holds several such values.
     f : Callable
-        Takes the gradient, an Array of the value's shape and dtype.  Returns None, or an Array of that
-        shape and dtype, which replaces the gradient from there on.  Several hooks of a value run in the
-        order of their registration, each on the result of the one before.  For a nesting ``f`` is called
-        once, at the end of a pass, with a nesting of gradients, None where no gradient came.  It must
-        return None then, as with ``torch.autograd.graph.register_multi_grad_hook``.
+        A function of the gradient, an Array of the value's shape and dtype.  ``f`` returns None, or an
+        Array of that shape and dtype, which replaces the gradient in the rest of the pass.  Several
+        hooks of a value run in the order of their registration, each on the result of the previous hook.
+        For a nesting, ``f`` is called once, at the end of a pass, with a nesting of gradients, and must
+        return None.  Values without a gradient have None in that nesting.
 
     Returns
     -------
@@ -50,8 +51,8 @@ def on_gradient(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
     TypeError
         When x is no Array nor a nesting of Arrays, or f cannot be called.
     ValueError
-        When no tape that records here follows x, or x is a watched view of another Array; in the
-        backward pass: when f returns something else.
+        When no tape that records here follows x, or x is a watched view of another Array.  The backward
+        pass raises it when f returns something else.
 
     Notes
     -----
@@ -143,9 +144,9 @@ def hooked(x: Array, f: Hook) -> Callable[[], None]:
 
 
 def recordings_here(*, paused: bool = False) -> list[Recording]:
-    """Return the tapes that record in this thread and task.
+    """Return the recordings of the tapes that record in this thread and task.
 
-    paused : also return the tapes that ``stop_recording`` pauses.
+    paused : True to include the tapes that ``stop_recording`` pauses.
     """
     found = [
         recorder.paused if paused and isinstance(recorder, Paused) else recorder
@@ -156,7 +157,7 @@ def recordings_here(*, paused: bool = False) -> list[Recording]:
 
 # --- saved data -----------------------------------------------------------------------------------
 class Saving(Context):
-    """The block of ``saved_data``."""
+    """The context manager that ``saved_data`` returns."""
 
     def __init__(self, packing: Packing) -> None:
         self.packing = packing
@@ -185,16 +186,17 @@ class Saving(Context):
 def saved_data(pack: Pack, unpack: Unpack) -> Saving:
     """Open a block in which two functions store and restore what tapes keep for the backward pass.
 
-    As ``torch.autograd.graph.saved_tensors_hooks`` does.  The functions serve the tapes that record in
-    this block or are entered in it.  A gradient may be taken after the block.
+    The functions serve the tapes that record in this block or are entered in it.  A gradient may be
+    taken after the block.  PyTorch's counterpart is ``torch.autograd.graph.saved_tensors_hooks``.
 
     Parameters
     ----------
     pack : Callable
-        Called with each array that a record is to keep, as an Array.  Its result is kept instead.
+        A function of one Array, called with each array that a record is to keep.  The record keeps the
+        result of ``pack`` instead.
     unpack : Callable
-        Called with that result when a rule needs the array, once in each pass.  Returns an Array of the
-        shape, dtype and device of the one that ``pack`` received.
+        A function of that result, called when a rule needs the array, once in each pass.  It returns an
+        Array of the shape, dtype and device of the Array that ``pack`` received.
 
     Returns
     -------
@@ -206,7 +208,7 @@ def saved_data(pack: Pack, unpack: Unpack) -> Saving:
     TypeError
         When a function cannot be called.
     ValueError
-        In the backward pass: when unpack returns something else.
+        When ``unpack`` returns something else; the backward pass raises the error.
 
     Notes
     -----
@@ -244,10 +246,11 @@ def save_on_disk(
     Parameters
     ----------
     directory : str or PathLike, optional
-        The folder for the files, one for each array; by default the one for temporary files.  A file is
+        The folder for the files, one file for each array.  The default is the system's folder for
+        temporary files.  A file is
         removed when no tape needs the array any more, at the latest when Python ends.
     smallest : int, default: 0
-        Arrays of fewer bytes stay in memory.
+        The least size in bytes: smaller arrays stay in memory.
 
     Returns
     -------
@@ -257,10 +260,10 @@ def save_on_disk(
     Raises
     ------
     TypeError
-        When directory is no path, or smallest no integer.
+        When ``directory`` is no path, or ``smallest`` is no integer.
     OSError
-        When the directory does not exist; from the op, when a file cannot be written; from the
-        gradient, when a file cannot be read.
+        When the directory does not exist.  An op raises the error when a file cannot be written, and
+        ``gradient`` when a file cannot be read.
 
     Examples
     --------

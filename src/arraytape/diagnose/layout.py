@@ -15,17 +15,17 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-ACROSS, DOWN = 28.0, 44.0  # between boxes of a layer, and between layers
-MARGIN = 24.0  # around the picture
+ACROSS, DOWN = 28.0, 44.0  # the gaps in pixels between boxes of a layer, and between layers
+MARGIN = 24.0  # the empty space around the picture, in pixels
 LANE = 10.0  # the width of the slot of an edge that passes a layer
-SWEEPS = 12  # over all layers, downwards and upwards in turn
+SWEEPS = 12  # the number of walks over all layers, downwards and upwards in turn
 
 Edge = tuple[int, int]  # from, to
 Point = tuple[float, float]
 
 
 class Box(NamedTuple):
-    """A rectangle by its upper left corner."""
+    """A rectangle, given by its upper left corner, width and height."""
 
     x: float
     y: float
@@ -44,8 +44,8 @@ class Box(NamedTuple):
 class Layout(NamedTuple):
     """The positions of boxes and edges.
 
-    boxes : by node.  lines : by edge, the points of its line.  turned : the edges that close a cycle and
-    so lead upwards.
+    boxes : the box of each node.  lines : for each edge, the points of its line.  turned : the edges
+    that close a cycle, so that they lead upwards.
     """
 
     boxes: list[Box]
@@ -82,7 +82,10 @@ def lay_out_graph(sizes: Sequence[tuple[float, float]], edges: Iterable[Edge]) -
 
 
 def boxed(centre: float, band: tuple[float, float], size: tuple[float, float]) -> Box:
-    """Return a box in the middle of its layer's band."""
+    """Return a box of this size around ``centre``, in the vertical middle of its layer.
+
+    band : the top and the height of the layer.
+    """
     (top, tall), (width, height) = band, size
     return Box(centre - width / 2, top + (tall - height) / 2, width, height)
 
@@ -96,7 +99,7 @@ def bends(
 
 
 def closing(count: int, edges: Sequence[Edge]) -> set[Edge]:
-    """Return the edges that close a cycle: those to a node on the stack of a depth-first search."""
+    """Return the edges that close a cycle: in a depth-first search, they lead to a node on the stack."""
     after: list[list[int]] = [[] for _ in range(count)]
     for start, end in edges:
         after[start].append(end)
@@ -163,7 +166,7 @@ def with_lanes(
     return rows, chain_of, widths
 
 
-Neighbours = tuple[list[list[int]], list[list[int]]]  # of each slot: above, below
+Neighbours = tuple[list[list[int]], list[list[int]]]  # for each slot, the slots above and below
 
 
 def neighbours_of(chains: Iterable[Sequence[int]], count: int) -> Neighbours:
@@ -177,7 +180,10 @@ def neighbours_of(chains: Iterable[Sequence[int]], count: int) -> Neighbours:
 
 
 def order_rows(rows: list[list[int]], neighbours: Neighbours) -> None:
-    """Sort each row by the barycentres of its neighbours; keep the sweep with the fewest crossings."""
+    """Sort each row by the mean position of each slot's neighbours in the next row.
+
+    Of all sweeps, the order with the fewest crossings is kept.
+    """
     best, fewest = [[*row] for row in rows], crossings(rows, neighbours)
     for sweep in range(SWEEPS):
         down = sweep % 2 == 0
@@ -230,7 +236,7 @@ def crossings(rows: Sequence[Sequence[int]], neighbours: Neighbours) -> int:
 
 
 def inversions(values: Sequence[int]) -> int:
-    """Count the pairs in descending order, with a Fenwick tree."""
+    """Count the pairs of values that are in descending order, with a Fenwick tree."""
     tree, count = [0] * (max(values, default=0) + 2), 0
     for seen, value in enumerate(values):
         i, smaller = value + 1, 0
@@ -252,7 +258,7 @@ def mean_position(values: Sequence[float], default: float) -> float:
 def positions(
     rows: Sequence[Sequence[int]], neighbours: Neighbours, widths: Sequence[float], nodes: int
 ) -> list[float]:
-    """Return the centre of each slot: near the mean of its neighbours, with gaps within its row."""
+    """Return the x of each slot's centre: near the mean of its neighbours, with gaps within its row."""
     centres = [0.0] * len(widths)
     for row in rows:
         x = 0.0
@@ -278,7 +284,7 @@ def positions(
 def pull_of_lines(
     node: int, others: Sequence[int], centres: Sequence[float], nodes: int
 ) -> tuple[float, float]:
-    """Return the mean position of a slot's neighbours and its weight.
+    """Return the weighted mean position of a slot's neighbours, and the sum of the weights.
 
     Lanes have the largest weights, so that long edges stay straight.
     """
@@ -293,7 +299,7 @@ def straightened(
     chains: Iterable[Sequence[int]], rows: Sequence[Sequence[int]], centres: list[float],
     widths: Sequence[float], nodes: int,
 ) -> None:  # fmt: skip
-    """Move runs of lanes of an edge to one position, as long as the neighbouring slots leave room."""
+    """Move consecutive lanes of an edge to one x, as far as neighbouring slots leave room."""
     beside = {node: (row[k - 1] if k else None, row[k + 1] if k + 1 < len(row) else None)
               for row in rows for k, node in enumerate(row)}  # fmt: skip
 
@@ -322,7 +328,7 @@ def straightened(
 
 
 def gap(a: int, b: int, widths: Sequence[float], nodes: int) -> float:
-    """Return the least distance of the centres of two neighbours of a row."""
+    """Return the least distance between the centres of two neighbouring slots of a row."""
     between = ACROSS if a < nodes or b < nodes else LANE
     return (widths[a] + widths[b]) / 2 + between
 
@@ -332,7 +338,8 @@ def spread_positions(
 ) -> list[float]:
     """Return the positions nearest to ``wanted``, in weighted least squares, with at least these gaps.
 
-    After subtraction of the gaps the positions must ascend: isotonic regression by pooling neighbours.
+    Without the gaps the positions must only not descend, which is isotonic regression.  The algorithm
+    pools adjacent violators.
     """
     offsets = [0.0]
     for one in gaps:
@@ -350,7 +357,7 @@ def spread_positions(
 
 
 def with_ends(lines: dict[Edge, list[Point]], boxes: Sequence[Box]) -> dict[Edge, list[Point]]:
-    """Add to each line its ends: on the lower edge of one box and on the upper edge of the other."""
+    """Add the end points to each line: the bottom of the upper box, and the top of the lower box."""
     starts = ports(lines, boxes, 0)
     ends = ports(lines, boxes, 1)
     return {
@@ -360,7 +367,11 @@ def with_ends(lines: dict[Edge, list[Point]], boxes: Sequence[Box]) -> dict[Edge
 
 
 def ports(lines: dict[Edge, list[Point]], boxes: Sequence[Box], side: int) -> dict[Edge, float]:
-    """Return the x of each line's end at a box, sorted by where the lines come from."""
+    """Return the x at which each line meets the box at one of its ends.
+
+    side : 0 for the upper end of the lines, 1 for the lower end.  Lines at a box are sorted by the x of
+    their next point, so that they do not cross.
+    """
     at: dict[int, list[tuple[float, Edge]]] = {}
     for pair, points in lines.items():
         towards = points[-side][0] if points else boxes[pair[1 - side]].middle

@@ -1,4 +1,8 @@
-"""Shapes and dtypes of values on a tape, inferred from its records and from properties of ops."""
+"""Shapes and dtypes of values on a tape, inferred from its records and from properties of ops.
+
+Records keep only the shapes and dtypes that their rules need.  The others are inferred in turns, from
+results to inputs and back, until nothing new is found.  They are only displayed.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +23,18 @@ if TYPE_CHECKING:
 
 Layout = tuple[Any, Any]  # shape and dtype, None if unknown
 UNKNOWN: Layout = (None, None)
-PROBED = 100_000  # elements of the largest zeros on which a linear op is run to learn its shape
+PROBED = 100_000  # a linear op is run on zeros of at most this size, to find its result's shape
 
 
 def layouts_of(records: Sequence[Record], known: dict[int, Layout]) -> dict[int, Layout]:
-    """Return shape and dtype by value id, as far as they follow from ``known`` and the records."""
+    """Return the shape and dtype for each value id, as far as they follow from the arguments."""
     found = dict(known)
     for record in records:
         for value_id, layout in stated(record):
             learn(found, value_id, layout)
     changed = True
     while changed:
-        # In both directions, since the result of an elementwise op determines its inputs' layout.
+        # Walk forwards and backwards, since an elementwise op's result has the shape of its inputs.
         passes = (implied(record, found) for record in (*records, *reversed(records)))
         changed = (
             sum(learn(found, value_id, layout) for pairs in passes for value_id, layout in pairs)
@@ -40,7 +44,7 @@ def layouts_of(records: Sequence[Record], known: dict[int, Layout]) -> dict[int,
 
 
 def learn(found: dict[int, Layout], value_id: int, layout: Layout) -> bool:
-    """Fill in the unknown parts of a value's layout; return True if there were any."""
+    """Fill in the unknown parts of a value's layout, and return True if anything was filled in."""
     shape, dtype = found.get(value_id, UNKNOWN)
     new_shape, new_dtype = shape is None is not layout[0], dtype is None is not layout[1]
     if not value_id or not (new_shape or new_dtype):
@@ -134,7 +138,7 @@ def of_structural(
 
 
 def of_linear(plan: Plan, record: Record, found: dict[int, Layout]) -> list[tuple[int, Layout]]:
-    """Return the layout of the result of a linear op of one input, by a run on zeros."""
+    """Return the layout of a linear op's result, from its parameters or from a run on zeros."""
     inputs = inputs_of(record)
     shape, dtype = found.get(inputs[0], UNKNOWN)
     function = getattr(numpy_namespace, plan.name, None)
@@ -151,13 +155,14 @@ def of_linear(plan: Plan, record: Record, found: dict[int, Layout]) -> list[tupl
 def attempt(
     shape: tuple[int, ...] | None, dtype: DTypeLike, function: Callable[[np.ndarray], HasLayout]
 ) -> Layout:
-    """Return the layout of a function's result on zeros of this layout; UNKNOWN if it raises."""
+    """Run a function on zeros, and return the layout of its result; UNKNOWN if the function raises.
+
+    The zeros are one element that is broadcast, so they need no memory.
+    """
     if shape is None:
         return UNKNOWN
     try:
         given = function(np.broadcast_to(np.zeros((), dtype=dtype), shape))
-    except (
-        Exception
-    ):  # another storage's parameters may not be NumPy's; the shape is only displayed
+    except Exception:  # NumPy may reject another storage's parameters; the shape is only displayed
         return UNKNOWN
     return given.shape, given.dtype

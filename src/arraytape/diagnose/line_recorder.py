@@ -1,9 +1,9 @@
 """Source lines of ops: a recorder of all ops that a thread runs on Arrays.
 
-A tape stores no lines, and has no record of ops on values that it does not follow.  ``Lines`` is a
-recorder and a mode.  As a mode it sees each op before the op runs and follows all operands, so that the
-op reports to it as to a tape.  Ops without derivative report to no recorder: their results come from the
-mode's call.
+A tape stores no lines, and has no record of ops on values that it does not follow.  ``Lines`` is both a
+recorder and a mode.  As a mode it is called before each op and follows all operands, so that the op is
+recorded by ``Lines`` as by a tape.  Ops without a derivative are recorded by no recorder, so ``answer``
+notes them itself.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ from ..variable import Variable
 
 
 class Step(NamedTuple):
-    """One op that ran, or another event that computes values from values.
+    """One op that ran, or another event that leads from values to values.
 
     kind : "op", "left" (an untracked conversion), "constant" (an op without derivative) or "assign".
-    outs, ins : the value ids of results and inputs.  dtype : of the result of an op without derivative.
-    on, paused : the ``id`` of each recorder of the thread, and of each that ``stop_recording`` paused.
+    outs, ins : the value ids of results and inputs.  dtype : the result's dtype, for the kind
+    "constant" alone.  on : the ``id()`` of each recorder of the thread.  paused : the ``id()`` of each
+    recorder that ``stop_recording`` paused.
     """
 
     name: str
@@ -52,7 +53,7 @@ class Step(NamedTuple):
 class Lines(Bystander, SeesAssignments, Mode):
     """The result of ``lines``: the steps of a thread, in the order in which they ran."""
 
-    # A Bystander: gradients that are taken in the block compute on raw data, as outside of the block.
+    # A Bystander does not count as an outer recorder, so gradients in the block compute on raw data.
     one_shot = answers = True
 
     def __init__(self) -> None:
@@ -76,7 +77,7 @@ class Lines(Bystander, SeesAssignments, Mode):
         self.made_at.update(dict.fromkeys(outs, line))
 
     def assigned(self, variable: Variable, value: Any, /) -> None:
-        """Note an assignment to a Variable, unless no new value has an id."""
+        """Note an assignment to a Variable, if an Array in the assigned value has a value id."""
         ins = [leaf._current_id() for leaf in arrays_in(value)]
         if any(ins):
             self.followed.add(variable._current_id())
@@ -87,7 +88,7 @@ class Lines(Bystander, SeesAssignments, Mode):
         return REGISTRY.data.get(op.name) is op and self in recorders()
 
     def answer(self, call: OpCall) -> Any:
-        """Follow an op's operands, so that the op reports to this recorder; then run the op."""
+        """Follow an op's operands, so that this recorder gets the op's record; then run the op."""
         ins = [self.follow(leaf) for given in call.operands() for leaf in arrays_in(given)]
         answer = call.run()
         results = [] if call.op.recorded else arrays_in(answer)
@@ -103,21 +104,21 @@ class Lines(Bystander, SeesAssignments, Mode):
         """Follow an Array from here on and return its value id; 0 if it cannot have an id."""
         root, _ = location(x)
         if not root._value_id and root._state & EXPORTED:
-            return 0  # an id would revoke the buffer that foreign code holds
+            return 0  # an id would make the memory read-only that NumPy code shares
         self.followed.add(root._ensure_id())
         return x._current_id()
 
 
 def arrays_in(value: Any) -> list[Array]:
-    """Return the Arrays in an operand or a result of an op."""
+    """Return the Arrays in an operand or result, which may be a nesting."""
     try:
         return [leaf for leaf in nest.leaves(value) if isinstance(leaf, Array)]
-    except ValueError:  # a nesting that holds itself: the op will raise, with the user's line
+    except ValueError:  # a nesting that contains itself: the op itself will raise the error
         return []
 
 
 class Noting(Context):
-    """The block of ``lines``."""
+    """The context manager that ``lines`` returns."""
 
     def _begin(self) -> Lines:
         self.seen = Lines()
@@ -134,7 +135,7 @@ class Noting(Context):
 
 
 def lines() -> Noting:
-    """Note all ops of this thread with their lines in a block, for ``explain`` and ``nans``.
+    """Open a block that notes the source line of each op of this thread, for ``explain`` and ``nans``.
 
         with diagnose.lines() as seen, xp.GradientTape() as tape:
             ...

@@ -21,17 +21,18 @@ from .._tape.recording import Recording
 from .._tape.table_text import format_bytes
 from .layouts import UNKNOWN, Layout, layouts_of
 
-LONGEST = 46  # characters of a line in a box
-LIGHT = frozenset(("view", "cast", "positive"))  # allowed in a chain, besides elementwise ops
+LONGEST = 46  # the greatest number of characters in a line of a box
+LIGHT = frozenset(("view", "cast", "positive"))  # may be folded into a chain of elementwise ops
 
 
 @dataclass(eq=False)
 class Node:
     """A box: a source, a record, or several records that were folded into one.
 
-    kind : "source", "op", "target", "left" (the value left the tape) or "missing" (no rule, or a
-    target that is not on the tape).  ops : their names.  layouts : of the results.  size : the bytes
-    that these records keep and no record before them.  light : True if the node may be part of a chain.
+    kind : "source", "op", "target", "left" (an untracked conversion) or "missing" (an op without a
+    rule, or a target that is not on the tape).  ops : the names of the records' ops.  layouts : the
+    shapes and dtypes of the results, as texts.  size : the bytes of the buffers that these records keep,
+    without buffers of earlier records.  light : True if the node may be folded into a chain.
     """
 
     kind: str
@@ -43,10 +44,10 @@ class Node:
     on_path: bool = False
     title: str = ""
     named: str = ""  # the user's name of the value
-    lines: list[str] = field(default_factory=list)  # of all records; the box shows the first
+    lines: list[str] = field(default_factory=list)  # source lines; the box shows the first
 
     def words(self) -> list[str]:
-        """Return the lines of the box, its title first."""
+        """Return the lines of text in the box, of which the first is the title."""
         said = [self.title or titled(self.ops)]
         if self.named:
             said[0] = f"{self.named} = {said[0]}" if self.kind != "source" else self.named
@@ -72,8 +73,8 @@ class Node:
 class Graph:
     """Nodes in the order of their records, and edges between them.
 
-    edges : by (start, end), True for edges on a path from a source to the target.  notes : lines of
-    text above the picture.  records : their number before folding.
+    edges : for each pair (start, end) of indices of nodes, True for edges on a path from a source to the
+    target.  notes : lines of text above the picture.  records : the number of records, before folding.
     """
 
     nodes: list[Node]
@@ -95,7 +96,7 @@ def counts(ops: Sequence[str]) -> str:
 
 
 def short(line: str) -> str:
-    """Return ``folder/file.py:3`` for a path and a line."""
+    """Shorten a path and line number to the last folder, as ``folder/file.py:3``."""
     head, bracket, rest = line.partition(" (")
     return "/".join(head.replace("\\", "/").split("/")[-2:]) + bracket + rest
 
@@ -104,8 +105,9 @@ def short(line: str) -> str:
 class Builder:
     """The construction of the graph between sources and targets, with untracked conversions.
 
-    starts, sources : the value ids of targets and sources.  ahead : the ids from which a target can be
-    reached.  behind : the ids that can be reached from a source.  labels : names by value id.
+    starts : the value ids of the targets.  sources : the value ids of the sources.  ahead : the value
+    ids on which a target depends.  behind : the value ids that depend on a source.  labels : the name
+    for each value id.  strangers : nodes of the targets that are not on the tape.
     """
 
     def __init__(
@@ -140,7 +142,10 @@ class Builder:
         self.places = recording.profile.places if recording.profile else None
 
     def value_place(self, x: Array) -> tuple[int, Path]:
-        """Return the id of the value whose gradient holds that of a source, and the path to it."""
+        """Return the value id of a source, and the path from that value to the source.
+
+        For a watched view the id is the root's: the gradient of the view is a part of the root's.
+        """
         entry = self.recording.watched.get(id(x))
         return (entry.source, entry.path) if entry else (self.recording.value_id_of(x), ())
 
@@ -156,7 +161,7 @@ class Builder:
             found = buffers.new_in([record])
             buffers.add_sizes(found)
             results = results_of(record)
-            # A result that has a node already is a value that is watched from this record on.
+            # A result may have a node already, as a watched value: then this record marks the watch.
             inputs = {
                 maker[value_id] for value_id in (*inputs_of(record), *results) if value_id in maker
             }
@@ -173,7 +178,7 @@ class Builder:
         return graph
 
     def shown_records(self) -> list[Record]:
-        """Return the records before a target, and those from a source to an untracked conversion."""
+        """Return the records that lead to a target, or from a source to an untracked conversion."""
         exits = [
             results_of(record)[0]
             for record in self.records
@@ -194,7 +199,7 @@ class Builder:
         ]
 
     def source_node(self, value_id: int) -> Node:
-        """Return the node of a value that no record made."""
+        """Return the node of a value that is no record's result."""
         asked = value_id in self.sources
         name = self.label_of(value_id) or ("source" if asked else "watched")
         layouts = [layout_text(self.layouts.get(value_id, UNKNOWN))]
@@ -210,7 +215,7 @@ class Builder:
         return ""
 
     def node(self, record: Record, size: int) -> Node:
-        """Return the node of one record.  size : the bytes that it keeps and no record before it."""
+        """Return the node of one record, with ``size`` bytes that no earlier record keeps."""
         plan, results = plan_of(record), results_of(record)
         place = self.places.place_of_record(record) if self.places else NOWHERE
         if plan is LEFT:
@@ -252,7 +257,7 @@ def stranger(x: Array, name: str) -> Node:
 
 
 def is_light(plan: Plan | Structural) -> bool:
-    """Return True if the op of a record may be part of a chain."""
+    """Return True if the op of a record may be folded into a chain."""
     return plan.name in LIGHT or (isinstance(plan, Plan) and plan.op.kind == "elementwise")
 
 
@@ -270,7 +275,7 @@ def layout_text(layout: Layout) -> str:
 
 
 def op_words(plan: Plan | Structural, record: Record) -> str:
-    """Return a word or two for the op of a record."""
+    """Return a short text for the op of a record, such as "add in place"."""
     if plan is VIEW:
         return view_name(ViewRecord(*record).path)
     if plan is PUT:

@@ -10,7 +10,7 @@ from .model import LONGEST, Graph, Node
 
 CHARACTER, LINE = 6.9, 16.0  # width of a character and height of a line at 11.5 px, in pixels
 TITLE = 7.9  # width of a character of a title, at 13 px and bold
-PAD = 15.0  # between the text and the left and right edges of its box
+PAD = 15.0  # the space between a text and the left and right edge of its box
 
 STYLE = """
 .g{font:11.5px ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;fill:#3c4450}
@@ -29,7 +29,7 @@ STYLE = """
 .e.round{stroke-dasharray:5 4}
 .note{fill:#5b6675}.note.cut{fill:#b3261e}
 """
-COLOURS = (  # of scopes: Okabe and Ito 2008, distinct with any kind of colour vision
+COLOURS = (  # for scopes, from Okabe and Ito 2008: colour-blind readers can distinguish them
     "#e69f00", "#56b4e9", "#009e73", "#cc79a7", "#d55e00", "#0072b2", "#f0e442", "#7a8492",
 )  # fmt: skip
 ENDS = {"": "#b9c1cc", "on": "#2f6fdb", "cut": "#d0342c"}  # the colours of arrow heads
@@ -90,7 +90,10 @@ def as_html(graph: Graph, title: str) -> str:
 
 
 def as_svg(graph: Graph, title: str, top: float = 0.0) -> str:
-    """Return the picture.  top : height to leave free above it, for a title of the page; 0: draw one."""
+    """Return the picture.
+
+    top : the height to leave free for the page's header.  With 0 the picture itself has a title.
+    """
     words = [[shorten_line(line) for line in node.words()] for node in graph.nodes]
     placed = lay_out_graph([box_size(lines) for lines in words], graph.edges)
     notes = [*([] if top else [f"{title}: {graph.records} records"]), *graph.notes]
@@ -130,13 +133,17 @@ def shorten_line(line: str) -> str:
 
 
 def box_size(lines: Sequence[str]) -> tuple[float, float]:
-    """Return width and height of a box with these lines, of which the first is a title."""
+    """Return the width and height of a box for these lines of text, of which the first is a title."""
     title, rest = len(lines[0]) * TITLE, max(map(len, lines[1:]), default=0) * CHARACTER
     return max(title, rest, 40.0) + 2 * PAD, len(lines) * LINE + 13.0
 
 
 def edge_kind(graph: Graph, pair: tuple[int, int], on_path: bool) -> str:
-    """Return the class of an edge: "cut", "on" (a path from a source to the target) or ""."""
+    """Return the CSS class of an edge.
+
+    The class is "cut" if the edge leads to a red box, "on" if it is on a path from a source to the
+    target, else "".
+    """
     if graph.nodes[pair[1]].kind in ("left", "missing"):
         return "cut"
     return "on" if on_path else ""
@@ -177,7 +184,7 @@ def edge(
 
 
 def colours_of(graph: Graph) -> dict[str, str]:
-    """Return a colour for each scope; none for one scope, for too many, or if scopes are boxes."""
+    """Return a colour for each scope; {} for one scope, for too many, or if boxes are scopes."""
     scopes = dict.fromkeys(node.place.scope for node in graph.nodes if node.place.scope)
     folded = any(node.title in scopes for node in graph.nodes)
     several = 1 < len(scopes) <= len(COLOURS) and not folded

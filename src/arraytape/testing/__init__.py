@@ -1,10 +1,10 @@
-"""Tools for testing derivatives: ours and those of your own ops.
+"""Tools for testing derivatives: those of arraytape, and those of your own ops.
 
 ``check_gradients`` compares both modes with central differences in double precision, and raises an
 AssertionError that names the elements which differ.  ``check_jvp`` and ``check_vjp`` compare functions
-of several outputs.  ``storages`` has data that raises when it is read, for tests of your code.
-``xp_backends`` runs tests of array API code on several libraries and on this data.  ``benchmarks``
-measures, with asv, the cost of tapes for your functions.
+of several outputs.  ``storages`` has data that raises TypeError when Python reads a value, for tests of
+your code.  ``xp_backends`` runs tests of array API code on several libraries and on this data.
+``benchmarks`` measures, with asv, the cost of tapes for your functions.
 
 >>> import arraytape as xp
 >>> a, b = xp.asarray([1.0, 2.0]), xp.asarray([3.0, 4.0])

@@ -1,4 +1,8 @@
-"""Boxed data and its namespace, from which the storages for tests are made."""
+"""Boxed data and its namespaces, for the storages that ``testing.storages`` offers.
+
+A box holds an array in ``inner``, and supports only the operations that arraytape requires of raw data.
+So tests find code that would not work with data of a GPU or of another library.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +31,9 @@ COMPARISONS = ("eq", "ge", "gt", "le", "lt", "ne")
 
 
 class Boxed:
-    """Data that supports the storage protocol, and nothing else.
+    """An array in a box that supports the storage protocol and nothing else.
 
-    ``inner`` is an array of the wrapped namespace, ``boxes`` the namespace that makes such data.
+    inner : an array of the wrapped namespace.  boxes : the namespace that creates the boxes.
     """
 
     __slots__ = ("__weakref__", "inner")
@@ -42,7 +46,7 @@ class Boxed:
 
     @property
     def memory(self) -> np.ndarray[Any, Any]:
-        """Return the values.  Only the storage may use them: other code has to use the protocol."""
+        """Return the values as a NumPy array.  Only the storage may use this property."""
         inner: Any = self.inner
         found: np.ndarray[Any, Any] = getattr(inner, "_array", inner)
         return found
@@ -86,14 +90,14 @@ class Boxed:
         self.write_into(self.memory, key, value)
 
     def write_into(self, memory: np.ndarray[Any, Any], key: Index, value: RawOperand) -> None:
-        """Write to an element or region of ``memory``, this data's own or a copy."""
+        """Write ``value`` to ``memory[key]``; ``memory`` is this box's own or a copy."""
         if isinstance(value, Boxed) and value.device != self.device:
             raise ValueError(f"cannot write data on {value.device} into data on {self.device}")
         memory[self.boxes.memory_key(self, key)] = getattr(value, "memory", value)
 
 
 class Frozen(Boxed):
-    """Boxed data that raises on any write; ``x += y`` binds the name x to new data."""
+    """Boxed data that cannot be written to.  ``x += y`` computes ``x + y`` as new data."""
 
     __slots__ = ()
 
@@ -200,7 +204,7 @@ class Boxes:
         return argument
 
     def memory_key(self, x: Boxed, key: Index) -> Any:
-        """Return an indexing key for memory; raise IndexError for host arrays, as GPU libraries do."""
+        """Return the key for NumPy's memory; raise IndexError for NumPy arrays, as GPU libraries do."""
         if type(key) is tuple:
             return tuple([self.memory_key(x, part) for part in key])
         if isinstance(key, np.ndarray | list):
@@ -210,14 +214,14 @@ class Boxes:
         return getattr(key, "memory", key)
 
     def operand(self, other: RawOperand | Batched, asarray_like: Boxed) -> Any:
-        """Return an operand for the wrapped namespace; raise TypeError for host arrays."""
+        """Return an operand for the wrapped namespace; raise TypeError for NumPy arrays."""
         if isinstance(other, np.ndarray):
             raise TypeError("host data does not mix with data on a device")
         if isinstance(other, np.generic):
             return self.from_memory(np.asarray(other), asarray_like.device).inner
         return self.unbox(other)
 
-    # --- depends on the wrapped namespace; here for NumPy's ---------------------------------------
+    # --- methods for NumPy as the wrapped namespace; StrictBoxes overrides them -------------------
     def from_memory(self, memory: np.ndarray[Any, Any], device: Hashable) -> Boxed:
         return self.kind(np.asarray(memory))
 
@@ -225,7 +229,7 @@ class Boxes:
         return f"{self.name}:0"
 
     def placing(self, device: Hashable) -> dict[str, Any]:
-        """Return the keyword arguments that give the wrapped namespace a device."""
+        """Return the keyword arguments with which the wrapped namespace uses ``device``."""
         return {}
 
     def dtype_for(self, dtype: npt.DTypeLike) -> Any:
@@ -238,7 +242,7 @@ class Boxes:
 
 
 class StrictBoxes(Boxes):
-    """Boxes around the arrays of array_api_strict, whose dtypes are its own."""
+    """Boxes around arrays of array_api_strict, which has dtypes and devices of its own."""
 
     def from_memory(self, memory: np.ndarray[Any, Any], device: Hashable) -> Boxed:
         array = type(self.within.asarray(0.0))
@@ -274,7 +278,7 @@ class FrozenNamespace(BoxedNamespace):
         return x.boxes.from_memory(sums, x.device)
 
 
-# Pickles refer to this function by its module and name.
+# Pickles refer to this function by its module and name, so neither may change.
 def unpickled(name: str, memory: np.ndarray[Any, Any], device: str) -> Boxed:
     from . import storages
 

@@ -1,4 +1,4 @@
-"""The mark check_gradients: records of a test's calls, and checks of their gradients."""
+"""The mark ``check_gradients``: calls that a test made, and checks of their gradients."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FLOATING = "fc"
 
 
 class Call(NamedTuple):
-    """One call: the function, copies of its arguments, and the line that made the call."""
+    """One call of a function: the function, copies of the arguments, and the line of the call."""
 
     function: Callable[..., Any]
     arguments: inspect.BoundArguments
@@ -33,11 +33,13 @@ class Call(NamedTuple):
 
 
 class Calls:
-    """A block that keeps calls of some functions, with copies of their arguments.
+    """A block that keeps the calls of some functions, with copies of their arguments.
 
-    The functions are replaced in the test's module and in all modules of their own package, under any
-    name.  Calls within a kept call are not kept.  limit : the greatest number of kept calls of each
-    function.
+    A wrapper replaces each function under all its names, in the test's module and in all modules of the
+    function's own package.  Calls inside a kept call are not kept.
+
+    limit : the greatest number of kept calls of each function.  made : the number of calls of each
+    function.  busy : True while a kept call runs.
     """
 
     def __init__(
@@ -63,7 +65,10 @@ class Calls:
         self.replaced.clear()
 
     def names_bound_to(self, f: Callable[..., Any]) -> list[tuple[dict[str, Any], str]]:
-        """Return the modules' names that are bound to a function; raise LookupError if there is none."""
+        """Return each name bound to a function, with the namespace of its module.
+
+        Raise LookupError if no name is bound to the function.
+        """
         package = f.__module__.partition(".")[0]
         loaded = [m for name, m in [*sys.modules.items()] if name.partition(".")[0] == package]
         modules = [vars(m) for m in (self.module, *loaded) if isinstance(m, ModuleType)]
@@ -76,7 +81,7 @@ class Calls:
         return found
 
     def keeping(self, f: Callable[..., Any]) -> Callable[..., Any]:
-        """Wrap a function so that its outermost calls are kept."""
+        """Wrap a function so that its calls are kept, except those inside a kept call."""
 
         @functools.wraps(f)
         def keep_call(*args: Any, **keywords: Any) -> Any:
@@ -98,11 +103,11 @@ class Calls:
     def snapshot(
         self, f: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]
     ) -> Call | None:
-        """Copy a call, if an argument has a floating-point Array in it; else return None."""
+        """Copy a call if its arguments hold a floating-point Array; else return None."""
         try:
             bound = inspect.signature(f).bind(*args, **keywords)
         except (TypeError, ValueError):
-            return None  # wrong arguments: the call itself raises the error next
+            return None  # wrong arguments: the call itself will raise the error
         if not any(is_floating_leaf(x) for x in nest.leaves(list(bound.arguments.values()))):
             return None
         for name, value in bound.arguments.items():
@@ -124,7 +129,7 @@ class Calls:
 
 
 def function_named(f: Callable[..., Any] | str) -> Callable[..., Any]:
-    """Return a function, which may be given as "module.name"."""
+    """Return a function that is given itself, or as the text "module.name"."""
     if isinstance(f, str):
         module, _, name = f.rpartition(".")
         try:
@@ -142,7 +147,7 @@ def is_floating_leaf(x: Any) -> bool:
 
 
 def snapshot(x: Any) -> Any:
-    """Copy a leaf of arguments; the copy of an Array is followed by no recorder."""
+    """Copy a leaf of the arguments.  No recorder follows the copy of an Array."""
     if isinstance(x, Array):
         _, data = current(x)
         return wrap(storage_of(data).copy(data))
@@ -150,7 +155,7 @@ def snapshot(x: Any) -> Any:
 
 
 def check_call(call: Call, options: dict[str, Any]) -> None:
-    """Compare the gradients of one call with respect to all Arrays among its arguments."""
+    """Check a call's gradients with respect to all arguments that hold a floating-point Array."""
     arguments = call.arguments.arguments
     varied = {
         name: value
@@ -194,7 +199,10 @@ def compare(f: Callable[..., Any], inputs: Any, options: dict[str, Any]) -> None
 
 
 def check_returned(result: Any, options: dict[str, Any], *, differentiates: bool) -> None:
-    """Compare the gradients of the functions that a test returned, or only call them."""
+    """Check the gradients of the pairs (f, inputs) that a test returned.
+
+    Without ``differentiates`` the functions are only called, as on a backend of another library.
+    """
     pairs = result if isinstance(result, list) else [result]
     for pair in pairs:
         if not (isinstance(pair, tuple) and len(pair) == 2 and callable(pair[0])):

@@ -1,4 +1,7 @@
-"""Tapes that watch all arrays which the namespace makes, for tests of code that creates arrays."""
+"""Tapes that watch every floating-point array which the namespace creates.
+
+The functions of the namespace that create arrays are replaced by wrappers while a block is open.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from .._util.locks import reentrant_lock
 
 TAPE: ContextVar[GradientTape | None] = ContextVar("TAPE", default=None)
 LOCK = reentrant_lock()
-REPLACED: dict[str, Any] = {}  # the namespace's own functions, while a block is open
+REPLACED: dict[str, Any] = {}  # the namespace's original functions, by name, while a block is open
 BLOCKS: list[object] = []  # the open blocks of all threads
 
 
@@ -33,7 +36,10 @@ def watching() -> Iterator[GradientTape]:
 
 @contextmanager
 def makers_watched() -> Iterator[None]:
-    """Replace the namespace's functions that make arrays until the last such block ends."""
+    """Open a block with wrappers in place of the namespace's functions that create arrays.
+
+    Blocks of several threads share the wrappers, which the end of the last block removes.
+    """
     xp, block = namespace(), object()
     with LOCK:
         if not BLOCKS:
@@ -60,7 +66,7 @@ def replace_function(name: str, function: Callable[..., Any]) -> None:
 
 
 def watched(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that the tape of this thread or task watches its floating-point results."""
+    """Wrap a function so that the tape of the calling thread or task watches floating-point results."""
 
     @functools.wraps(make)
     def make_watched(*args: Any, **keywords: Any) -> Any:

@@ -1,6 +1,8 @@
-"""The plugin of pytest: the fixture ``xp``, its marks, and the mark ``check_gradients``.
+"""The plugin for pytest: the fixture ``xp``, its marks, and the mark ``check_gradients``.
 
-``_arraytape_pytest`` registers it when a run asks for it.  PYTEST_DONT_REWRITE
+``_arraytape_pytest`` registers the plugin if the options or settings of a run name backends.
+
+PYTEST_DONT_REWRITE
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from .._util.errors import short_repr
 from ._called import Calls, check_returned
 from .xp_backends import NAMES, STRICT, available, on
 
-CHOSEN = pytest.StashKey[Any]()  # the names of the backends, in order
+CHOSEN = pytest.StashKey[Any]()  # the key of the names of the run's backends
 CHOICES = {"np_only": {"numpy"}, "cpu_only": {*NAMES} - {"hostile", "frozen"}}
 OPTIONS = {"of", "order", "modes", "rtol", "seeds", "h", "calls"}
 INSTALL = "array-api-strict is not installed: pip install array-api-strict"
@@ -49,7 +51,10 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make a test for each backend, unless a test overrides the fixture ``xp`` of this module."""
+    """Run each test that uses ``xp`` once for each backend.
+
+    A test module with its own fixture ``xp`` does not use ``xp_backend``, so its tests run once.
+    """
     if "xp_backend" in metafunc.fixturenames:
         metafunc.parametrize("xp_backend", metafunc.config.stash[CHOSEN], indirect=True)
 
@@ -73,7 +78,7 @@ def xp(xp_backend: str) -> Iterator[Any]:
 
 # --- skip_xp_backends, xfail_xp_backends ----------------------------------------------------------
 def obey_marks(item: pytest.Item, name: str) -> None:
-    """Skip a test, or mark it as an expected failure, if its marks name this backend."""
+    """Skip a test, or mark the test as an expected failure, if its marks select this backend."""
     for mark in item.iter_markers("skip_xp_backends"):
         if concerns(mark, name, {"reason"}):
             pytest.skip(mark.kwargs.get("reason") or f"not on {name}")
@@ -101,7 +106,10 @@ def concerns(mark: pytest.Mark, name: str, others: set[str]) -> bool:
 
 
 def failure(message: str) -> BaseException:
-    """Return the failure of a test without a traceback, which would show only lines of arraytape."""
+    """Return an exception that fails a test without a traceback.
+
+    A traceback would show only lines of arraytape.
+    """
     return pytest.fail.Exception(message, pytrace=False)
 
 
@@ -138,11 +146,14 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]
 
 
 def asked_for(marks: Iterable[pytest.Mark]) -> tuple[list[Any], dict[str, Any]]:
-    """Return the functions and options of a test's marks; the nearest mark's options count."""
+    """Return the functions and options of a test's marks.
+
+    Of an option in several marks, the mark nearest to the test counts.
+    """
     functions: list[Any] = []
     options: dict[str, Any] = {}
     for mark in marks:
-        # A mark with a function alone, ``mark(f)``, would be a decorator of f.
+        # pytest takes ``mark(f)`` as the decoration of f, so functions are given as ``of=f``.
         if mark.args:
             raise failure("check_gradients takes functions by of=, as in of=library.f")
         if unknown := {*mark.kwargs} - OPTIONS:
@@ -155,7 +166,10 @@ def asked_for(marks: Iterable[pytest.Mark]) -> tuple[list[Any], dict[str, Any]]:
 
 
 def keeping_result(test: Callable[..., Any], returned: list[Any]) -> Any:
-    """Wrap a test so that its result goes to ``returned``; leave a coroutine function unchanged."""
+    """Wrap a test so that its result is appended to ``returned``; leave a coroutine function unchanged.
+
+    The wrapper returns None, because pytest warns of tests that return anything else.
+    """
     if inspect.iscoroutinefunction(test):
         return test
 

@@ -1,7 +1,7 @@
 """Benchmarks of your own functions for asv: the cost of a tape in time and in memory.
 
-You need one class in a module of asv's benchmark directory: docs/howto/benchmarks.md.  Called directly,
-a benchmark returns the figure that asv will find:
+Write one class in a module of asv's benchmark directory, as docs/howto/benchmarks.md shows.  Called
+directly, a benchmark returns the figure that asv will measure:
 
 >>> import numpy as np
 >>> import arraytape as xp
@@ -41,8 +41,9 @@ __all__ = ["TapeBenchmarks"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 Raw = np.ndarray[Any, Any]
-BURSTS, BURST = 5, 2e-3  # the least number of bursts for a ratio; the seconds of one burst
-VERSION = "1"  # of the way to measure; asv compares no results of different versions
+BURSTS = 5  # the least number of bursts of calls for a ratio
+BURST = 2e-3  # the length of one burst in seconds
+VERSION = "1"  # the version of the method; asv does not compare results of different versions
 
 
 def __dir__() -> list[str]:
@@ -52,7 +53,11 @@ def __dir__() -> list[str]:
 def measures(
     *, unit: str = "seconds", headline: str = "", rank: int = 100, exact: bool = False
 ) -> Callable[[F], F]:
-    """Declare a measure by the attributes that asv and the dashboard read."""
+    """Return a decorator that declares a measure, by the attributes that asv and the dashboard read.
+
+    headline : the title of the measure's tile on the dashboard's first page, or "" for no tile.  rank :
+    the position among the tiles.  exact : True for counts, which have hardly any noise.
+    """
 
     def declare_measure(function: F) -> F:
         if not function.__name__.startswith("time_"):  # asv knows the unit of a time
@@ -74,8 +79,8 @@ class TapeBenchmarks(ABC):
     asv's own.  By default the version is a digest of the subclass's source, so that asv compares no
     results of different losses.
 
-    ``setup`` raises ValueError if the values of loss with NumPy and with arraytape differ, or if there
-    is no gradient.
+    ``setup`` raises ValueError if loss has different values with NumPy and with arraytape, or if all
+    gradients are None.
 
     Examples
     --------
@@ -84,7 +89,7 @@ class TapeBenchmarks(ABC):
     >>> class TimeRidge(xp.testing.benchmarks.TapeBenchmarks):
     ...     params, param_names = [100, 1000], ["rows"]
     ...     timeout = 60.0  # seconds, asv's own
-    ...     seconds = 0.01  # of the processor, for each ratio; 1 by default
+    ...     seconds = 0.01  # CPU time for each ratio; 1 by default
     ...     watched = [1]  # the arrays with respect to which the gradient is taken
     ...     def arrays(self, rows):
     ...         random = np.random.default_rng(0)
@@ -111,7 +116,7 @@ class TapeBenchmarks(ABC):
     timeout: ClassVar[float] = 120.0
     version: ClassVar[str]
     watched: ClassVar[Sequence[int] | None] = None
-    """The indices of the arrays with respect to which the gradient is taken; None: all floating ones."""
+    """The indices of the arrays to differentiate with respect to; None: all floating-point arrays."""
     seconds: ClassVar[float] = 1.0
     """The CPU time that is spent on each ratio."""
 
@@ -159,7 +164,7 @@ class TapeBenchmarks(ABC):
 
     @entrance
     def setup(self, *params: Any) -> None:
-        """Make the arrays, and check value and gradient of the loss; asv calls this method.
+        """Create the arrays, and check the value and gradient of the loss.  asv calls this method.
 
         Parameters
         ----------
@@ -176,7 +181,7 @@ class TapeBenchmarks(ABC):
         self._check()
 
     def _check(self) -> None:
-        """Raise ValueError if there is no gradient, or if the two namespaces give different values."""
+        """Raise ValueError if all gradients are None, or if the loss differs between the namespaces."""
         name = type(self).__name__
         theirs = self.loss(np, *self._raw)
         tape, value = self._record()
@@ -198,9 +203,9 @@ class TapeBenchmarks(ABC):
             )
 
     def _record(self) -> tuple[GradientTape, Array]:
-        """Record one call; return the tape and the value.
+        """Record one call of ``loss``, and return the tape and the value.
 
-        ``track_exits`` counts exits, so the tape does not warn of them.
+        The tape does not warn of exits, because ``track_exits`` counts them.
         """
         with GradientTape(exits="ignore") as tape:
             tape.watch(self._sources)
@@ -223,22 +228,22 @@ class TapeBenchmarks(ABC):
 
     @measures(unit="x NumPy", headline="a value on a tape, over NumPy's time", rank=1)
     def track_overhead(self, *params: Any) -> float:
-        """Return the time of the recorded loss over that of the loss with NumPy."""
+        """Return the time of the recorded loss divided by the time of the loss with NumPy."""
         return time_ratio(self._record, lambda: self.loss(np, *self._raw), self.seconds)
 
     @measures(unit="x NumPy", headline="value and gradient, over NumPy's time of the value", rank=2)
     def track_gradient_overhead(self, *params: Any) -> float:
-        """Return the time of the loss and its gradient over that of the loss with NumPy."""
+        """Return the time of loss and gradient divided by the time of the loss with NumPy."""
         return time_ratio(self._step, lambda: self.loss(np, *self._raw), self.seconds)
 
     @measures(unit="bytes", headline="peak memory", rank=3, exact=True)
     def track_peak_bytes(self, *params: Any) -> int:
-        """Return the peak of memory during the loss and its gradient, less the memory in use before."""
+        """Return the peak of memory in the loss and its gradient, minus the memory in use before."""
         return peak(self._step)
 
     @measures(unit="records", headline="records on the tape", rank=4, exact=True)
     def track_records(self, *params: Any) -> int:
-        """Return the number of records on the tape of one call."""
+        """Return the number of records on the tape after one call of ``loss``."""
         records = self._record()[0]._recording.records
         return sum(record[0] != LEFT.number for record in records)
 
@@ -258,13 +263,16 @@ def version_of(cls: type) -> str:
             break
         try:
             sources.append(inspect.getsource(part))
-        except (OSError, TypeError):  # made by code that has no file
+        except (OSError, TypeError):  # the class was defined without a file, as in a notebook
             sources.append(part.__qualname__)
     return hashlib.sha256("\n".join(sources).encode()).hexdigest()[:16]
 
 
 def measure_of_class(function: FunctionType, cls: type) -> FunctionType:
-    """Copy a measure for one class, since asv takes the name that it shows from the function."""
+    """Copy a measure's function for one class, with a displayed name of the class.
+
+    asv reads the displayed name from the function, which the subclasses would otherwise share.
+    """
     copy = FunctionType(function.__code__, function.__globals__, function.__name__)
     vars(copy).update(vars(function))
     copy.__doc__, copy.__annotations__ = function.__doc__, function.__annotations__
@@ -275,7 +283,10 @@ def measure_of_class(function: FunctionType, cls: type) -> FunctionType:
 
 
 def time_ratio(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float) -> float:
-    """Return the ratio of the CPU times of two calls, each from the quickest of alternating bursts."""
+    """Return the CPU time of ``ours`` divided by that of ``theirs``.
+
+    Bursts of both calls alternate.  The time of a call is that in its quickest burst.
+    """
     numbers = [calls_per_burst(ours), calls_per_burst(theirs)]
     least = [inf, inf]
     end, done = process_time() + seconds, 0
@@ -298,7 +309,7 @@ def calls_per_burst(call: Callable[[], Any]) -> int:
 
 
 def peak(call: Callable[[], Any]) -> int:
-    """Return the peak of bytes in use during a call, less the bytes in use before the call."""
+    """Return the peak of the bytes in use during a call, minus the bytes in use before the call."""
     call()
     gc.collect()
     running = tracemalloc.is_tracing()

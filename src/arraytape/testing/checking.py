@@ -1,7 +1,7 @@
-"""``check_gradients`` compares both modes with central differences, and explains where they differ.
+"""``check_gradients``: the comparison of both modes with central differences.
 
-It compares slopes along a few random directions, which costs a few calls.  Only if the slopes along a
-direction differ, it compares single elements, to name them.
+The comparison is first along a few random directions, which costs a few calls of the function.  If the
+slopes along a direction differ, single elements are compared, so that the error can name the elements.
 """
 
 from __future__ import annotations
@@ -34,17 +34,19 @@ Host = np.ndarray[Any, np.dtype[Any]]
 MODES = {"fwd": "fwd", "rev": "rev", "forward": "fwd", "reverse": "rev"}
 SAID = {"fwd": "forward mode", "rev": "reverse mode"}
 # Central differences of fourth order have a relative error of about eps ** 0.8 for a step of eps ** 0.2.
-TOLERANCE, SINGLE = 1e-7, 1e-3  # defaults of rtol, for double and single precision
+TOLERANCE, SINGLE = 1e-7, 1e-3  # the defaults of rtol for double and for single precision
 EPSILON = float(np.finfo(np.float64).eps)
-SHRINKING = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)  # the steps that are tried, as multiples of h
-CHECK = "Check the rule of the op behind this element, and that f gives the same each time"
+SHRINKING = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)  # the steps of differences to try, as multiples of h
+CHECK = (
+    "Check the rule of the op behind this element, and that f returns the same result in each call"
+)
 SECOND = (
     "With order=1 first derivatives are compared alone. A rule whose gradient is itself computed "
     "outside of Arrays, or by a rule that is wrong, has no right derivative of its own"
 )
 # Ratios of a wrong slope to the right one that suggest a missing or superfluous factor.
 SIMPLE = (2.0, 3.0, 4.0, 0.5, 1.0 / 3.0, 0.25, -2.0, -0.5)
-SECONDS = 5.0  # the time limit for the comparison of single elements
+SECONDS = 5.0  # the time limit, in seconds, for the comparison of single elements
 
 
 @entrance
@@ -58,40 +60,40 @@ def check_gradients(
     Parameters
     ----------
     f : Callable
-        A function of Arrays that gives an Array, of any shape, or a nesting of Arrays.
+        A function of Arrays that returns an Array of any shape, or a nesting of Arrays.
     inputs : array_like, sequence or nesting
-        One array, or anything else that is no list or tuple: f's one argument.  A list or tuple: the
-        arguments of f in order, each an array or a nesting of arrays (a dict, a list, a dataclass).
-        Leaves without floating-point numbers are passed on unchanged.
+        A list or tuple holds the arguments of f in order; each is an array or a nesting of arrays (a
+        dict, a list, a dataclass).  Anything else is f's only argument.  Leaves without floating-point
+        numbers are passed on unchanged.
     order : int or collection of int, default: 2
         1 checks gradients; 2 checks gradients and Hessian-vector products; (2,) only the products.
     modes : Sequence[str], default: ('rev', 'fwd')
-        "rev" or "reverse" checks the tape (nested tapes for order 2), "fwd" or "forward"
-        ForwardAccumulator (around a tape).
+        "rev" or "reverse" checks the tape, and for order 2 a tape in a tape.  "fwd" or "forward" checks
+        ForwardAccumulator, and for order 2 an accumulator around a tape.
     rtol : float | None, default: None
-        The greatest difference, relative to the greater of 1 and the slope.  The default is 1e-7, more
-        than the error of differences in double precision.  It is 1e-3 when an input or a result is in
-        single precision, where the tape's own error is about 1e-6 of the largest term.
+        The greatest difference, relative to the greater of 1 and the slope.  The default is 1e-7, which
+        is more than the error of differences in double precision.  It is 1e-3 when an input or a result
+        is in single precision, where the tape's own error is about 1e-6 of the largest term.
     seeds : int, default: 3
         The number of random directions.
     h : float, default: 0.001
-        The step of the differences.  If derivatives differ for this step, smaller ones are tried, too.
+        The step of the differences.  If derivatives differ for this step, smaller steps are tried, too.
 
     Raises
     ------
     AssertionError
         When derivatives differ.  The message names the result, the argument and the element, with both
-        values and their ratio.  It names a likely cause: a kink of f, a factor, a value that left the
-        tape.
+        values and their ratio.  It also names a likely cause, such as a kink of f, a missing
+        factor, or a value that left the tape.
     TypeError
         When a result of f is no array.
     ValueError
-        When there is no such order or mode, or no floating-point number among the inputs.
+        When ``order`` or ``modes`` has another value, or no input holds a floating-point number.
 
     Notes
     -----
-    The tape gets inputs in single precision unchanged; for the differences, f gets them in double
-    precision.
+    For the tape, f is called with inputs in the given precision.  For the differences, f is called with
+    inputs in double precision.
 
     Examples
     --------
@@ -136,7 +138,7 @@ def modes_of(modes: Sequence[str]) -> list[str]:
 
 
 def orders_of(order: int | Collection[int]) -> set[int]:
-    """Return the orders to check; raise ValueError for other numbers, and for none."""
+    """Return the orders to check; raise ValueError unless they are 1, 2 or both."""
     if isinstance(order, Iterable) and not isinstance(order, str):
         wanted = set(order)
     else:
@@ -150,7 +152,10 @@ def orders_of(order: int | Collection[int]) -> set[int]:
 
 
 class Place(NamedTuple):
-    """One element of one input: its real or its imaginary part."""
+    """The real or the imaginary part of one element of one input.
+
+    leaf : the index among the floating-point inputs.
+    """
 
     leaf: int
     element: tuple[int, ...]
@@ -158,9 +163,11 @@ class Place(NamedTuple):
 
 
 class Problem:
-    """A function with its inputs, whose floating-point leaves are differentiated.
+    """A function with its inputs.  The derivatives are those with respect to floating-point leaves.
 
-    given : the floating-point leaves as NumPy arrays.  exact : the same arrays in double precision.
+    given : the floating-point leaves of the inputs as NumPy arrays.  exact : the same arrays in double
+    precision.  places : the indices of these leaves among all leaves.  single : True if an input or a
+    result is in single precision.
     """
 
     def __init__(self, f: Callable[..., Any], inputs: Any) -> None:
@@ -195,12 +202,12 @@ class Problem:
         self.is_scalar = [(y.shape, y.dtype.kind) for y in results] == [((), "f")]
 
     def scalar_loss(self, *arrays: Any) -> Array:
-        """Return the number that is differentiated: f's own, or the weighted sum of its results."""
+        """Return the scalar that is differentiated: f's result, or the weighted sum of f's results."""
         results = self.results(*arrays)
         return results[0] if self.is_scalar else total(results)
 
     def results(self, *arrays: Any) -> list[Array]:
-        """Call f on Arrays in the place of the inputs and return its floating-point results."""
+        """Call f with Arrays as its floating-point inputs, and return its floating-point results."""
         leaves = list(self.leaves)
         for place, x in zip(self.places, arrays, strict=True):
             leaves[place] = x
@@ -223,7 +230,7 @@ class Problem:
         return floats
 
     def loss_value(self, *xs: Any) -> float:
-        """Call ``scalar_loss`` with NumPy arrays."""
+        """Return ``scalar_loss`` of NumPy arrays as a float, without NumPy's warnings."""
         with Quiet():
             return float(self.scalar_loss(*map(as_tested_array, xs)))
 
@@ -238,7 +245,10 @@ class Problem:
         self, modes: Sequence[str], found: Sequence[Any], along: Sequence[Host], rtol: float,
         h: float,
     ) -> None:  # fmt: skip
-        """Raise AssertionError unless the slope along a direction agrees with differences."""
+        """Compare the slopes along a direction with differences; raise AssertionError if they differ.
+
+        found : the gradients by reverse mode.
+        """
         slope = differences(self.loss_value, self.exact, along, h)
         for mode in modes:
             got = inner(found, along) if mode == "rev" else self.forward_slope(along)
@@ -246,7 +256,7 @@ class Problem:
                 Finding(self, mode, rtol, h).raise_first(got, slope)
 
     def forward_slope(self, along: Sequence[Host]) -> float:
-        """Return the slope of ``scalar_loss`` by forward mode."""
+        """Return the slope of ``scalar_loss`` along a direction, by forward mode."""
         (t,) = slopes(self.scalar_loss, self.given, along)
         return float(t)
 
@@ -254,7 +264,10 @@ class Problem:
         self, modes: Sequence[str], along: Sequence[Host], other: Sequence[Host], rtol: float,
         h: float,
     ) -> None:  # fmt: skip
-        """Raise AssertionError unless the curvature along two directions agrees with differences."""
+        """Compare the curvature along two directions with differences of slopes.
+
+        Raise AssertionError if they differ.
+        """
 
         def slope_along(*xs: Any) -> float:
             with Quiet():
@@ -271,7 +284,10 @@ class Problem:
         self, got: float, slope: float, at: Callable[..., float], along: Sequence[Host],
         rtol: float, h: float,
     ) -> bool:  # fmt: skip
-        """Return True if a mode's slope agrees with ``slope``, or with differences for another step."""
+        """Return True if a mode's slope ``got`` agrees with differences, for the step h or another one.
+
+        slope : the slope by differences for the step h.
+        """
         if slopes_agree(got, slope, rtol):
             return True
         slope, error = settled_slope(lambda t: at(*self.shifted_inputs(along, t)), h, self.exact)
@@ -282,9 +298,9 @@ class Problem:
     def shifted_inputs(self, along: Sequence[Host], t: float) -> list[Any]:
         return [x + t * v for x, v in zip(self.exact, along, strict=True)]
 
-    # --- names ------------------------------------------------------------------------------------
+    # --- names in messages ------------------------------------------------------------------------
     def name_of_input(self, place: Place) -> str:
-        """Describe an element of an input for a message."""
+        """Return the name of an element of an input, such as "argument 'x' element (0, 1)"."""
         number = self.places[place.leaf]
         sizes = [len(nest.leaves(argument)) for argument in self.arguments]
         argument = int(np.searchsorted(np.cumsum(sizes), number, side="right"))
@@ -307,7 +323,7 @@ class Problem:
         return positional[argument].name if argument < len(positional) else str(argument)
 
     def name_of_result(self, number: int) -> str:
-        """Describe an element of the flattened results for a message."""
+        """Return the name of an element of the flattened results, such as "f[0] element (2,)"."""
         floats = [
             path
             for path, y, _ in nest.located(self.answer)
@@ -325,7 +341,7 @@ class Problem:
 
 
 class Finding:
-    """A disagreement of a mode with differences, to be located by comparisons of single elements."""
+    """A disagreement of a mode with differences, which comparisons of single elements locate."""
 
     def __init__(self, problem: Problem, mode: str, rtol: float, h: float) -> None:
         self.problem, self.mode, self.rtol, self.h = problem, mode, rtol, h
@@ -336,7 +352,7 @@ class Finding:
         return along
 
     def input_elements(self) -> Iterator[Place]:
-        """Yield all elements of all inputs; imaginary parts are elements of their own."""
+        """Yield all elements of all inputs.  The imaginary part of an element is a place of its own."""
         for i, x in enumerate(self.problem.exact):
             for element in np.ndindex(x.shape):
                 yield Place(i, element, False)
@@ -346,10 +362,12 @@ class Finding:
     def compared(
         self, at: Callable[..., float], got: Callable[[Place], float]
     ) -> tuple[list[tuple[Place, float, float, float]], int]:
-        """Return the elements that differ, and the number of compared elements.
+        """Return the elements whose slopes differ, and the number of compared elements.
 
-        An element that differs is given with the mode's slope, the slope of the differences, and the
-        error of the latter.
+        Each of these elements comes with the mode's slope, the slope by differences, and the estimated
+        error of the differences.
+
+        at : the function of the inputs.  got : the mode's slope for an element.
         """
         wrong, seen, started = [], 0, time.monotonic()
         for place in self.input_elements():
@@ -370,7 +388,7 @@ class Finding:
         return wrong, seen
 
     def raise_first(self, along: float, slope: float) -> None:
-        """Raise the AssertionError for a first derivative."""
+        """Raise the AssertionError for first derivatives that differ, with the element that is worst."""
         problem = self.problem
         said, reverse = self.reverse_gradients()
 
@@ -399,7 +417,10 @@ class Finding:
         raise AssertionError(f"{message}{self.count_differing(wrong, seen)}. {hint}")
 
     def of_result(self, place: Place) -> tuple[int, float, float]:
-        """Return the index of the result whose slope differs most, and both its slopes."""
+        """Return the index of the result element whose slope differs most, with both slopes.
+
+        The slopes are the derivatives with respect to ``place``, by the mode and by differences.
+        """
         problem, along = self.problem, self.unit_direction(place)
         expected = np.atleast_1d(
             settled_slope(
@@ -444,7 +465,10 @@ class Finding:
         return real + 1j * derivative_of("imag") if is_complex else real
 
     def raise_second(self, way: Callable[..., Any], along: float, slope: float) -> None:
-        """Raise the AssertionError for a second derivative."""
+        """Raise the AssertionError for second derivatives that differ, with the two elements.
+
+        along, slope : the derivatives along random directions, by the mode and by differences.
+        """
         problem = self.problem
         started, worst = time.monotonic(), None
         for place in self.input_elements():
@@ -489,7 +513,7 @@ class Finding:
 
     # --- parts of messages ------------------------------------------------------------------------
     def reverse_gradients(self) -> tuple[list[str], list[Any]]:
-        """Compute the gradients; return the tape's warnings, and the gradients."""
+        """Return the warnings of the tape and the gradients."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             found = gradients(self.problem.scalar_loss, self.problem.given)
@@ -506,7 +530,10 @@ class Finding:
         return f" ({len(wrong)} of {seen} elements{some} differ by more than {self.rtol:g})"
 
     def hint(self, wrong: Sequence[Any], worst: Place, said: Sequence[str]) -> str:
-        """Return the likely cause of the difference, and advice."""
+        """Return the likely cause of the difference with advice; "" if no cause is likely.
+
+        wrong : the elements that differ, from ``compared``.  said : the tape's warnings.
+        """
         if said:
             return f"The tape says: {said[0]}"
         here = [one for one in wrong if one[0].leaf == worst.leaf]
@@ -524,22 +551,22 @@ class Finding:
             )
         if not values.any():
             return (
-                "All that differ are 0: a term is missing, cut off by stop_gradient, an integer dtype, "
-                "or a custom rule that leaves it out"
+                "All differing elements are 0: a term is missing, cut off by stop_gradient, an "
+                "integer dtype, or a custom rule that leaves it out"
             )
         with Quiet():
             ratios = values / expected
         if np.isfinite(ratios).all() and np.ptp(ratios) <= 1e-4 * abs(ratios[0]):
             if abs(ratios[0] + 1.0) < 1e-4:
-                return "All that differ have the other sign: likely a sign in a rule of your own"
+                return "All differing elements have the other sign: likely a sign in a rule of your own"
             return (
-                f"All that differ do by the same factor: likely a factor of {1.0 / ratios[0]:.4g} is "
-                "missing in a rule of your own"
+                "All differing elements differ by the same factor: likely a factor of "
+                f"{1.0 / ratios[0]:.4g} is missing in a rule of your own"
             )
         return self.shape_hint(wrong)
 
     def shape_hint(self, wrong: Sequence[Any]) -> str:
-        """Return a hint if the gradient is the transposed one, else ""."""
+        """Return a hint if the gradient is the transpose of the right gradient, else ""."""
         leaf = wrong[0][0].leaf
         x = self.problem.exact[leaf]
         table = {(p.element, p.imaginary): (a, b) for p, a, b, _ in wrong if p.leaf == leaf}
@@ -553,7 +580,7 @@ class Finding:
     def kink(self, place: Place, j: int | None = None) -> str:
         """Return a sentence if f has a kink or a jump at an input element, else "".
 
-        j : the element of the results; None: the scalar that is differentiated.
+        j : the index of the result element to examine.  With None, ``scalar_loss`` is examined.
         """
         problem, along = self.problem, self.unit_direction(place)
 
@@ -584,10 +611,11 @@ class Finding:
 
 
 def settled_slope(at: Callable[[float], Any], h: float, inputs: Sequence[Any]) -> tuple[Any, float]:
-    """Return the slope of ``at`` at 0 by differences for the step of the least error, and that error.
+    """Return the derivative of ``at`` at 0 by differences, and an estimate of its error.
 
-    Differences are of fourth order.  The error of a step is estimated by the difference from the slope
-    for half the step.  So steps across a kink, or beyond the end of f's domain, are not chosen.
+    Of several steps, the step with the least error is chosen.  The estimate is the difference between
+    the slopes for a step and for half the step, plus the rounding error.  The estimate is large for a
+    step across a kink or beyond the domain of ``at``, so such steps are not chosen.
     """
     size = max([1.0, *(float(np.max(np.abs(x), initial=0.0)) for x in inputs)])
     steps = [h * part for part in SHRINKING] + ([h * size] if size > 10.0 else [])
@@ -596,7 +624,7 @@ def settled_slope(at: Callable[[float], Any], h: float, inputs: Sequence[Any]) -
     for step in steps:
         slopes = [differences(lambda t: at(float(t)), [0.0], [1.0], s) for s in (step, step / 2)]
         error = float(np.max(np.abs(np.asarray(slopes[0]) - slopes[1]), initial=0.0))
-        # Rounding errors of inputs and values may be equal for both steps, so the estimate adds them.
+        # Rounding errors may be equal for both steps and cancel in the difference, so they are added.
         greatest = float(np.max(np.abs(slopes[1]), initial=0.0))
         error += EPSILON * (size * greatest + value) / step
         error = error if np.isfinite(error) else np.inf
@@ -614,24 +642,30 @@ def is_inexact(leaf: Any) -> bool:
 
 
 def plain_number(value: complex) -> Any:
-    """Return a Python number for a message: complex if it has an imaginary part, else real."""
+    """Return a Python number for a message: a complex only if the imaginary part is not 0."""
     number = complex(value)
     return number if number.imag else number.real
 
 
 def slopes_agree(found: complex, expected: complex, rtol: float) -> bool:
-    """Return True if two slopes agree; NaN agrees with nothing."""
+    """Return True if two slopes differ by at most rtol times the greater of 1 and the slope.
+
+    NaN agrees with no number.
+    """
     return bool(abs(found - expected) <= rtol * max(1.0, abs(expected)))
 
 
 def distance(found: complex, expected: complex) -> float:
-    """Return the difference of two slopes relative to the greater of 1 and the slope; NaN: infinity."""
+    """Return the difference of two slopes, relative to the greater of 1 and ``expected``.
+
+    The result is infinity if a slope is NaN or infinite.
+    """
     off = abs(found - expected) / max(1.0, abs(expected))
     return float(off) if np.isfinite(off) else np.inf
 
 
 def simple(value: complex, slope: complex) -> str:
-    """Return the likely cause of a simple ratio of two slopes, or "" for any other ratio."""
+    """Return a likely cause if the ratio of two slopes is simple, such as -1 or 2; else ""."""
     if not np.isfinite(value) or not np.isfinite(slope) or not slope:
         return ""
     ratio = value / slope

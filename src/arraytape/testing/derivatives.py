@@ -1,4 +1,7 @@
-"""Derivatives of functions of Arrays in both modes, and by central differences in double precision."""
+"""Derivatives of functions of Arrays, by both modes and by central differences in double precision.
+
+The checks reduce several outputs to one number, a weighted sum, or compare slopes along directions.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ ZERO = UnconnectedGradients.ZERO
 
 @entrance
 def weights(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """Return fixed, uneven weights, so that a weighted sum changes when outputs are exchanged.
+    """Return fixed weights, all different, so that a weighted sum changes if elements are exchanged.
 
     Parameters
     ----------
@@ -48,7 +51,7 @@ def weights(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
 
 @entrance
 def total(outputs: Array | Sequence[Array]) -> Array:
-    """Compute one real number: the weighted sum of all floating-point outputs.
+    """Compute the weighted sum of all elements of all floating-point outputs, which is one real number.
 
     Parameters
     ----------
@@ -84,7 +87,7 @@ def gradients(f: Function, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
     Parameters
     ----------
     f : Callable
-        A function of Arrays that gives one of shape ().
+        A function of Arrays that returns an Array of shape ().
     inputs : Sequence
         NumPy arrays: the arguments of f.
 
@@ -118,7 +121,7 @@ def curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[
     Parameters
     ----------
     f : Callable
-        A function of Arrays that gives one of shape ().
+        A function of Arrays that returns an Array of shape ().
     inputs : Sequence
         NumPy arrays: the arguments of f.
     along : Sequence
@@ -127,7 +130,7 @@ def curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[
     Returns
     -------
     list of numpy.ndarray
-        One for each input.
+        A Hessian-vector product for each input.
 
     Examples
     --------
@@ -156,12 +159,12 @@ def curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) -> list[
 
 @entrance
 def slopes(f: Callable[..., Any], inputs: Sequence[Any], along: Sequence[Any]) -> list[Any]:
-    """Compute each output's derivative along directions, by forward mode.
+    """Compute the derivative of each output along a direction, by forward mode.
 
     Parameters
     ----------
     f : Callable
-        A function of Arrays that gives Arrays.
+        A function of Arrays that returns one Array or several.
     inputs : Sequence
         NumPy arrays: the arguments of f.
     along : Sequence
@@ -189,7 +192,7 @@ def slopes(f: Callable[..., Any], inputs: Sequence[Any], along: Sequence[Any]) -
 
 
 def pulled(f: Callable[..., Any], inputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-    """Compute the vector-Jacobian products for cotangents of the outputs, by reverse mode."""
+    """Compute a vector-Jacobian product for each input, from a cotangent of each output."""
     arrays = [as_tested_array(x) for x in inputs]
     with GradientTape() as tape:
         tape.watch(arrays)
@@ -209,7 +212,7 @@ def forward_curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) 
     Parameters
     ----------
     f : Callable
-        A function of Arrays that gives one of shape ().
+        A function of Arrays that returns an Array of shape ().
     inputs : Sequence
         NumPy arrays: the arguments of f.
     along : Sequence
@@ -218,7 +221,7 @@ def forward_curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) 
     Returns
     -------
     list of numpy.ndarray
-        One for each input.
+        A Hessian-vector product for each input.
 
     Examples
     --------
@@ -233,7 +236,7 @@ def forward_curvature(f: Function, inputs: Sequence[Any], along: Sequence[Any]) 
 
 
 def floating_outputs(outputs: Array | Sequence[Array]) -> list[Array]:
-    """Return the floating-point outputs of a function that gives one Array or several."""
+    """Return the floating-point Arrays among a function's one or several outputs."""
     several = outputs if isinstance(outputs, tuple | list) else (outputs,)
     return [y for y in several if y.dtype.kind in "fc"]
 
@@ -249,11 +252,11 @@ def differences(
     f : Callable
         A function of NumPy arrays.
     inputs : Sequence
-        The arguments of f.
+        NumPy arrays: the arguments of f.
     along : Sequence
         A direction for each input, in its shape.
     h : float, default: 0.001
-        The step.
+        The step of the differences.
 
     Returns
     -------
@@ -282,7 +285,7 @@ def differences(
 
 @entrance
 def directions(inputs: Sequence[Any], seed: int = 0) -> list[np.ndarray[Any, Any]]:
-    """Draw random directions in the shapes and kinds of the inputs.
+    """Draw a random direction for each input: real or complex as the input, and of its shape.
 
     Parameters
     ----------
@@ -294,7 +297,7 @@ def directions(inputs: Sequence[Any], seed: int = 0) -> list[np.ndarray[Any, Any
     Returns
     -------
     list of numpy.ndarray
-        One for each input.
+        A direction for each input.
 
     Examples
     --------
@@ -314,7 +317,9 @@ def directions(inputs: Sequence[Any], seed: int = 0) -> list[np.ndarray[Any, Any
 
 @entrance
 def inner(a: Sequence[Any], b: Sequence[Any]) -> float:
-    """Sum the real part of <a, b> over all arrays: the slope along b of a function with gradient a.
+    """Sum the real part of <a, b> over all arrays.
+
+    If a holds the gradients of a function, the sum is the slope of the function along b.
 
     Parameters
     ----------
@@ -348,7 +353,7 @@ def check_jvp(
     Parameters
     ----------
     f : Callable
-        A function of Arrays that gives Arrays.
+        A function of Arrays that returns one Array or several.
     inputs : Sequence
         NumPy arrays: the arguments of f (float64 or complex128).
     rtol : float, default: 1e-07
@@ -381,12 +386,15 @@ def check_vjp(
     f: Callable[..., Any], inputs: Sequence[Any], *, rtol: float = 1e-7, seeds: int = 3,
     h: float = 1e-3,
 ) -> None:  # fmt: skip
-    """Compare reverse mode with central differences by inner products <w, J v> = <J^T w, v>.
+    """Compare reverse mode with central differences, for a function of any number of outputs.
+
+    For random cotangents w and directions v, the check is <w, J v> = <J^T w, v>.  Differences compute
+    J v, and the tape computes J^T w.
 
     Parameters
     ----------
     f : Callable
-        A function of Arrays that gives Arrays.
+        A function of Arrays that returns one Array or several.
     inputs : Sequence
         NumPy arrays: the arguments of f (float64 or complex128).
     rtol : float, default: 1e-07
@@ -399,7 +407,7 @@ def check_vjp(
     Raises
     ------
     AssertionError
-        When derivatives differ; the message names the seed of cotangents and direction.
+        When derivatives differ; the message names the seed of the cotangents and the direction.
 
     Examples
     --------
@@ -425,7 +433,7 @@ def output(f: Callable[..., Any], i: int, inputs: Sequence[Any]) -> Any:
 
 
 def check_near(found: float | Raw, expected: float | Raw, rtol: float, what: str) -> None:
-    """Raise AssertionError unless slopes agree with differences; NaN agrees with nothing."""
+    """Raise AssertionError unless the slopes agree with differences.  NaN agrees with no number."""
     error = np.max(np.abs(found - expected) / np.maximum(1.0, np.abs(expected)), initial=0.0)
     if not error <= rtol:
         raise AssertionError(f"{what} gives {found!r}, differences give {expected!r}")

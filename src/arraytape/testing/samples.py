@@ -1,4 +1,7 @@
-"""The samples that ops declare, as arguments and as functions to differentiate."""
+"""Tests of the ops' declared samples: random arguments, and functions of floating-point arrays.
+
+An op declares samples: shapes and values of arguments on which its derivatives are tested.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 def materialise(
     op: Op, sample: Sample, dtype: npt.DTypeLike = np.float64, seed: int = 0
 ) -> list[Any]:
-    """Make the arguments of a sample.
+    """Make the arguments of an op's sample, with random arrays in place of shapes.
 
     Parameters
     ----------
@@ -36,7 +39,7 @@ def materialise(
     Returns
     -------
     list
-        Random NumPy arrays from the op's domain; constants as they are.
+        A random NumPy array in the op's domain for each shape in the sample.  Constants are unchanged.
 
     Examples
     --------
@@ -51,7 +54,7 @@ def materialise(
 
     def make_argument(spec: Any) -> Any:
         if isinstance(spec, str):
-            # "bool(3, 4)" stands for random bools of this shape.
+            # "bool(3, 4)" declares an array of random bools, of shape (3, 4).
             lengths = spec.removeprefix("bool(").removesuffix(")").split(",")
             return rng.random([int(n) for n in lengths if n.strip()]) < 0.5
         if isinstance(spec, list):
@@ -68,7 +71,7 @@ def materialise(
 
 @entrance
 def as_function(op: Op, sample: Sample, arguments: list[Any]) -> tuple[Function, list[Any]]:
-    """Turn an op on a sample into a function of floating-point arrays alone.
+    """Return the call of an op on a sample as a function of the floating-point arguments alone.
 
     Parameters
     ----------
@@ -84,7 +87,7 @@ def as_function(op: Op, sample: Sample, arguments: list[Any]) -> tuple[Function,
     function : Callable
         Returns the weighted total of the op's results.
     floats : list of numpy.ndarray
-        The floating-point arrays among the arguments, on which it depends.
+        The floating-point arrays among the arguments, which are the arguments of ``function``.
 
     Examples
     --------
@@ -113,7 +116,7 @@ def as_function(op: Op, sample: Sample, arguments: list[Any]) -> tuple[Function,
 
 
 def recorded_ops() -> list[Op]:
-    """List the ops of the registry that are recorded, with a rule or as an op whose rule is missing.
+    """List the ops that tapes record: those with a derivative, and those whose rule is missing.
 
     Returns
     -------

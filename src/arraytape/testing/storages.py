@@ -1,9 +1,10 @@
-"""Storages that stand in for other hardware and other libraries, to test code against.
+"""Storages that imitate other hardware and other libraries, for tests of code without these.
 
 ``hostile`` is stricter than the data of any GPU or lazy library: bool(), float(), len() and iteration
-raise, every result is an array, and no NumPy function takes it.  ``frozen`` is like ``hostile``, with
-data that cannot be written to, as JAX's.  ``strict`` is like ``hostile``, with the functions of
-array_api_strict, which has nothing beyond the standard, and three devices whose data do not mix.
+raise, every result is an array, and no NumPy function accepts the data.  ``frozen`` is like
+``hostile``, with data that cannot be written to, as JAX's arrays.  ``strict`` is like ``hostile``, with
+the functions of array_api_strict, which has nothing beyond the standard, and three devices whose data do
+not mix.
 
 >>> import arraytape as xp
 >>> with xp.testing.storages.on(xp.testing.storages.hostile()):  # data that raises when it is read
@@ -108,7 +109,7 @@ class FrozenStorage(BoxedStorage):
     """A storage of data that cannot be written to."""
 
     base, namespace = Frozen, FrozenNamespace
-    copy = Storage.copy  # returns the data itself, which nobody can change
+    copy = Storage.copy  # returns the data itself, since no write can change the data
 
     def in_place(self, data: RawArray) -> bool:
         return False
@@ -125,7 +126,7 @@ class FrozenStorage(BoxedStorage):
 
 @cache
 def hostile() -> BoxedStorage:
-    """Return the storage of NumPy's functions on data that raises whenever a value is read.
+    """Return a storage that computes with NumPy, on data that raises when Python reads a value.
 
     Returns
     -------
@@ -173,7 +174,7 @@ def frozen() -> BoxedStorage:
 
 @cache
 def strict() -> BoxedStorage:
-    """Return the storage of array_api_strict's functions, on three devices.
+    """Return a storage that computes with array_api_strict, on three devices.
 
     Returns
     -------
@@ -203,7 +204,7 @@ def strict() -> BoxedStorage:
 
 
 class DefaultDevice(Context):
-    """A block with a default device: the context manager of ``on``."""
+    """The context manager that ``on`` returns: a block with a default device."""
 
     def __init__(self, device: Hashable) -> None:
         self.device = device
@@ -218,14 +219,14 @@ class DefaultDevice(Context):
 
 @entrance
 def on(storage: Storage, device: Hashable | None = None) -> DefaultDevice:
-    """Open a block in which creation functions without a ``device`` make data of this storage.
+    """Open a block in which creation functions without a ``device`` use this storage.
 
     Parameters
     ----------
     storage : Storage
         The storage.
     device : str | None, default: None
-        A device of the storage; None: the first one.
+        A device of the storage.  None selects the first device of the storage.
 
     Returns
     -------

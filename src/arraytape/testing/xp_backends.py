@@ -1,4 +1,4 @@
-"""Backends to run tests of array API code on: other libraries, and arraytape at its strictest.
+"""Backends for tests of array API code: other libraries, and arraytape with strict kinds of data.
 
 >>> import numpy as np
 >>> from arraytape.testing import xp_backends
@@ -8,15 +8,15 @@
 numpy [1. 3.]
 hostile [1. 3.]
 
-With ``xp_backends = "all"`` among pytest's settings, every test that takes ``xp`` runs on all of them:
-docs/howto/testing_your_library.md.
+With ``xp_backends = "all"`` among pytest's settings, every test with the fixture ``xp`` runs on all
+backends: docs/howto/testing_your_library.md.
 
 numpy : NumPy, wrapped by array-api-compat.
-array_api_strict : another package, which has the standard and nothing else.
+array_api_strict : the package array-api-strict, which has the standard's functions and nothing else.
 arraytape : arraytape, with no tape open.
 taped : arraytape on an open tape that watches every floating-point array which ``xp`` makes.
 hostile : arraytape on data that no other library can read, as if it were on another device.
-frozen : like hostile, on data that cannot be written to, as JAX's.
+frozen : like hostile, on data that cannot be written to, as JAX's arrays.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def available() -> list[str]:
     Returns
     -------
     list of str
-        All of them, without array_api_strict where that is not installed.
+        The names of all backends, without array_api_strict if that package is not installed.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def available() -> list[str]:
 
 @entrance
 def on(name: str) -> AbstractContextManager[Any]:
-    """Open a block with a namespace that makes arrays of a backend.
+    """Open a block with the namespace of a backend.
 
     Parameters
     ----------
@@ -85,8 +85,8 @@ def on(name: str) -> AbstractContextManager[Any]:
 
     Notes
     -----
-    On "taped", the functions of arraytape that make arrays are replaced until the last block ends.  The
-    tape watches only results in the thread or asyncio task of its block.
+    In a block of "taped", wrappers replace the functions of arraytape that create arrays.  The tape
+    watches only arrays that the thread or asyncio task of its block creates.
 
     Examples
     --------
@@ -130,7 +130,10 @@ def backend_block(name: str) -> Iterator[Any]:
 
 @contextmanager
 def taped() -> Iterator[Any]:
-    """Yield arraytape on an open tape; at the end check a gradient, as a test may disturb the tape."""
+    """Yield arraytape while a tape is open; at the end check a gradient.
+
+    The check fails if code in the block disturbed the tape.
+    """
     xp: Any = namespace()
     with watching() as tape:
         x = xp.asarray(3.0)

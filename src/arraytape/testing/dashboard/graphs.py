@@ -1,4 +1,4 @@
-"""Graphs as SVG: values over commits, drawn without a library."""
+"""Graphs of values over commits, as SVG without a library."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LEFT, RIGHT, TOP, BOTTOM = 80, 250, 20, 70
 # Okabe and Ito 2008: colours that colour-blind readers can distinguish, too.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#a08000")
 DASHES = ("", "6 3", "2 3")
-LOG_FROM = 20.0  # the ratio of greatest and least value from which the axis is logarithmic
+LOG_FROM = 20.0  # the axis is logarithmic if the greatest value is more than 20 times the least
 
 
 def number_with_unit(value: float | None, unit: str) -> str:

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from .results import Results, ResultsError, Series
 
-# Relative differences below these are noise.  Counts have none, but bytes of tracemalloc vary a little.
+# Relative differences below these limits are noise.  Counts have hardly any, but bytes vary a little.
 COUNT, RATIO, TIME = 0.01, 0.15, 0.30
 
 WORSE, BETTER, SAME, NEW, GONE = "worse", "better", "same", "new", "failed"
-# A time in seconds depends on the load of the machine: its change is listed, but is no verdict.
+# A time in seconds depends on the load of the machine, so its change is listed, but is not "worse".
 SLOWER, QUICKER = "slower", "quicker"
 
 
@@ -26,7 +26,10 @@ class Change(NamedTuple):
 
     @property
     def factor(self) -> float | None:
-        """Return the newest value over the base's: infinite if only the base's is 0."""
+        """Return the newest value divided by the base's value; None if either is missing.
+
+        The factor is infinite if only the base's value is 0.
+        """
         if self.base is None or self.now is None:
             return None
         if self.base == 0:
@@ -35,11 +38,11 @@ class Change(NamedTuple):
 
 
 class Tile(NamedTuple):
-    """Several series under one headline."""
+    """A tile on the first page: one value for several series with the same headline."""
 
     headline: str
     unit: str
-    how: str  # the way in which several series become one value: "most of 3", "mean of 3"
+    how: str  # how several series are combined: "most of 3" or "mean of 3"
     values: Sequence[float | None]  # by commit
     changes: Sequence[Change]
     base: float | None
@@ -52,9 +55,11 @@ class Tile(NamedTuple):
 
 
 def base_of(results: Results, wanted: str | None) -> int:
-    """Return the index of the commit to compare with: the wanted, the last tagged or the first one.
+    """Return the index of the commit to compare with.
 
-    Raise ResultsError if the wanted commit was not measured.
+    This is the commit ``wanted`` by its name or hash.  If ``wanted`` is None, it is the last tagged
+    commit before the newest, or else the first commit.  Raise ResultsError if ``wanted`` was not
+    measured.
     """
     earlier = results.commits[:-1]
     if wanted is not None:
@@ -105,9 +110,10 @@ def tiles_of(changes: Sequence[Change], base: int) -> Iterator[Tile]:
 
 
 def taken_together(series: Sequence[Series], at: int, *, most: bool) -> float | None:
-    """Return the greatest value of several series at a commit, or their geometric mean.
+    """Return the greatest value of several series at the commit ``at``, or their geometric mean.
 
-    Where a series has no value, the newest mean is scaled by the change of the other series.
+    most : True for the greatest value.  If a series has no value at the commit, the newest mean is
+    scaled by the change of the other series.  The result is None if no series has a value.
     """
     pairs = [(one.values[at], one.values[-1]) for one in series]
     known = [(then, now) for then, now in pairs if then is not None and now is not None]

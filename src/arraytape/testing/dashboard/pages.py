@@ -73,19 +73,21 @@ ORDER = (GONE, WORSE, SLOWER, QUICKER, BETTER, NEW, SAME)
 def write_site(
     results: Results, out: Path, *, title: str = "Benchmarks", base: str | None = None
 ) -> Path:
-    """Write the pages of the site, which load nothing, so that a browser can open them from a folder.
+    """Write the pages of the site.
+
+    The pages load no other files, so that a browser can open them from a folder.
 
     Parameters
     ----------
     results : Results
         The results that ``read_results`` returned.
     out : pathlib.Path
-        The folder, which is made if it is not there.
+        The folder of the site, which is created if it does not exist.
     title : str, default: "Benchmarks"
         The heading of the first page.
     base : str or None, default: None
-        The commit to compare with, by a tag or the start of its hash; None takes the last tagged one
-        before the newest, or else the first that was measured.
+        The commit to compare with, by a tag or the start of its hash.  None selects the last tagged
+        commit before the newest, or else the first measured commit.
 
     Returns
     -------
@@ -160,7 +162,7 @@ def verdict(changes: Sequence[Change], commits: int) -> str:
 
 
 def tile(one: Tile, base: Commit) -> str:
-    """Return a headline: its value, the base's, and the number of its cases that are worse."""
+    """Return the HTML of a headline's tile: its values now and at the base, and how many are worse."""
     factor = None if not one.base else one.now / one.base
     compared = [change for change in one.changes if change.factor is not None]
     worse = sum(change.kind in (WORSE, GONE) for change in one.changes)
@@ -226,7 +228,7 @@ def about(results: Results) -> str:
     )
 
 
-# --- the others -----------------------------------------------------------------------------------
+# --- the pages of benchmarks ----------------------------------------------------------------------
 def benchmark_page(results: Results, changes: Sequence[Change], base: int) -> str:
     commits, series = results.commits, [change.series for change in changes]
     return "\n".join(
@@ -241,7 +243,7 @@ def benchmark_page(results: Results, changes: Sequence[Change], base: int) -> st
 
 
 def value_rows(commits: Sequence[Commit], series: Sequence[Series]) -> Iterator[str]:
-    """Yield a row for each case, with a column for each commit, the newest first."""
+    """Yield a row of the table for each choice of parameters, with the newest commit first."""
     heads = "".join(f'<th class="n">{commit_heading(commit)}</th>' for commit in reversed(commits))
     yield f"<tr><th>parameters</th>{heads}</tr>"
     for one in series:

@@ -1,4 +1,7 @@
-"""asv's results as series: for each benchmark and choice of its parameters a value for each commit."""
+"""asv's results as series.
+
+A series belongs to one benchmark at one choice of its parameters, and has a value for each commit.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +14,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-SAVED = 2  # the version of asv's files of results
+SAVED = 2  # the version of asv's format for files of results
 Values = Mapping[tuple[str, ...], float]
 
 
 class ResultsError(Exception):
-    """The error for a folder without results, or without any that can be compared."""
+    """The error for a folder without usable results, or for a commit that was not measured."""
 
 
 class Commit(NamedTuple):
     """A measured commit; its name is a tag, or the start of its hash."""
 
     hash: str
-    date: int  # milliseconds
+    date: int  # milliseconds since 1970
     name: str
 
     @property
@@ -45,7 +48,7 @@ class Series(NamedTuple):
 
 
 class Results(NamedTuple):
-    """The results of one machine: commits by date, and a series for each case."""
+    """The results of one machine: the commits by date, and a series for each choice of parameters."""
 
     machine: Mapping[str, Any]
     others: Sequence[str]  # machines and environments whose results are left out
@@ -61,7 +64,7 @@ def read_results(folder: Path, *, machine: str | None = None, repo: Path | None 
     folder : pathlib.Path
         The ``results_dir`` of asv's configuration.
     machine : str or None, default: None
-        The machine whose results count; None takes the one with the most commits.
+        The machine whose results are read.  None selects the machine with the most commits.
     repo : pathlib.Path or None, default: None
         A git repository, whose tags name the commits.
 
@@ -110,7 +113,7 @@ def read_results(folder: Path, *, machine: str | None = None, repo: Path | None 
 
 
 def loaded(path: Path) -> dict[str, Any]:
-    """Load a JSON file of asv's; from benchmarks.json the version of the format is removed."""
+    """Load one of asv's JSON files, without the format's version if the file is benchmarks.json."""
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -140,7 +143,7 @@ def tags_of(repo: Path) -> dict[str, str]:
 def series_of(
     name: str, benchmark: Mapping[str, Any], files: Sequence[Mapping[str, Any]]
 ) -> Iterator[Series]:
-    """Yield a series for each choice of the parameters that has any value."""
+    """Yield a series for each choice of a benchmark's parameters that was measured at any commit."""
     columns = [values_at_commit(file, name, benchmark["version"]) for file in files]
     for choice in itertools.product(*benchmark["params"]):
         values = tuple(column.get(choice) for column in columns)
@@ -158,7 +161,10 @@ def series_of(
 
 
 def values_at_commit(file: Mapping[str, Any], name: str, version: str) -> Values:
-    """Return a benchmark's values at one commit; none if another version of it was measured."""
+    """Return a benchmark's values at one commit, for each choice of its parameters.
+
+    The result is empty if another version of the benchmark was measured.
+    """
     row = dict(zip(file["result_columns"], file["results"].get(name) or [], strict=False))
     if row.get("version") != version or not row.get("result"):
         return {}
