@@ -1,10 +1,13 @@
 """Formulas of distributions for which SciPy's code has no derivative, or a wrong one.
 
-SciPy's code branches at parameters where a formula is 0 / 0, such as the shape 0 of the generalized
-Pareto distribution: the branch does not contain the parameter.  The formulas here have no branches, but
-functions that are analytic there:
+SciPy's code has a branch for parameters where a formula is 0 / 0, such as the shape 0 of the
+generalized Pareto distribution.  The branch does not contain the parameter, so the derivative with
+respect to it is lost.  The formulas here have no such branch.  They use functions that are analytic at
+these parameters: L, in ``logarithm``, and its inverse E, in ``exponential``.
 
-    L(x, c) = log(1 + c x) / c = x f(c x),  f(z) = log(1 + z) / z;  its inverse E(y, c) = y exprel(c y)
+    L(x, c) = log(1 + c x) / c = x f(c x)  with f(z) = log(1 + z) / z,    E(y, c) = y exprel(c y)
+
+A formula returns the logarithm of the density if FORMULAS has it under ``_pdf`` or ``_logpdf``.
 """
 
 from __future__ import annotations
@@ -24,12 +27,12 @@ LOG_OF_TWO = 0.6931471805599453
 
 
 def logarithm(x: Array, c: Array) -> Any:
-    """Return ``log(1 + c x) / c``, x at c = 0."""
+    """Return ``log(1 + c x) / c``, whose limit at c = 0 is x."""
     return x * xp.special.log1prel_derivative(0, c * x)
 
 
 def exponential(y: Array, c: Array) -> Any:
-    """Return ``(exp(c y) - 1) / c``, y at c = 0."""
+    """Return ``(exp(c y) - 1) / c``, whose limit at c = 0 is y."""
     return y * xp.special.exprel(c * y)
 
 
@@ -54,7 +57,10 @@ def genhalflogistic(x: Array, c: Array) -> Any:
 
 # --- Bessel functions -----------------------------------------------------------------------------
 def log_of_bessel_i0(x: Array) -> Any:
-    """Return log(I0(x)) for x >= 0, with derivatives at 0, where those of i0e are one-sided."""
+    """Return log(I0(x)) for x >= 0.
+
+    Below 1 this uses i0, because i0e(x) = exp(-abs(x)) I0(x) has a corner at 0.
+    """
     near = xp.asarray(plain_data(x) < 1.0)
     small, large = xp.where(near, x, 0.5), xp.where(near, 1.5, x)
     return xp.where(near, xp.log(xp.special.i0(small)), xp.log(xp.special.i0e(large)) + large)
@@ -69,7 +75,7 @@ def vonmises(x: Array, kappa: Array) -> Any:
 
 
 def genhyperbolic(x: Array, p: Array, a: Array, b: Array) -> Any:
-    """Return the log-density of Barndorff-Nielsen 1978, eq. 2.2."""
+    """Return the generalized hyperbolic log-density: Barndorff-Nielsen 1978, eq. 2.2."""
     squared, distance = (a + b) * (a - b), xp.hypot(x * 0.0 + 1.0, x)
     constant = 0.5 * p * xp.log(squared) - (p - 0.5) * xp.log(a)
     constant = constant - log_of_bessel_k(p, xp.sqrt(squared)) - HALF_LOG_OF_TWO_PI
@@ -78,7 +84,7 @@ def genhyperbolic(x: Array, p: Array, a: Array, b: Array) -> Any:
 
 
 def geninvgauss(x: Array, p: Array, b: Array) -> Any:
-    """Return the log-density of Jorgensen 1982, eq. 1.1."""
+    """Return the generalized inverse Gaussian log-density: Jorgensen 1982, eq. 1.1."""
     quasi = (p - 1.0) * xp.log(x) - b * (x + 1.0 / x) / 2.0
     return quasi - log_of_bessel_k(p, b) - LOG_OF_TWO
 
@@ -89,7 +95,7 @@ def skewnorm(x: Array, a: Array) -> Any:
 
 
 def log_of_hypergeometric(a: Array, b: Array, c: Array, w: Array) -> Any:
-    """Return log(2F1(a, b; c; w)) for 0 <= w < 1 and positive b and c, by its series (DLMF 15.2.1)."""
+    """Return log(2F1(a, b; c; w)) for 0 <= w < 1 and positive b and c, from the series DLMF 15.2.1."""
     most = float(np.max(plain_data(w), initial=0.0))
     count = min(int(45.0 / max(-np.log(most), 1e-3)) + 60, 20_000) if most > 0.0 else 4
     n = np.arange(count * 1.0)
@@ -99,7 +105,10 @@ def log_of_hypergeometric(a: Array, b: Array, c: Array, w: Array) -> Any:
 
 
 def gausshyper(x: Array, a: Array, b: Array, c: Array, z: Array) -> Any:
-    """Return the log-density of Armero and Bayarri 1994, by DLMF 15.8.1 where z > 0."""
+    """Return the log-density of the Gauss hypergeometric distribution: Armero and Bayarri 1994.
+
+    Where z > 0, DLMF 15.8.1 transforms the argument -z of 2F1 to z / (1 + z), which is below 1.
+    """
     positive = xp.asarray(plain_data(z) > 0.0)
     other, argument = xp.where(positive, b, a), xp.where(positive, z / (1.0 + z), -z)
     constant = log_of_hypergeometric(c, other, a + b, argument)
@@ -113,7 +122,10 @@ STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 
 
 
 def second_remainder(u: Array) -> Any:
-    """Return ``(log(1 + u) - u) / u ** 2``, -1/2 at 0: the mean of f'(t u) for t between 0 and 1."""
+    """Return ``(log(1 + u) - u) / u ** 2``, whose limit at 0 is -1/2.
+
+    Near 0 this is computed as the mean of f'(t u) for t from 0 to 1, with f(z) = log(1 + z) / z.
+    """
     near = xp.asarray(np.abs(plain_data(u)) < 0.3)
     small, large = xp.where(near, u, 0.0), xp.where(near, 0.5, u)
     slopes = xp.special.log1prel_derivative(1, xp.expand_dims(small, axis=-1) * ((NODES + 1) / 2))
@@ -122,7 +134,10 @@ def second_remainder(u: Array) -> Any:
 
 
 def stirling_remainder(root: Array) -> Any:
-    """Return gammaln(a) minus (a - 1/2) log(a) - a + log(2 pi) / 2, of a = 1 / root ** 2."""
+    """Return the error of Stirling's formula for gammaln at a = 1 / root ** 2.
+
+    Stirling's formula is (a - 1/2) log(a) - a + log(2 pi) / 2.
+    """
     near = xp.asarray(np.abs(plain_data(root)) < 0.25)
     small = xp.where(near, root * root, 0.0)
     series = 0.0 * small
@@ -134,7 +149,10 @@ def stirling_remainder(root: Array) -> Any:
 
 
 def pearson3(x: Array, skew: Array) -> Any:
-    """Return a gamma distribution's log-density of shape 4 / skew ** 2, the normal one at skew 0."""
+    """Return the log-density of a standardized gamma distribution of shape 4 / skew ** 2.
+
+    Its limit at skew 0 is the log-density of the normal distribution.
+    """
     u = skew * x / 2.0
     away = x * x * second_remainder(u) - xp.log1p(u)
     return away - stirling_remainder(skew / 2.0) - HALF_LOG_OF_TWO_PI
@@ -157,7 +175,7 @@ FORMULAS: dict[str, Callable[..., Array]] = {
     "kappa4_gen._logcdf": kappa4_logcdf,
     "kappa4_gen._logpdf": kappa4,
     "kappa4_gen._ppf": lambda q, h, k: -exponential(xp.log(-exponential(xp.log(q), h)), k),
-    # Noncentral chi-squared: these functions take the noncentrality 0, too.
+    # Noncentral chi-squared: SciPy has a branch for the noncentrality 0, these functions need none.
     "ncx2_gen._cdf": lambda x, df, nc: xp.special.chndtr(x, df, nc),
     "ncx2_gen._isf": lambda q, df, nc: xp.special._ncx2_isf(q, df, nc),
     "ncx2_gen._logpdf": lambda x, df, nc: xp.log(xp.special._ncx2_pdf(x, df, nc)),

@@ -1,8 +1,9 @@
-"""Facades: stand-ins for ``np``, or for an extension module, in the globals of a library's module.
+"""Replacements of ``np``, and of extension modules, in the globals of a library's module.
 
-A facade of NumPy has all of NumPy's names.  Functions that would convert an Array to NumPy data, or
-make NumPy data to which an Array is then written, keep Arrays; all others are NumPy's own, which pass
-Arrays to our ops.  Outside a context every function calls NumPy's own.
+A Facade has all of NumPy's names.  Most of its functions are NumPy's own, which pass Arrays to our ops.
+Two kinds of functions are replaced by ones that return Arrays: those that would convert an Array to
+NumPy data, such as ``asarray``, and those that make NumPy data into which the library later writes
+Arrays, such as ``zeros``.  Outside a context the replaced functions call NumPy's own, too.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Function = Callable[..., Any]
 
 
 class Facade(ModuleType):
-    """NumPy as a library's modules see it: with functions that keep Arrays."""
+    """A module with NumPy's names; some of its functions return Arrays if called with Arrays."""
 
     def __init__(self, library: str) -> None:
         super().__init__("numpy", np.__doc__)
@@ -45,7 +46,7 @@ class Facade(ModuleType):
         return dir(np)
 
     def put_into(self, module: ModuleType) -> None:
-        """Bind the facade in a module's globals, and its functions in place of NumPy's."""
+        """Replace NumPy, and functions that were imported from NumPy, in a module's globals."""
         for name, value in [*vars(module).items()]:
             if value is np:
                 setattr(module, name, self)
@@ -54,7 +55,7 @@ class Facade(ModuleType):
 
 
 def keeping(library: str, name: str, rule: Function) -> Function:
-    """Return NumPy's function, except that Arrays in an active context go to the rule."""
+    """Return a function that calls the rule for Arrays in an active context, else NumPy's function."""
     original: Function = getattr(np, name)
 
     @functools.wraps(original)
@@ -67,9 +68,9 @@ def keeping(library: str, name: str, rule: Function) -> Function:
 
 
 def making(library: str, name: str) -> Function:
-    """Return NumPy's ``zeros`` or the like; it makes an Array for a caller that computes with Arrays.
+    """Return NumPy's ``zeros`` or the like, except that callers that compute with Arrays get an Array.
 
-    The caller writes to such data later, and NumPy data would not record the write.
+    Such a caller writes into the result later, and a write into NumPy data would not be recorded.
     """
     original: Function = getattr(np, name)
 
@@ -86,7 +87,7 @@ def making(library: str, name: str) -> Function:
 
 
 class RefusingVectorize(np.vectorize):
-    """``np.vectorize`` that refuses Arrays, whose elements its function would get as numbers."""
+    """A ``np.vectorize`` that refuses Arrays, because it would convert their elements to numbers."""
 
     library: str
 
@@ -101,7 +102,7 @@ class RefusingVectorize(np.vectorize):
 
 
 def joining(library: str, name: str) -> Any:
-    """Return ``np.r_`` or ``np.c_`` as an object that keeps Arrays between its brackets."""
+    """Return an object that works like ``np.r_`` or ``np.c_``, and joins Arrays to an Array."""
     original = getattr(np, name)
     rule = JOINING[name]
 
@@ -121,13 +122,13 @@ def joining(library: str, name: str) -> Any:
 
 
 def computes_with_arrays(library: str, frame: FrameType) -> bool:
-    """Return True if an Array is among a frame's variables, or among the attributes of its ``self``."""
+    """Return True if a local variable of the frame, or an attribute of its ``self``, is an Array."""
     local = frame.f_locals
     return has_array(local.values()) or has_array(held_by(library, local.get("self")))
 
 
 def made_as_array(original: Function, *args: Any, **keywords: Any) -> Any:
-    """Make data by a function of NumPy and return an Array, or NumPy data if Arrays lack its dtype."""
+    """Return the result of NumPy's function as an Array, or as it is if Arrays do not have its dtype."""
     if original is np.full:
         return full(*args, **keywords)
     data = original(*args, **keywords)
@@ -135,7 +136,7 @@ def made_as_array(original: Function, *args: Any, **keywords: Any) -> Any:
 
 
 # --- the functions that keep Arrays ----------------------------------------------------------------
-# NumPy's enumeration for ``copy=``, which array_api_compat uses.
+# The values of NumPy's enumeration for ``copy=``, which array_api_compat passes, in our terms.
 COPIES: dict[Any, bool | None] = (
     {np._CopyMode.ALWAYS: True, np._CopyMode.IF_NEEDED: None, np._CopyMode.NEVER: False}
     if hasattr(np, "_CopyMode")
@@ -157,7 +158,7 @@ def asarray(
 
 
 def float_asarray(a: ArrayInput) -> Array:
-    """Return an Array of floats: float64 if a has another kind of dtype."""
+    """Return ``a`` as a real or complex floating-point Array; integers and bools become float64."""
     x = asarray(a)
     return x if x.dtype.kind in "fc" else arraytape.astype(x, arraytape.float64)
 
@@ -193,7 +194,7 @@ def mask_values(mask: ArrayInput) -> NumpyData:
 
 
 def place(arr: Array | NumpyData, mask: ArrayInput, vals: ArrayInput) -> None:
-    """Write the first elements of vals, repeated in order, where the mask is True."""
+    """Write vals, repeated if too short, to the elements of arr at which the mask is True."""
     mask = mask_values(mask)
     count = int(np.count_nonzero(mask))
     if not count:
@@ -204,7 +205,7 @@ def place(arr: Array | NumpyData, mask: ArrayInput, vals: ArrayInput) -> None:
 
 
 def putmask(a: Array | NumpyData, mask: ArrayInput, values: ArrayInput) -> None:
-    """Write where the mask is True the element of values at the same flat index, repeated in order."""
+    """Write ``values.flat[i % values.size]`` to ``a.flat[i]`` for each i at which the mask is True."""
     mask = mask_values(mask)
     if not mask.any():
         return
@@ -231,7 +232,7 @@ def transpose(a: ArrayInput, axes: Sequence[int] | None = None) -> Any:
 
 
 def isscalar(element: object) -> bool:
-    """Return True for an Array of no dimension, which stands where NumPy has a scalar."""
+    """Return True for an Array of no dimensions: our ops return one where NumPy returns a scalar."""
     return isinstance(element, Array) and element.ndim == 0
 
 
@@ -242,7 +243,7 @@ def diag_indices_from(arr: Array | NumpyData) -> Any:
 
 
 def of_listed(name: str) -> Function:
-    """Return NumPy's function of one array, called with one Array in place of a list of Arrays."""
+    """Return NumPy's function, except that a list of Arrays is first converted to one Array."""
     original: Function = getattr(np, name)
 
     def call_on_array(a: ArrayInput, *args: Any, **keywords: Any) -> Any:
@@ -281,10 +282,10 @@ def at_least_1d(x: Array) -> Array:
 
 # --- stand-ins for extension modules ------------------------------------------------------------------
 class StandIn:
-    """A replacement of an object in a library's module, some of whose functions have rules for Arrays.
+    """A replacement of an extension module, or another object, that has rules for Arrays.
 
-    A function without a rule raises TypeError when it is called with Arrays: C code would take
-    their data and lose the gradient.
+    A function without a rule raises TypeError when it is called with Arrays, because compiled code
+    would compute on their raw data, and the gradient would be lost.
     """
 
     def __init__(self, library: str, real: Any, rules: dict[str, Function]) -> None:
@@ -305,7 +306,7 @@ class StandIn:
 
         call_stand_in.__name__ = call_stand_in.__qualname__ = name
         call_stand_in.__doc__ = getattr(found, "__doc__", None)
-        vars(self)[name] = call_stand_in  # so that the next access finds it without __getattr__
+        vars(self)[name] = call_stand_in  # the next access does not call __getattr__
         return call_stand_in
 
     def __dir__(self) -> list[str]:
@@ -313,7 +314,7 @@ class StandIn:
 
 
 def no_rule(name: str, option: str = "") -> TypeError:
-    """Return the TypeError for a function, or for one of its options, without a rule for Arrays."""
+    """Return the TypeError that says that a function, or its option, has no rule for Arrays."""
     which = f" with {option}" if option else ""
     return TypeError(
         f"{name}{which} has no derivative here, and would leave the tape: give it "
@@ -321,9 +322,9 @@ def no_rule(name: str, option: str = "") -> TypeError:
     )
 
 
-# --- float as metrics call it -------------------------------------------------------------------------
+# --- a float that keeps Arrays -----------------------------------------------------------------------
 class SoftFloatType(type):
-    """The type of a ``float`` whose call gives an Array of no dimension for an Array, else a number."""
+    """A metaclass: a call of its class with an Array returns a 0-d Array, any other call a float."""
 
     library = "sklearn"
 
@@ -341,6 +342,6 @@ class SoftFloatType(type):
 
 
 class SoftFloat(float, metaclass=SoftFloatType):
-    """``float`` as a module of metrics sees it; as a dtype it is float64."""
+    """A ``float`` for modules of metrics: a call keeps Arrays; as a dtype it is float64."""
 
     dtype = np.dtype(float)

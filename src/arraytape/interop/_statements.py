@@ -1,14 +1,16 @@
-"""Statements, and how they come to act on a library; a module of statements is called a table.
+"""Statements: they replace functions of SciPy or scikit-learn by ones that keep Arrays on tapes.
+
+A module that consists of statements is called a table.
 
     @hooks("scipy.linalg", "inv")
-    def inv(a, ...): ...                                   runs in place of scipy.linalg.inv on Arrays
+    def inv(a, ...): ...                          runs in place of scipy.linalg.inv if called with Arrays
 
-    keeps_arrays("scipy.signal._savitzky_golay")           its np becomes a facade that keeps Arrays
+    keeps_arrays("scipy.signal._savitzky_golay")  the module's np becomes a facade that keeps Arrays
     stands_in("scipy.ndimage._filters", "_nd_image", correlate1d=...)
     @prepares("sklearn.multiclass", "OneVsRestClassifier.fit")
-    def plain_labels(given): ...                           changes arguments before scikit-learn's code
+    def plain_labels(given): ...                  changes arguments before scikit-learn's code
 
-A statement is about one module of the library and takes effect when that module is imported.
+A statement names one module of the library and takes effect when that module is imported.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from ._hooks import hook, original_of
 Function = Callable[..., Any]
 Prepare = Callable[[dict[str, Any]], None]
 
-# The module of each table, by library and by the package whose import causes the table's import.
+# For each library: the package whose import makes us import a table, and the table's module.
 TABLES: dict[str, dict[str, str]] = {
     "scipy": {
         "scipy": f"{__package__}.special_functions",
@@ -72,20 +74,20 @@ TABLES: dict[str, dict[str, str]] = {
         "sklearn.svm": f"{__package__}.estimators.vectors",
         "sklearn.utils": f"{__package__}.estimators.namespace",
     },
-    # Functions with right values and wrong derivatives on Arrays: their rules act without a context.
+    # Functions that return right values, but wrong derivatives, if they are called with Arrays.  Their
+    # rules run also outside a context.
     DISPATCHED: {"scipy._lib._array_api": f"{__package__}.dispatched"},
 }
 Change = Callable[[ModuleType], None]
 
-CHANGES: dict[str, list[Change]] = {}  # still to be made, by module
-RULES: set[tuple[str, str]] = set()  # functions with a rule, by module and name
-REFUSING: set[tuple[str, str]] = set()  # functions that raise an error for Arrays
+CHANGES: dict[str, list[Change]] = {}  # for each module, the changes that wait for its import
+RULES: set[tuple[str, str]] = set()  # (module, name) of the functions with a rule
+REFUSING: set[tuple[str, str]] = set()  # (module, name) of functions that raise an error for Arrays
 REWORKED: set[str] = set()  # modules with stand-ins for NumPy or compiled functions
-REPLACED: set[tuple[str, str]] = set()  # names with another value, such as float, by module
-READ: set[str] = set()  # tables that have acted on all imported modules
-LOCK = (
-    reentrant_lock()
-)  # of CHANGES and READ; held during no import, because an import waits for other threads
+REPLACED: set[tuple[str, str]] = set()  # (module, name) of replaced globals, such as float
+READ: set[str] = set()  # tables whose statements were applied to all imported modules
+# LOCK guards CHANGES and READ.  No import runs while it is held: an import may wait for other threads.
+LOCK = reentrant_lock()
 
 
 # --- statements -------------------------------------------------------------------------------------
@@ -94,9 +96,10 @@ def hooks(
 ) -> Callable[[Function], Function]:
     """Run the decorated function in place of these functions of a module, for Arrays.
 
-    names : functions of the module, or methods with a dot (``"rv_generic.pdf"``).  refuses : True
-    if the decorated function only raises an error.  always : True if it runs for other arguments,
-    too, and checks them.  dispatched : True if it runs without a context, too.
+    names : functions of the module, or methods with a dot (``"rv_generic.pdf"``).
+    refuses : True if the decorated function only raises an error.
+    always : True if the decorated function runs also in calls without Arrays.
+    dispatched : True if the decorated function runs also outside a context.
     """
 
     def declare_hook(rule: Function) -> Function:
@@ -110,7 +113,7 @@ def hooks(
 
 
 def prepares(module: str, *names: str) -> Callable[[Prepare], Prepare]:
-    """Pass a call's arguments, by name, to the decorated function, which changes them; then call."""
+    """Let the decorated function change a call's arguments, in a dict, before the call runs."""
 
     def declare_preparation(prepare: Prepare) -> Prepare:
         for name in names:
@@ -127,10 +130,10 @@ def keeps_arrays(module: str) -> None:
 
 
 def stands_in(module: str, name: str, **rules: Function) -> None:
-    """Replace an object in a module's globals by one whose named functions have rules for Arrays.
+    """Replace an object in a module's globals by a StandIn, whose functions in ``rules`` accept Arrays.
 
-    The stand-in's other functions refuse Arrays.  Its ``__wrapped__`` is the original, which the
-    analysis of exits reads.
+    The StandIn's other functions refuse Arrays.  Its ``__wrapped__`` is the original object, which
+    the analysis of exits reads.
     """
 
     def put_stand_in(target: ModuleType) -> None:
@@ -145,18 +148,21 @@ def stands_in(module: str, name: str, **rules: Function) -> None:
 
 
 def replaces(module: str, name: str, value: object) -> None:
-    """Bind a name in a module's globals to another value, also if it has none yet (``float``)."""
+    """Bind a global name of a module to ``value``; the name may be a builtin, such as ``float``."""
     REPLACED.add((module, name))
     enter_statement(module, lambda target: setattr(target, name, value))
 
 
 # --- the search for a rule ----------------------------------------------------------------------------
 def function_with_rule(functions: Sequence[str], modules: Sequence[str], how: str) -> str | None:
-    """Return the function whose rule would have kept a value inside a context; None if none would.
+    """Return the name of the function whose rule would have kept a value on the tape in a context.
 
-    functions : the functions that ran, by module and name, as they are defined, the user's call
-    first.  modules, how : the modules of the frames, innermost first, and the conversion there.  The
-    tables of all imported packages are read; the packages stay unchanged.
+    Return None if no rule would have.  The tables of all imported packages are imported, but no
+    package is changed.
+
+    functions : full names of the functions on the call stack, the function that the user called first.
+    modules : the modules of the frames, innermost first.
+    how : the call that converted the value in the innermost frame, such as ``"np.asarray(...)"``.
     """
     for library in {*map(library_of, functions)} & {*TABLES}:
         for package, table in TABLES[library].items():
@@ -165,7 +171,8 @@ def function_with_rule(functions: Sequence[str], modules: Sequence[str], how: st
     known = defined_as(RULES)
     if not (defined_as(REFUSING) - known).isdisjoint(functions):
         return None
-    # A context replaces array_api_compat's asarray by ours, so that its caller decides.
+    # A context replaces asarray of array_api_compat, too.  So the first module that is no part of
+    # array_api_compat decides whether the conversion keeps Arrays.
     count = next((i for i, m in enumerate(modules) if "array_api_compat" not in m), 0)
     kept = how.startswith("np.asarray") and not REWORKED.isdisjoint(modules[: count + 1])
     if kept or (modules[0], how.partition("(")[0]) in REPLACED:
@@ -174,7 +181,7 @@ def function_with_rule(functions: Sequence[str], modules: Sequence[str], how: st
 
 
 def defined_as(functions: Iterable[tuple[str, str]]) -> set[str]:
-    """Return full names of functions as they are defined, for the names under which tables have them."""
+    """Return the full names of functions in their defining modules; tables may name another module."""
     found = set()
     for module, name in functions:
         function = sys.modules.get(module)
@@ -227,12 +234,12 @@ def preparing(module: str, name: str, prepare: Prepare) -> Function:
 
 
 def original(module: str, name: str) -> Function:
-    """Return a module's function, or a method with a dot, as it was before it got a hook."""
+    """Return a module's function, or a method ("Class.method"), without its hook."""
     return original_of(attrgetter(name)(importlib.import_module(module)))
 
 
 def attribute(target: Any, name: str, warns: bool = True) -> Any:
-    """Return the object at a dotted name; without it return None and, if ``warns``, warn."""
+    """Return the object at a dotted name.  If there is none, return None and, if ``warns``, warn."""
     found = target
     for part in name.split("."):
         found = getattr(found, part, None)
@@ -253,7 +260,7 @@ def missing(what: str) -> None:
 
 
 def install(library: str) -> None:
-    """Apply a library's tables to its imported modules now, and to any other module at its import."""
+    """Apply a library's tables to its imported modules, and to other modules at their import."""
     for package, table in TABLES[library].items():
         if table not in READ:
             when_imported(package, reader_of(table))
@@ -274,7 +281,7 @@ def reader_of(table: str) -> Change:
 
 
 def act(module: ModuleType) -> None:
-    """Apply the statements about a module, once."""
+    """Make the changes that wait for this module, and remove them from CHANGES."""
     with LOCK:
         for change in CHANGES.pop(module.__name__, ()):
             change(module)

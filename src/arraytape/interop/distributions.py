@@ -1,13 +1,14 @@
-"""scipy.stats' distributions: SciPy's own code, run on Arrays.
+"""The distributions of scipy.stats: SciPy's own code, run on Arrays.
 
-Most methods are NumPy code over special functions: their modules get a facade of NumPy that keeps
-Arrays, and run unchanged.  A method that SciPy computes by a quadrature or a root finder has a rule
-here, in terms of the distribution's own density f and distribution function F:
+Most methods consist of NumPy code and special functions.  They run unchanged, because the ``np`` of
+their modules is replaced by a facade that keeps Arrays.  A method that SciPy computes by a quadrature or
+a root finder has a rule here.  The rule calls the distribution's own density f and distribution
+function F, with the parameters p:
 
     y = F(x; p), the integral of f(t; p)    dy/dx = f(x),      dy/dp = the integral of df/dp
     F(y; p) = q                             dy/dq = 1 / f(y),  dy/dp = -(dF/dp) / f(y)
 
-The values are SciPy's.
+The values are those of SciPy's method.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def apply_where(
     cond: ArrayInput, args: ArrayInput, f1: Function, f2: Function | None = None, **options: Any
 ) -> Any:
     """Call ``array_api_extra.apply_where`` with NumPy data converted to Arrays."""
-    extra = _continuous_distns.xpx.__wrapped__  # SciPy's copy: its place differs by version
+    # SciPy's copy of array_api_extra, whose module differs between versions.
+    extra = _continuous_distns.xpx.__wrapped__
     args = all_arrays(args if isinstance(args, tuple | list) else (args,))
     cond = arraytape.astype(arraytape.asarray(cond), arraytape.bool, copy=False)
     return extra.apply_where(cond, args, array_result(f1), array_result(f2), **options)
@@ -72,7 +74,7 @@ def array_result(function: Callable[..., Any] | None) -> Any:
 
 
 def xp_promote(*args: Any, xp: ModuleType, **options: Any) -> Any:
-    """Call SciPy's function of this name, in our namespace where Arrays are among the arguments."""
+    """Call SciPy's ``xp_promote``, with our namespace if Arrays are among the arguments."""
     from scipy._lib._array_api import xp_promote as original
 
     if has_array(args):
@@ -89,7 +91,7 @@ replaces(CONTINUOUS, "xp_promote", xp_promote)
 def moment_about_another_center(
     self: Any, order: int, moment_as: Sequence[ArrayInput], a: ArrayInput, b: ArrayInput
 ) -> Any:
-    """Return SciPy's sum over moments stacked in an Array: NumPy would convert a list to numbers."""
+    """Compute SciPy's sum over stacked moments: NumPy would convert a list of Arrays to numbers."""
     a, b, *moments = arraytape.broadcast_arrays(*all_arrays((a, b, *moment_as)))
     i = np.reshape(np.arange(order + 1.0), (-1,) + (1,) * a.ndim)
     terms = arraytape.special.binom(order, i) * arraytape.stack(moments) * (a - b) ** (order - i)
@@ -98,17 +100,17 @@ def moment_about_another_center(
 
 @hooks(NEW, "Mixture._invert")
 def quantile_of_mixture(self: Any, fun: str, p: ArrayInput) -> Any:
-    """Convert p, of which SciPy's root finder takes the namespace, to an Array."""
+    """Convert p to an Array, because SciPy's root finder computes in the namespace of p."""
     return original_of(type(self)._invert)(self, fun, arraytape.asarray(p))
 
 
 def _by_upper(g: RawArray, b: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return ``g * phi(b) / exp(y)``, the cotangent of b."""
+    """Return ``g * phi(b) / exp(y)``, the cotangent of b, with the normal density phi."""
     return g * xp.exp(-0.5 * b * b - HALF_LOG_OF_TWO_PI - y)
 
 
 def _by_lower(g: RawArray, a: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return ``-g * phi(a) / exp(y)``, the cotangent of a."""
+    """Return ``-g * phi(a) / exp(y)``, the cotangent of a, with the normal density phi."""
     return -g * xp.exp(-0.5 * a * a - HALF_LOG_OF_TWO_PI - y)
 
 
@@ -127,13 +129,13 @@ def log_gauss_mass(a: ArrayInput, b: ArrayInput) -> Any:
     return log_of_normal_mass(*operands_of((a, b)))
 
 
-# --- ops of methods that SciPy integrates, solves for or has in C ---------------------------------
+# --- ops of methods that SciPy computes by a quadrature, by a root finder or in C -----------------
 Arrays = list[Array]
 Derive = Callable[[Array, Arrays, Array, Any, str], Any]
 
 
 class Rule:
-    """The rule of a method: it gets operands by name and passes them to ``derive`` in a list."""
+    """The rule of a method's op: a function of named operands that calls ``derive`` with a list."""
 
     def __init__(self, derive: Derive, names: Sequence[str]) -> None:
         self.derive, self.count = derive, len(names)
@@ -160,9 +162,10 @@ def signature_of(names: Sequence[str], arrays: Sequence[str] = ()) -> inspect.Si
 def op_of_method(
     method: str, names: tuple[str, ...], derive: Derive | Unknown, rest: Unknown | str | None
 ) -> LibraryOp:
-    """Return the op of a method: ``derive`` is the rule of the first operand, ``rest`` of the others.
+    """Return the op of a distribution's method, whose operands have these names.
 
-    With ``rest=TOGETHER``, ``derive`` is the joint rule of all operands.
+    derive : the rule of the first operand, or of all operands if ``rest`` is TOGETHER.
+    rest : the rule of each other operand.
     """
 
     def compute_method(*operands: Any, distribution: rv_generic, method: str) -> Any:
@@ -189,7 +192,7 @@ def op_of_method(
 def methods_with(
     derive: Derive | Unknown, rest: Unknown | str | None = TOGETHER
 ) -> Callable[..., None]:
-    """Attach hooks to methods with a rule: ``methods_with(rule)("genhyperbolic_gen._cdf")``."""
+    """Return a function that attaches hooks with this rule to methods with the given names."""
 
     def state_rules(*names: str, module: str = CONTINUOUS) -> None:
         for name in names:
@@ -208,7 +211,7 @@ def methods_with(
 
 
 def operands_of(values: Sequence[Any]) -> list[Array]:
-    """Return the arguments of a method as floating-point Arrays of one shape."""
+    """Return values as floating-point Arrays that are broadcast to one shape."""
     arrays = [arraytape.asarray(x) for x in values]
     arrays = [x if x.dtype.kind == "f" else arraytape.astype(x, arraytape.float64) for x in arrays]
     return list(arraytape.broadcast_arrays(*arrays))
@@ -225,7 +228,10 @@ def pull_back(function: Function, operands: Sequence[Array], g: Array) -> list[A
 
 # --- rules ----------------------------------------------------------------------------------------
 def derive_cdf(g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str) -> Any:
-    """Return g times the density for x, and for the parameters the integral of its derivative."""
+    """Return the cotangents of x and the parameters, where y is F(x), or 1 - F(x) for ``_sf``.
+
+    That of x is g times the density, that of a parameter g times the integral of df/dp.
+    """
     x, *parameters = operands
     upper = method == "_sf"
     by_x = g * distribution._pdf(x, *parameters)
@@ -236,7 +242,10 @@ def derive_cdf(g: Array, operands: Arrays, y: Array, distribution: rv_generic, m
 def derive_solved(
     g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
-    """Return ``g / f(y)`` for q, and minus that times the derivative of F for the parameters."""
+    """Return the cotangents of q and the parameters, where F(y) = q, or 1 - F(y) = q for ``_isf``.
+
+    That of q is g / f(y), that of a parameter -g / f(y) times the derivative of F.
+    """
     q, *parameters = operands
     upper = method == "_isf"
     weight = g / distribution._pdf(y, *parameters)
@@ -267,14 +276,15 @@ def derive_inverse(
 
 
 def derive_formula(function: Function) -> Derive:
-    """Return the rule of a method in C: the derivatives of its formula, in recorded ops."""
+    """Return the rule of a method whose value SciPy computes, from its formula in FORMULAS."""
 
     def written_out(
         g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
     ) -> Any:
         if method != "_pdf":
             return pull_back(function, operands, g)
-        # The formula is the density's logarithm; its slope may be infinite where the density is 0.
+        # The formula is the logarithm of the density y, so dy = y * d(formula).  Where y is 0, the
+        # formula's derivative may be infinite.
         parts = pull_back(function, operands, g * y)
         return [x if x is None else arraytape.where(y == 0.0, 0.0, x) for x in parts]
 
@@ -285,7 +295,7 @@ def derive_formula(function: Function) -> Derive:
 def derive_summed(
     g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
-    """Return g times the sum of the derivatives of the probabilities up to k, for the parameters."""
+    """Return the parameters' cotangents, where y is the sum of the probabilities up to k."""
     k, *parameters = operands
     first = distribution._get_support(*[plain_data(p) for p in parameters])[0]
     last = np.floor(plain_data(k))
@@ -305,7 +315,7 @@ def derive_summed(
 def derive_fisher(
     g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
-    """Return ``g * y * (x - mean) / odds`` for the odds: y is proportional to odds ** x."""
+    """Return the cotangent ``g * y * (x - mean) / odds`` of the odds; y is proportional to odds ** x."""
     if type(distribution).__name__ != "nchypergeom_fisher_gen":
         raise no_rule(f"scipy.stats.{distribution.name}.pmf")
     x, *counts, odds = operands
@@ -326,10 +336,10 @@ LEVELS = np.array(
 
 
 def integral(distribution: rv_generic, x: Array, parameters: Sequence[Any], upper: bool) -> Any:
-    """Return the density's integral between x and an end of the support, by Gauss-Legendre panels.
+    """Return the density's integral between x and an end of the support, by Gauss-Legendre quadrature.
 
-    All nodes move with a finite end in proportion, so that derivatives with respect to the end are
-    right, too.
+    ``upper`` selects the upper end.  If that end is finite, each node is a linear function of the end,
+    so that derivatives with respect to parameters on which the end depends are right, too.
     """
     here = plain_data(x)
     far = distribution._get_support(*parameters)[upper]
@@ -358,7 +368,7 @@ def integral(distribution: rv_generic, x: Array, parameters: Sequence[Any], uppe
 
 
 def beyond(distribution: rv_generic, x: Array, given: Sequence[Any]) -> Array:
-    """Return 0, with the derivatives with respect to x of the density's integral up to x."""
+    """Return 0 with the derivatives of F(x) with respect to x: an integral from the value of x to x."""
     here = plain_data(x)
     with Quiet():
         density = distribution._pdf(here[..., None], *[plain_data(p) for p in given])[..., 0]
@@ -373,7 +383,12 @@ def beyond(distribution: rv_generic, x: Array, given: Sequence[Any]) -> Array:
 def panels(
     distribution: rv_generic, parameters: list[Any], here: NumpyData, there: NumpyData, upper: bool
 ) -> Any:
-    """Return the ends of the panels in rising order: quantiles between x and an end of the support."""
+    """Return the ends of the quadrature's intervals, in rising order, from x or to x.
+
+    The inner ends are quantiles at LEVELS.
+
+    here : the values of x.  there : the end of the support, perhaps infinite.
+    """
     levels = np.broadcast_to(LEVELS.reshape((-1,) + (1,) * here.ndim), (len(LEVELS), *here.shape))
     with Quiet():
         given = [np.broadcast_to(p, levels.shape).ravel() for p in parameters]
@@ -392,7 +407,10 @@ def panels(
 def derive_irwin(
     g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
-    """Return g times ``f(x; n - 1) - f(x - 1; n - 1)``, which is 0 for n = 1."""
+    """Return the cotangent of x in the Irwin-Hall density f(x; n), which is 0 for n = 1.
+
+    The derivative is f(x; n - 1) - f(x - 1; n - 1).
+    """
     x, n = operands
     one = plain_data(n) <= 1.0
     fewer = arraytape.where(arraytape.asarray(one), 1.0, n - 1.0)
@@ -434,7 +452,7 @@ methods_with(derive_summed)("rv_discrete._cdf", module=INFRASTRUCTURE)
 # --- entropy -----------------------------------------------------------------------------------------
 @hooks(INFRASTRUCTURE, "rv_generic.entropy")
 def entropy(self: Any, *args: Any, **keywords: Any) -> Any:
-    """Compute SciPy's own formula; refuse where SciPy integrates numerically."""
+    """Return the entropy; raise TypeError if SciPy computes the entropy by a quadrature."""
     shapes, loc, scale = self._parse_args(*args, **keywords)
     if type(self)._entropy in (stats.rv_continuous._entropy, stats.rv_discrete._entropy):
         raise no_rule(f"scipy.stats.{self.name}.entropy")
@@ -447,7 +465,7 @@ def entropy(self: Any, *args: Any, **keywords: Any) -> Any:
 def derive_entropy(
     g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
-    """Return the cotangents of SciPy's own formula plus the logarithm of the scale; loc has none."""
+    """Return the operands' cotangents from SciPy's formula plus log(scale).  That of loc is None."""
     count = distribution.numargs
 
     def formula(*operands: Array) -> Any:

@@ -1,7 +1,8 @@
-"""The transforms of scipy.fft: SciPy computes the values; the adjoint of each is another transform.
+"""The transforms of scipy.fft: SciPy computes the values, and a rule computes the adjoint.
 
-Unless the user chose a backend, SciPy passes a call to the function of the same name in
-``_basic_backend`` or ``_realtransforms_backend``, where the hooks are.
+SciPy's compiled transforms cannot run on Arrays.  The adjoint of each transform is another transform.
+SciPy passes a call to the function of the same name in ``_basic_backend`` or
+``_realtransforms_backend``, unless the user chose a backend.  The hooks are on these functions.
 """
 
 from __future__ import annotations
@@ -35,20 +36,23 @@ def fourier_adjoint(
     g: RawArray, function: str, lengths: Axes, axes: Axes, norm: str, shape: Shape,
     dtype: np.dtype[Any], xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the transform in the other direction and normalisation, in the input's shape."""
+    """Return the input's cotangent: g transformed in the opposite direction."""
     back = ADJOINTS[function](g, lengths, axes, SWAPPED[norm], xp)
     back = all_fitted(back, shape, axes, xp)
     return back if xp.isdtype(dtype, "complex floating") else xp.real(back)
 
 
 def of_rfftn(g: RawArray, lengths: Axes, axes: Axes, norm: str, xp: Namespace) -> Any:
-    """Return the adjoint of rfftn: the frequencies that rfftn leaves out have the cotangent 0."""
+    """Return the adjoint of rfftn: ifftn of g, with 0 for the frequencies that rfftn leaves out."""
     g = fitted(g, resized(g.shape, axes[-1], lengths[-1]), axes[-1], xp)
     return xp.real(fourier(g, function="ifftn", lengths=lengths, axes=axes, norm=norm))
 
 
 def of_irfftn(g: RawArray, lengths: Axes, axes: Axes, norm: str, xp: Namespace) -> Any:
-    """Return the adjoint of irfftn: all frequencies but the first and an even last one count twice."""
+    """Return the adjoint of irfftn: rfftn of g, with most frequencies times 2.
+
+    The factor is 1 at frequency 0 and, if the length is even, at the last frequency.
+    """
     back = fourier(g, function="rfftn", lengths=lengths, axes=axes, norm=norm)
     ends = (0, -1) if lengths[-1] % 2 == 0 else (0,)
     return back * axis_factor(2.0, dict.fromkeys(ends, 1.0), axes[-1], back, xp)
@@ -59,7 +63,8 @@ ADJOINTS: dict[str, Any] = {
     "ifftn": lambda g, *how: fourier(g, "fftn", *how[:-1]),
     "rfftn": of_rfftn,
     "irfftn": of_irfftn,
-    # These are irfftn of the conjugate, and the conjugate of rfftn, in the other normalisation.
+    # hfftn is irfftn of the conjugate, and ihfftn is the conjugate of rfftn, each with the
+    # normalisation of the opposite direction.
     "hfftn": lambda g, n, axes, norm, xp: conjugate(of_irfftn(g, n, axes, SWAPPED[norm], xp), xp),
     "ihfftn": lambda g, n, axes, norm, xp: of_rfftn(conjugate(g, xp), n, axes, SWAPPED[norm], xp),
 }
@@ -83,7 +88,7 @@ def all_fitted(y: RawArray, shape: Shape, axes: Axes, xp: Namespace) -> Any:
 def axis_factor(
     value: float, others: dict[int, float], axis: int, y: RawArray, xp: Namespace
 ) -> Any:
-    """Return a factor of y along an axis: ``value``, except at the indices that ``others`` has."""
+    """Return an array that scales y along an axis by ``value``, and by ``others[i]`` at index i."""
     values = np.full(y.shape[axis], value)
     for place, other in others.items():
         values[place] = other
@@ -94,7 +99,7 @@ def axis_factor(
 def resolve_lengths(
     x: Array, s: int | Sequence[int] | None, axes: int | Sequence[int] | None
 ) -> tuple[Axes, Axes]:
-    """Return the lengths and the axes, as negative numbers, of a transform."""
+    """Return the lengths of a transform, and its axes as negative numbers."""
     lengths, at = lengths_and_axes(x, s, axes)
     return tuple(lengths), tuple([axis - x.ndim for axis in at])
 
@@ -118,7 +123,7 @@ def transform_fourier(
 
 
 def state_transform(name: str) -> None:
-    """Attach hooks to the Fourier transforms of one name: along one axis, and along several."""
+    """Attach hooks to ``name`` (one axis) and ``name + "n"`` (several axes), such as fft and fftn."""
 
     @hooks("scipy.fft._basic_backend", name)
     def transform_one_axis(
@@ -141,8 +146,9 @@ for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
 
 
 # --- cosine and sine transforms ----------------------------------------------------------------------
-# Types 2 and 3 are transposes of each other, and types 1 and 4 symmetric, but for factors at these ends,
-# which an orthogonalised transform lacks.  Source: the definitions in scipy.fft.dct and scipy.fft.dst.
+# As matrices, types 2 and 3 are transposes of each other, and types 1 and 4 are symmetric, except for
+# factors of 2 at the indices in ENDS.  Orthogonalised transforms have no such factors.  ENDS has the key
+# ("c" for cosine or "s" for sine, type).  Source: the definitions in scipy.fft.dct and scipy.fft.dst.
 TRANSPOSED = {1: 1, 2: 3, 3: 2, 4: 4}
 ENDS: dict[tuple[str, int], tuple[int, ...]] = {
     ("c", 1): (0, -1), ("c", 2): (0,), ("c", 3): (0,), ("s", 2): (-1,), ("s", 3): (-1,),
@@ -153,7 +159,7 @@ def real_adjoint(
     g: RawArray, function: str, variant: int, lengths: Axes, axes: Axes, norm: str | None,
     orthogonalize: bool | None, shape: Shape, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the transform of the transposed type, between factors at the ends."""
+    """Return the input's cotangent: the transform of the transposed type, with factors at the ends."""
     forward = TRANSPOSED[variant] if function.startswith("i") else variant
     # SciPy ignores orthogonalize for complex data.
     if orthogonalize is None or xp.isdtype(g.dtype, "complex floating"):
@@ -184,7 +190,7 @@ real = library_op(
 
 
 def state_real_transform(name: str) -> None:
-    """Attach hooks to the cosine or sine transforms of one name: along one axis, and along several."""
+    """Attach hooks to ``name`` (one axis) and ``name + "n"`` (several axes), such as dct and dctn."""
 
     @hooks("scipy.fft._realtransforms_backend", name)
     def real_one_axis(

@@ -1,7 +1,8 @@
-"""scipy.integrate: integrals of samples, and ``quad`` with respect to all inputs of its integrand.
+"""The functions of scipy.integrate: integrals of samples, and of functions.
 
-SciPy's ``quad`` finds the value and the pieces of the interval.  Where a derivative may be wanted, the
-same rule is applied to these pieces once more, on Arrays.  ``solve_ivp`` is in ``optimize.py``.
+SciPy's ``quad`` computes the integral in compiled code, and returns the subintervals that it used.  If a
+derivative may be wanted, the same quadrature rule is applied to these subintervals on Arrays, and the
+derivative is taken of that sum.  ``solve_ivp`` is in ``optimize.py``.
 """
 
 from __future__ import annotations
@@ -25,20 +26,20 @@ from ._statements import hooks, keeps_arrays, original, replaces
 from ._wanted import is_librarys, is_wanted, used_by, uses_arrays
 
 Integrand = Callable[[Any], Any]
-NEAR = 1e-7  # the largest relative distance of the sum over the pieces from SciPy's value
+NEAR = 1e-7  # largest relative difference of the sum over the subintervals from SciPy's value
 MODULE = "scipy.integrate._quadrature"
 QUADPACK, ODEPACK = "scipy.integrate._quadpack_py", "scipy.integrate._odepack_py"
 
 
 class Float64Type(SoftFloatType):
-    """The type of a ``np.float64`` whose call gives an Array for an Array, else a number."""
+    """The metaclass of Float64: a call with an Array returns an Array, else a number."""
 
     def __call__(cls, x: Any = 0.0, /) -> Any:
         return asarray(x, np.float64) if isinstance(x, Array) else np.float64(x)
 
 
 class Float64(SoftFloat, metaclass=Float64Type):
-    """``np.float64`` as ``simpson`` sees it, which calls it with arrays."""
+    """A replacement of ``np.float64`` for ``simpson``, which calls ``np.float64`` with arrays."""
 
 
 keeps_arrays(MODULE)
@@ -98,7 +99,7 @@ def odeint(
 
 
 def in_our_namespace(name: str) -> None:
-    """Convert the limits, which decide the namespace, to Arrays if the terms depend on Arrays."""
+    """Attach a hook that converts the limits, from which SciPy takes its namespace, to Arrays."""
     module = "scipy.integrate._tanhsinh"
 
     @hooks(module, name, always=True)
@@ -125,10 +126,10 @@ def float_value(x: ArrayInput) -> float:
 
 
 def integrated(f: Integrand, a: Array | float, b: Array | float, info: dict[str, Any]) -> Array:
-    """Return the sum of QUADPACK's rules over the pieces in which it ended.
+    """Return the sum of QUADPACK's quadrature rule over the last subintervals in ``info``.
 
-    Piessens et al. 1983, "QUADPACK", sections 3.1 and 3.4.1: 21 points on each piece, or 15 after x
-    = c +- (1 - t) / t where the interval is infinite.
+    Source: Piessens et al. 1983, "QUADPACK", sections 3.1 and 3.4.1.  The rule has 21 points.  If the
+    interval is infinite, QUADPACK substitutes x = c +- (1 - t) / t and uses 15 points.
     """
     from scipy.integrate import _quad_vec
 
@@ -139,7 +140,8 @@ def integrated(f: Integrand, a: Array | float, b: Array | float, info: dict[str,
     count = info["last"]
     pieces = [*zip(info["alist"][:count], info["blist"][:count], strict=True)]
     if low == high:
-        pieces = [(low, high)]  # SciPy has no piece there, but the integral depends on the ends
+        # SciPy returns no subinterval, but the integral depends on the limits.
+        pieces = [(low, high)]
     if math.isfinite(low) and math.isfinite(high):
         rule, rest = _quad_vec._quadrature_gk21, f
         pieces = [(a if x == low else x, b if y == high else y) for x, y in pieces]
@@ -154,7 +156,10 @@ def integrated(f: Integrand, a: Array | float, b: Array | float, info: dict[str,
 def unbounded(
     f: Integrand, a: Array | float, b: Array | float, low: float, high: float
 ) -> Integrand:
-    """Return the integrand over t from 0 to 1, at (1 - t) / t from the finite end, or from 0."""
+    """Return the integrand as a function of t from 0 to 1, with x = c +- (1 - t) / t.
+
+    c is the finite limit, or 0 if both limits are infinite.
+    """
     start, signs = (a, [1.0]) if high == math.inf else (b, [-1.0])
     if low == -math.inf and high == math.inf:
         start, signs = 0.0, [1.0, -1.0]

@@ -1,7 +1,8 @@
 """The splines of scipy.interpolate, differentiated with respect to values, coefficients and places.
 
-SciPy's Python code computes coefficients on Arrays unchanged.  Results of compiled code have SciPy's
-value and the derivatives of a formula.  ``places`` are the points at which a spline is evaluated.
+``places`` are the points at which a spline is evaluated.  SciPy's Python code, which computes most
+coefficients, runs on Arrays unchanged.  SciPy's compiled code cannot: a function here calls it with
+NumPy data, and returns its value with the derivatives of a formula (``with_slope``).
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ DELEGATES = hasattr(scipy.interpolate._bsplines, "_BSpline")
 @hooks("scipy.interpolate._interpolate", "_PPolyBase._ensure_c_contiguous")
 @hooks("scipy.interpolate._bsplines", f"{'_' * DELEGATES}BSpline._ensure_c_contiguous")
 def _ensure_c_contiguous(self: Any) -> None:
-    """Do nothing: Arrays need no order in memory, because compiled code gets copies."""
+    """Do nothing, in place of SciPy's copy to C order: our calls of compiled code copy the data."""
 
 
 @hooks("scipy._lib._util", "_asarray_validated")
@@ -52,6 +53,7 @@ def _asarray_validated(
     a: ArrayInput, check_finite: bool = True, sparse_ok: bool = False, objects_ok: bool = False,
     mask_ok: bool = False, as_inexact: bool = False,
 ) -> Any:  # fmt: skip
+    """Validate ``a`` as SciPy does, but return it as an Array."""
     x: Any = np.asarray_chkfinite(a) if check_finite and not has_array((a,)) else asarray(a)
     if check_finite and not bool(arraytape.all(arraytape.isfinite(x))):
         raise ValueError("array must not contain infs or NaNs")
@@ -59,7 +61,10 @@ def _asarray_validated(
 
 
 def keeps_results(module: str, kind: str) -> None:
-    """Make splines of NumPy data return Arrays at places that are Arrays."""
+    """Make a spline whose coefficients are NumPy data return Arrays if the places are Arrays.
+
+    SciPy takes the namespace of the result from the coefficients; a copy of the spline gets ours.
+    """
 
     @hooks(module, f"{kind}.__call__")
     def __call__(self: Any, *args: Any, **keywords: Any) -> Any:
@@ -85,7 +90,7 @@ def polynomial_forward(
     c: Array, x: Array, places: Array, nu: int = 0, extrapolate: bool = True
 ) -> Any:
     found = np.empty((len(places), c.shape[2]), c.dtype)
-    given = [np.array(part, order="C") for part in (c, x, places)]  # it must be writable
+    given = [np.array(part, order="C") for part in (c, x, places)]  # SciPy needs writable memory
     _ppoly.evaluate(*given, nu, extrapolate, found)
     return found
 
@@ -96,7 +101,10 @@ polynomial_value = library_op(
 
 
 def interval(x: ArrayInput, places: ArrayInput) -> Any:
-    """Return the index of each place's interval; the first and the last interval have no outer end."""
+    """Return the index of the interval of x in which each place lies.
+
+    Places below the first or above the last element of x belong to the first or last interval.
+    """
     x, places = asarray(without_slope(x)), asarray(without_slope(places))
     if bool(x[-1] < x[0]):
         x, places = -x, -places
@@ -105,7 +113,7 @@ def interval(x: ArrayInput, places: ArrayInput) -> Any:
 
 
 def piecewise_polynomial(c: Array, x: Array, places: Array, nu: int) -> Any:
-    """Return the derivative of order nu of the polynomials, by Horner's scheme."""
+    """Return the derivative of order nu of piecewise polynomials at places, by Horner's scheme."""
     at = interval(x, places)
     step = (places - x[at])[:, None]
     degree = c.shape[0] - 1
@@ -137,12 +145,16 @@ continuity_value = library_op(
 
 
 def continuous(c: Array, x: Array, order: int) -> Any:
-    """Return coefficients with lower degrees such that derivatives up to an order are continuous."""
+    """Return c with other coefficients of degree 0 to ``order``.
+
+    They are chosen such that the derivatives up to ``order`` are continuous.  This is the formula of
+    SciPy's compiled ``fix_continuity``.
+    """
     rows = [c[i] for i in range(c.shape[0])]
     step = (x[1:] - x[:-1])[:, None]
     for d in range(order, -1, -1):
         row, jump = len(rows) - 1 - d, 0.0 * c[0]
-        for i in range(row):  # the sum of the terms of higher degree at the end of an interval
+        for i in range(row):  # jump: the terms of higher degree at the end of an interval
             degree = len(rows) - 1 - i
             jump = jump + float(math.comb(degree, d)) * rows[i] * step ** (degree - d)
         first = rows[row][:1]
@@ -204,7 +216,10 @@ spline_value = library_op("scipy.interpolate.BSpline", spline_forward, word="non
 
 
 def spline(t: Array, c: Array, k: int, places: Array, nu: int) -> Any:
-    """Return a sum of B-splines, by de Boor's recursion; a derivative is a sum of lower degree."""
+    """Return the derivative of order nu of a sum of B-splines at places, by de Boor's recursion.
+
+    Each derivative is a sum of B-splines of a lower degree, whose coefficients are differences of c.
+    """
     for _ in range(nu):
         if not k:
             return 0.0 * places[:, None] * c[:1]
@@ -267,7 +282,10 @@ coefficients = library_op(
 
 
 def linear_in_values(name: str) -> None:
-    """Attach a hook to a function that makes a B-spline of places and values."""
+    """Attach a hook to a SciPy function that fits a B-spline to values y at places x.
+
+    Its coefficients are linear in y.  They have no derivative here with respect to x or to options.
+    """
 
     @hooks("scipy.interpolate._bsplines", name)
     def make_spline(x: ArrayInput, y: ArrayInput, *args: Any, axis: int = 0, **options: Any) -> Any:
@@ -297,7 +315,7 @@ for name in POSITIONAL:
 
 # --- interpolation on a grid -------------------------------------------------------------------------
 def grid_formula(values: Array, places: Array, grid: Sequence[NumpyData], method: str) -> Any:
-    """Return the multilinear interpolation of grid values, or the nearest value, at each place."""
+    """Return the formula of RegularGridInterpolator for the methods "linear" and "nearest"."""
     at, shares = [], []
     for d, line in enumerate(grid):
         index = interval(line, places[..., d])

@@ -1,8 +1,11 @@
-"""scipy.optimize's solvers, and ``solve_ivp``: where a derivative is wanted, ``implicit`` solves.
+"""The solvers of scipy.optimize, and ``scipy.integrate.solve_ivp``.
 
-``implicit``'s solvers have SciPy's signatures and values.  They run if a tape follows, or ``vmap`` maps,
-the ``args`` (the data of ``curve_fit``), or Arrays that the user's function reads from outside.
-``elementwise``'s roots and minima are SciPy's, with the derivative of Newton's step from the solution.
+SciPy's solvers convert values to numbers, so that the tape cannot follow them.  If a derivative may be
+wanted, the function of the same name in ``arraytape.implicit`` runs in their place: it has SciPy's
+signature and values, and derivatives of the solution.  A derivative may be wanted if a tape follows, or
+``vmap`` maps, the ``args`` (for ``curve_fit`` the data), or Arrays that the user's function reads from
+outside.  The roots and minima of ``scipy.optimize.elementwise`` are SciPy's values, with the derivatives
+of Newton steps from the solution.
 """
 
 from __future__ import annotations
@@ -29,8 +32,8 @@ from ._wanted import is_librarys, is_wanted, used_by, uses_arrays
 
 Function = Callable[..., Any]
 
-# For each function its module, the argument that is a function, and the arguments with respect to
-# which its result is differentiated.
+# For each solver: its module, the parameter that is a function, and the parameters with respect to which
+# the result is differentiated.
 SOLVERS = {
     "root": ("scipy.optimize._root", "fun", ("args",)),
     "minimize": ("scipy.optimize._minimize", "fun", ("args",)),
@@ -41,10 +44,11 @@ SOLVERS = {
 
 
 def state_solver(module: str, name: str, f: str, by: tuple[str, ...], ours: str) -> None:
-    """Run the function of ``implicit`` in place of SciPy's where a derivative may be wanted.
+    """Run the function of ``implicit`` in place of SciPy's if a derivative may be wanted.
 
-    f : SciPy's argument that is a function.  by : the arguments with respect to which the result is
-    differentiated.  ours : the name in ``implicit``.
+    f : name of SciPy's parameter that is a function.
+    by : names of the parameters with respect to which the result is differentiated.
+    ours : name of the function in ``implicit``.
     """
 
     @hooks(module, name, always=True)
@@ -61,7 +65,7 @@ def state_solver(module: str, name: str, f: str, by: tuple[str, ...], ours: str)
 
 
 def by_keywords(function: Function) -> list[str]:
-    """Return the names of the parameters that take all other keywords."""
+    """Return the name of the function's ``**keywords`` parameter in a list, which may be empty."""
     parameters = inspect.signature(function).parameters.values()
     return [p.name for p in parameters if p.kind is inspect.Parameter.VAR_KEYWORD]
 
@@ -72,7 +76,10 @@ BRACKETS = "scipy.optimize._bracket"
 
 
 class Call:
-    """A call of a ``scipy.optimize.elementwise`` function, with starting points ``places`` by name."""
+    """A call of a function of ``scipy.optimize.elementwise``.
+
+    places : names of the parameters that are starting points.
+    """
 
     def __init__(
         self, module: str, name: str, places: tuple[str, ...], args: tuple[Any, ...],
@@ -105,7 +112,7 @@ class Call:
 
 
 def element_slope(function: Function, x: Array) -> Array:
-    """Return the derivative of a function of each element, recorded."""
+    """Return the derivative of an elementwise function at x, by recorded ops."""
     with GradientTape() as tape:
         tape.watch(x)
         y = function(x)
@@ -114,9 +121,10 @@ def element_slope(function: Function, x: Array) -> Array:
 
 
 def newton(function: Function, x: Array, anchor: Function) -> Array:
-    """Return x after two steps of Newton's: a root stays, with right derivatives of order 1 to 3.
+    """Return the root x after two steps of Newton's method, whose derivatives are the root's.
 
-    Where the function's derivative is 0, they are NaN with respect to all inputs of ``anchor``.
+    The steps do not change the value of a root.  The derivatives are right up to order 3.  Where the
+    function's derivative is 0, the result is NaN, with NaN derivatives for all inputs of ``anchor``.
     """
     found = x
     with Quiet():
@@ -134,7 +142,7 @@ def arrays_in_result(found: dict[str, Any]) -> Any:
 
 @hooks(ELEMENTWISE, "_chandrupatla", always=True)
 def root_of_elements(*args: Any, **keywords: Any) -> Any:
-    """Differentiate the roots by the implicit function theorem; the function's value at them is 0."""
+    """Return SciPy's roots with derivatives.  The function's value at a root, 0, gets none."""
     call = Call(ELEMENTWISE, "_chandrupatla", ("a", "b"), args, keywords)
     if not call.is_ours():
         return call.original(*args, **keywords)
@@ -145,7 +153,7 @@ def root_of_elements(*args: Any, **keywords: Any) -> Any:
 
 @hooks(ELEMENTWISE, "_chandrupatla_minimize", always=True)
 def minimum_of_elements(*args: Any, **keywords: Any) -> Any:
-    """Differentiate the places of the minima as roots of the derivative."""
+    """Return SciPy's minima, with the derivatives of roots of the function's derivative."""
     call = Call(ELEMENTWISE, "_chandrupatla_minimize", ("x1", "x2", "x3"), args, keywords)
     if not call.is_ours():
         return call.original(*args, **keywords)
@@ -158,7 +166,10 @@ def minimum_of_elements(*args: Any, **keywords: Any) -> Any:
 
 
 def bracket(name: str, *places: str) -> None:
-    """Attach a hook to a search for a bracket, which is a function of its starting points alone."""
+    """Attach a hook to a search for a bracket.
+
+    The bracket is differentiated as a function of its starting points alone.
+    """
 
     @hooks(BRACKETS, name, always=True)
     def find_bracket(*args: Any, **keywords: Any) -> Any:

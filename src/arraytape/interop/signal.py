@@ -1,4 +1,8 @@
-"""The functions of scipy.signal: recursive filters, convolutions, and functions made of them."""
+"""The functions of scipy.signal: filter design, recursive filters, correlations, resampling.
+
+SciPy's Python code runs on Arrays unchanged.  Its compiled functions (``lfilter``, ``sosfilt``,
+``upfirdn``, the correlations) need NumPy data: ops call them, and have rules for the derivatives.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +44,7 @@ for module in (
 
 
 # --- filter design -----------------------------------------------------------------------------------
-# SciPy's programs convert frequencies and ripples to numbers, by float() and functions of math.
+# SciPy's design functions convert frequencies and ripples to numbers, by float() and the math module.
 DESIGN = "scipy.signal._filter_design"
 
 
@@ -49,14 +53,14 @@ class DesignFloatType(SoftFloatType):
 
 
 class DesignFloat(SoftFloat, metaclass=DesignFloatType):
-    """``float`` as the filter design sees it."""
+    """A ``float`` for the module of filter design: a call with an Array returns an Array."""
 
 
 replaces(DESIGN, "float", DesignFloat)
 replaces(DESIGN, "np_compat", facade_of("scipy"))
 ANALYTIC = ("acosh", "asinh", "cos", "cosh", "exp", "expm1", "hypot", "log10", "sin", "sqrt", "tan")
 stands_in(
-    DESIGN, "math", ceil=lambda x: math.ceil(plain_data(x)),  # an order, which is a whole number
+    DESIGN, "math", ceil=lambda x: math.ceil(plain_data(x)),  # a filter's order, a whole number
     **{name: getattr(arraytape, name) for name in ANALYTIC},
 )  # fmt: skip
 stands_in(DESIGN, "cmath", exp=arraytape.exp)
@@ -64,18 +68,21 @@ stands_in(DESIGN, "cmath", exp=arraytape.exp)
 
 @prepares(DESIGN, "iirfilter")
 def frequencies_as_array(given: dict[str, Any]) -> None:
-    """Convert the frequencies, of which SciPy takes the namespace, if ripples are Arrays."""
+    """Convert the frequencies to an Array, because SciPy computes in their namespace."""
     given["Wn"] = asarray(given["Wn"])
 
 
 @hooks(DESIGN, "bilinear")
 def bilinear(b: ArrayInput, a: ArrayInput, fs: float = 1.0) -> Any:
-    """Return SciPy's coefficients; NumPy's polynomials, by which it computes them, keep no Arrays."""
+    """Return SciPy's coefficients with derivatives.
+
+    SciPy computes with numpy.polynomial, which converts Arrays to NumPy data.
+    """
     if has_array((fs,)):
         raise no_rule("scipy.signal.bilinear", "fs as an Array")
     given = [at_least_1d(asarray(x)) for x in (b, a)]
     order = max(len(np.trim_zeros(x, "f")) for x in given) - 1
-    pair = [x[-1 - order :] for x in given]  # a zero among these has a derivative, too
+    pair = [x[-1 - order :] for x in given]  # a coefficient that is 0 has a derivative, too
     # The coefficient of s**k multiplies (2 fs (z - 1))**k (z + 1)**(order - k).
     root = np.sqrt(2.0 * fs)
     above, below = np.polynomial.Polynomial((-1, 1)) * root, np.polynomial.Polynomial((1, 1)) / root
@@ -88,10 +95,10 @@ def bilinear(b: ArrayInput, a: ArrayInput, fs: float = 1.0) -> Any:
 
 
 # --- recursive filters -------------------------------------------------------------------------------
-# With a[0] = 1, and z for the initial state, w = conv(b, x) + z and y[n] = w[n] - sum of a[k] y[n - k].
-# The final state holds the terms of w and of the sum after the end.  The cotangent v of w obeys the
-# same recursion backwards in time, v[n] = g[n] - sum of conj(a[k]) v[n + k], and starts from the
-# cotangent of the final state.
+# lfilter is compiled.  If a[0] = 1 and z is the initial state, lfilter computes w = conv(b, x) + z and
+# y[n] = w[n] - sum over k >= 1 of a[k] y[n - k].  The final state holds what x and y contribute to later
+# elements.  The cotangent v of w obeys the same recursion backwards in time,
+# v[n] = g[n] - sum of conj(a[k]) v[n + k], starting from the cotangent of the final state.
 def lfilter_joint(
     g: Cotangents, b: RawArray, a: RawArray, x: RawArray, zi: RawArray, y: RawArray, axis: int,
     xp: Namespace,
@@ -108,7 +115,10 @@ def lfilter_joint(
 def filter_adjoint(
     g_y: RawArray, g_z: RawArray, b: RawArray, a: RawArray, x: RawArray, y: RawArray, xp: Namespace
 ) -> tuple[Any, ...]:
-    """Return functions that compute the cotangents of b, a and x, and the state's, for any a[0]."""
+    """Return the cotangents of b, a, x and the initial state, for any a[0].
+
+    The first three are functions that compute the cotangent when it is needed.
+    """
     one, others, lead = b / a[0], a / a[0], conjugate(a[0], xp)
     by_b, by_a, by_x, by_z = recursion_adjoint(g_y, g_z, one, others, x, y, xp)
 
@@ -127,7 +137,7 @@ def filter_adjoint(
 
 
 def whole_part(g: RawArray | None, like: RawArray, axis: int, xp: Namespace) -> Any:
-    """Return the cotangent of a result, zeros if no op used the result, with an axis last."""
+    """Return a result's cotangent with ``axis`` moved to the end; zeros if no op used the result."""
     if g is None or tuple(g.shape) != tuple(like.shape):
         g = xp.zeros(like.shape, dtype=like.dtype, device=like.device)
     return xp.moveaxis(g, axis, -1)
@@ -136,7 +146,7 @@ def whole_part(g: RawArray | None, like: RawArray, axis: int, xp: Namespace) -> 
 def recursion_adjoint(
     g_y: RawArray, g_z: RawArray, b: RawArray, a: RawArray, x: RawArray, y: RawArray, xp: Namespace
 ) -> tuple[Any, ...]:
-    """Return functions that compute the cotangents of b, a and x, and the state's, if a[0] is 1."""
+    """Return the cotangents as ``filter_adjoint`` does, for a[0] = 1."""
     length, order = x.shape[-1], g_z.shape[-1]
     whole = xp.concat([g_y, g_z], axis=-1)
     if a.shape[0] > 1:
@@ -158,7 +168,7 @@ def recursion_adjoint(
 
 
 def poles(a: RawArray, x: RawArray, given: int, xp: Namespace) -> Any:
-    """Return y[n] = x[n] - sum of a[k] y[n - k] from n = ``given`` on; before, y is x."""
+    """Return y: x[n] for n < ``given``, and x[n] - sum of a[k] y[n - k] for later n."""
     one = xp.ones((1,), dtype=x.dtype, device=x.device)
     start, rest = x[..., :given], x[..., given:]
     state = [
@@ -208,7 +218,8 @@ def lfilter(
     return y if zi is None else (y, state)
 
 
-# SciPy divides by a[0] only if it is not 1; at 1 the derivative with respect to a[0] needs it, too.
+# SciPy's code divides by a[0] only if a[0] is not 1.  For the derivative with respect to a[0], the
+# division is necessary at 1, too.
 @hooks("scipy.signal._signaltools", "lfilter_zi")
 def lfilter_zi(b: ArrayInput, a: ArrayInput) -> Any:
     b, a = at_least_1d(asarray(b)), at_least_1d(asarray(a))
@@ -231,7 +242,10 @@ def lfiltic(b: ArrayInput, a: ArrayInput, y: ArrayInput, x: ArrayInput | None = 
 def sosfilt_joint(
     g: Cotangents, sos: RawArray, x: RawArray, zi: RawArray, axis: int, xp: Namespace
 ) -> tuple[Any, ...]:
-    """Return the cotangents, from the last section to the first, for any a[0], though SciPy takes 1."""
+    """Return the cotangents of sos, x and zi: pass g through the sections, from the last to the first.
+
+    The rule holds for any a[0], although SciPy accepts only 1.
+    """
     of_state = axis % len(x.shape) + 1
     g_y, g_z = whole_part(g[0], x, axis, xp), whole_part(g[1], zi, of_state, xp)
     given = xp.moveaxis(zi, of_state, -1)
@@ -257,7 +271,7 @@ def sosfilt_joint(
 
 sosfilt_op = library_op(
     "scipy.signal.sosfilt",
-    # SciPy takes no read-only memory.
+    # SciPy's compiled code refuses read-only memory.
     lambda sos, x, zi, axis=-1: scipy.signal.sosfilt(sos.copy(), x, axis, zi),
     joint=sosfilt_joint, outputs=("y", "zf"),
 )  # fmt: skip
@@ -276,15 +290,18 @@ def sosfilt(sos: ArrayInput, x: ArrayInput, axis: int = -1, zi: ArrayInput | Non
 
 
 # --- correlations ------------------------------------------------------------------------------------
-# c[j] = sum of x1[j - (m - 1) + k] * conj(x2[k]), for all j at which x1 and x2 overlap.  SciPy's C
-# functions return a part of c.
+# The full correlation is c[j] = sum over k of x1[j - (m - 1) + k] * conj(x2[k]), with m = len(x2), for
+# all j at which x1 and x2 overlap.  SciPy's C functions return the part of c that the mode selects.
 VALID, SAME, FULL = range(3)
 
 
 def whole_correlation(
     g: RawArray, sizes1: Shape, sizes2: Shape, part: int, flips: int, xp: Namespace
 ) -> Any:
-    """Return the cotangent of c for the cotangent of a part; flips : 0 for correlate2d, else 1."""
+    """Return the cotangent of the full correlation, for the cotangent g of a part.
+
+    sizes1, sizes2 : shapes of x1 and x2.  flips : 0 for correlate2d, 1 for the other functions.
+    """
     pairs = [*zip(sizes1, sizes2, strict=True)]
     first = [{FULL: 0, SAME: (m - flips) // 2, VALID: m - 1}[part] for _, m in pairs]
     return xp.scatter_add(g, tuple([n + m - 1 for n, m in pairs]), window(first, g.shape))
@@ -304,7 +321,7 @@ def reverse(x: RawArray, xp: Namespace) -> Any:
 
 
 def correlated(x1: RawArray, x2: RawArray, xp: Namespace) -> Any:
-    """Return the correlation in one dtype, at the positions at which x2 lies within x1."""
+    """Return the "valid" part of the correlation, after conversion of x1 and x2 to one dtype."""
     dtype = xp.result_type(x1, x2)
     return correlate_op(xp.astype(x1, dtype, copy=False), xp.astype(x2, dtype, copy=False))
 
@@ -326,7 +343,7 @@ correlate_op = library_op(
 )
 
 
-# Two-dimensional convolutions continue lines beyond their ends, and do not conjugate.
+# convolve2d and correlate2d continue x1 beyond its border, and their C function does not conjugate.
 BOUNDARIES = {0: "constant", 4: "reflect", 8: "wrap"}  # SciPy's codes
 
 
@@ -368,7 +385,7 @@ plane_op = library_op(
 
 
 def of_one_dtype(*arrays: Any) -> list[Any]:
-    """Return Arrays of one dtype, a float if ``fill`` is: SciPy continues integers with it."""
+    """Return the arguments as Arrays of their common dtype, which SciPy's C function requires."""
     given = [asarray(x) for x in arrays]
     dtype = arraytape.result_type(*given)
     return [arraytape.astype(x, dtype, copy=False) for x in given]
@@ -386,7 +403,7 @@ stands_in(
 def choose_conv_method(
     in1: ArrayInput, in2: ArrayInput, mode: str = "full", measure: bool = False
 ) -> Any:
-    """Call SciPy's function without the values of floats, on which the choice does not depend."""
+    """Call SciPy's function with zeros for floats, because the choice does not depend on them."""
     return original_of(scipy.signal._signaltools.choose_conv_method)(
         *[without_values(x) for x in (in1, in2)], mode, measure
     )
@@ -398,7 +415,7 @@ def without_values(x: ArrayInput) -> Any:
     return np.zeros(x.shape, x.dtype) if x.dtype.kind in "fc" else plain_data(x)
 
 
-# --- replacements of SciPy's code for other namespaces --------------------------------------------
+# --- replacements of SciPy's Python code --------------------------------------------
 @hooks("scipy.signal._polyutils", "_lstsq")
 def lstsq(
     a: ArrayInput, b: ArrayInput, xp: Namespace | None = None, rcond: float | None = None
@@ -413,7 +430,10 @@ def fft_helper(
     x: Any, win: Array | NumpyData, detrend_func: Function, nperseg: int, noverlap: int, nfft: int,
     sides: str,
 ) -> Any:  # fmt: skip
-    """Return the windows' transforms, without the writable view of SciPy's own function."""
+    """Return the Fourier transforms of the windows.
+
+    SciPy's function makes a writable strided view, which Arrays do not have.
+    """
     if nperseg > 1 or noverlap:
         windows = np.lib.stride_tricks.sliding_window_view(x, nperseg, axis=-1)
         segments = windows[..., :: nperseg - noverlap, :]
@@ -430,7 +450,7 @@ def upfirdn_filter(
     g: RawArray, h: RawArray, x: RawArray, shape: Shape, up: int, down: int, axis: int, mode: str,
     cval: complex, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of h, from y[i] = sum of h[i * down - n * up] x[n]."""
+    """Return the cotangent of h, where y[i] = sum over n of h[i * down - n * up] x[n]."""
     if mode != "constant" or np.any(cval != 0):
         raise no_rule(
             "scipy.signal.upfirdn", f"mode={short_repr(mode)} by the filter h as an Array"
@@ -449,11 +469,12 @@ def upfirdn_signal(
     g: RawArray, h: RawArray, shape: Shape, up: int, down: int, axis: int, mode: str, xp: Namespace
 ) -> Any:
     axis, length = axis % len(shape), shape[axis]
-    if mode != "constant":  # the transposed matrix
+    if mode != "constant":  # g times the transposed matrix of the op
         lines = xp.eye(length, dtype=g.dtype, device=g.device)
         whole = conjugate(upfirdn_op(h, lines, up, down, 0, mode), xp)
         return xp.moveaxis(xp.tensordot(g, whole, axes=((axis,), (0,))), -1, axis)
-    # x[n] meets g[i] by h[i * down - n * up]: the reversed filter has that at len(h) - 1 + n * up.
+    # The cotangent of x[n] is the sum over i of conj(h[i * down - n * up]) g[i].  Filtering g with the
+    # reversed h puts that sum at index len(h) - 1 + n * up.
     back = upfirdn_op(reverse(h, xp), g, down, 1, axis)
     lines = (slice(None),) * axis
     back = back[(*lines, slice(h.shape[0] - 1, None, up))][(*lines, slice(0, length))]

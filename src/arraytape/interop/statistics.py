@@ -1,7 +1,9 @@
-"""scipy.stats' tests, correlations and regressions: SciPy's own NumPy code, on Arrays.
+"""The tests, correlations and regressions of scipy.stats.
 
-Ranks are piecewise constant, so functions of ranks have the derivative 0; other compiled code refuses
-Arrays.  The lambda of a power transformation maximises a likelihood, and is differentiated as such.
+Most are SciPy's own NumPy code, run on Arrays.  Compiled functions of ranks are called with NumPy data,
+because ranks are piecewise constant, so that the derivative is 0.  Other compiled functions have
+formulas here, or refuse Arrays.  The lambda of a power transformation maximises a likelihood; its
+derivative is that of the maximum (``implicit.minimum``).
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ for _module in (COMMON, MORE, *[f"scipy.stats.{name}" for name in (
 
 # --- compiled functions ---------------------------------------------------------------------------
 def of_ranks(name: str) -> None:
-    """Replace a compiled function of ranks by one for Arrays, whose values alone it depends on."""
+    """Let a compiled function of ranks accept Arrays, whose values it gets, without derivatives."""
 
     def call_on_values(*args: Any) -> Any:
         from scipy.stats import _stats
@@ -48,21 +50,24 @@ def of_ranks(name: str) -> None:
 
 for _name in ("_kendall_dis", "_toint64", "_weightedrankedtau"):
     of_ranks(_name)
-# From SciPy 1.18 on both are array-API code, which differentiates as it stands.
+# From SciPy 1.18 on, shapiro and siegelslopes are array-API code, which runs on Arrays unchanged.
 if not hasattr(sys.modules[MORE], "_swilk"):
     refused_functions("scipy.stats.shapiro", "scipy.stats.siegelslopes")
 
 
 @hooks(COMMON, "kendalltau")
 def kendalltau(x: ArrayInput, y: ArrayInput, **options: Any) -> Any:
-    """Run SciPy's function on Arrays that no tape follows: SciPy 1.18 converts to NumPy data."""
+    """Run SciPy's function on unfollowed Arrays: SciPy 1.18 converts them, which would be an exit."""
     values = [xp.stop_gradient(a) if isinstance(a, Array) else a for a in (x, y)]
     return original(COMMON, "kendalltau")(*values, **options)
 
 
 @hooks(COMMON, "_cdf_distance")
 def cdf_distance(p: float, *samples: Any) -> Any:
-    """Return SciPy's value with the derivatives of a formula that shares steps among ties."""
+    """Return SciPy's distance of two samples with the derivatives of ``distance_of_steps``.
+
+    SciPy's own code would give the whole derivative of equal samples to one of them.
+    """
     given: list[Any] = [
         x if x is None else asarray(x, np.float64) for x in (*samples, None, None)[:4]
     ]
@@ -73,9 +78,10 @@ def cdf_distance(p: float, *samples: Any) -> Any:
 def distance_of_steps(
     p: float, u: Array, v: Array, u_weights: Array | None, v_weights: Array | None
 ) -> Array:
-    """Return the integral of abs(U - V) ** p, to the power of 1 / p, with a step for each sample.
+    """Return the integral of abs(U - V) ** p to the power of 1 / p.
 
-    Tied samples share the derivative evenly, as elements that are the maximum together do.
+    U and V are the empirical distribution functions of the samples u and v.  Equal samples share the
+    derivative, as equal elements do in a maximum.
     """
     values = xp.concat([of_ties(u, u_weights), of_ties(v, v_weights)])
     order = np.argsort(plain_data(values), kind="stable")
@@ -94,7 +100,7 @@ def distance_of_steps(
 
 
 def of_ties(x: Array, weights: Array | None) -> Any:
-    """Return for each sample the weighted mean of all samples that equal it."""
+    """Return x as it is, but with each element computed as the weighted mean of all equal elements."""
     _, group = np.unique(plain_data(x), return_inverse=True)
     share = np.ones(len(group)) if weights is None else plain_data(weights)
     total = np.bincount(group, share)[group]
@@ -105,7 +111,10 @@ def of_ties(x: Array, weights: Array | None) -> Any:
 
 
 class Estimate:
-    """``gaussian_kde``'s compiled sum of kernels, or its logarithm, for each C type."""
+    """A replacement of ``gaussian_kde``'s compiled sum of kernels, or of its logarithm.
+
+    As in SciPy, an index such as ``["double"]`` selects the C type.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -131,7 +140,10 @@ class Estimate:
 
 
 def log_of_estimate(points: Array, values: Array, xi: Array, factor: Array) -> Any:
-    """Return the log of a sum of Gaussian kernels at xi: Silverman 1986, eq. 4.7, of whitened points."""
+    """Return the logarithm of a sum of Gaussian kernels at xi: Silverman 1986, eq. 4.7.
+
+    The inverse of ``factor``, the Cholesky factor of the kernels' covariance, whitens the points.
+    """
     white = xp.linalg.inv(factor)
     squares = ((xi @ white.T)[:, None, :] - (points @ white.T)[None, :, :]) ** 2
     log_norm = xp.sum(xp.log(xp.linalg.diagonal(factor))) + points.shape[1] * HALF_LOG_OF_TWO_PI
@@ -171,7 +183,7 @@ def yeojohnson_transform(x: ArrayInput, lmbda: ArrayInput, **namespace: Any) -> 
 
 
 def by_lambda(name: str, formula: Callable[..., Array]) -> None:
-    """Give a log-likelihood, which SciPy's code computes with branches, the formula's derivatives."""
+    """Attach a hook: SciPy's log-likelihood with the derivatives of a formula, which has no branches."""
 
     @hooks(MORE, name)
     def log_likelihood(
@@ -194,7 +206,7 @@ by_lambda("yeojohnson_llf", yeo_johnson)
 def most_likely(
     name: str, x: ArrayInput, likelihood: Callable[[Array, Array], Array], options: dict[str, Any]
 ) -> Any:
-    """Return the lambda that SciPy finds, with the derivative of the solution near it."""
+    """Return SciPy's lambda, which maximises the likelihood, with the derivatives of the maximum."""
     x = asarray(x, np.float64)
     if options.get("nan_policy") == "omit":
         x = x[~np.isnan(plain_data(x))]

@@ -1,12 +1,13 @@
-"""Fits on Arrays: the library's own fit of NumPy data, with results connected to its inputs.
+"""Fits on Arrays: scikit-learn's own fit of NumPy data, whose results get derivatives.
 
     @connects_fit("sklearn.linear_model._glm.glm", "_GeneralizedLinearRegressor")
     def generalized_linear(fit: Fit) -> dict[str, Array]: ...
 
-If Arrays are among the data or the estimator's parameters, the library's own fit runs on a copy of the
-estimator, its twin, with NumPy values.  The decorated function then computes the fitted attributes of
-the Arrays.  Last of all, the estimator gets the twin's attributes, the library's bits, with these
-derivatives: a fit that fails leaves the estimator as it was.
+Most fits run in compiled code, or iterate until they are near a solution, so that a tape cannot follow
+them.  If Arrays are among the data or the estimator's parameters, scikit-learn's fit runs on a copy of
+the estimator, its twin, with NumPy values.  The decorated function then computes the fitted attributes
+once more, as functions of the Arrays.  At the end the estimator gets the values of the twin's attributes
+with the derivatives of these functions.  So a fit that fails leaves the estimator as it was.
 """
 
 from __future__ import annotations
@@ -34,11 +35,13 @@ T = TypeVar("T")
 
 
 class Fit:
-    """A fit that has run: its inputs and its results.
+    """The inputs and results of one call of a fit.
 
-    estimator : the user's, whose parameters may be Arrays.  twin : the fitted copy with NumPy values.
-    given : the method's arguments by name.  result : the method's result on the twin.  asked : names
-    of the arguments and parameters that the statement has read; no others may hold an Array.
+    estimator : the user's estimator, whose parameters may be Arrays.
+    twin : the fitted copy of the estimator, with NumPy values.
+    given : the method's arguments by name.
+    result : what the method returned for the twin.
+    asked : names of the arguments and parameters that were read; no others may hold an Array.
     """
 
     def __init__(self, estimator: Any, given: dict[str, Any], method: str = "fit") -> None:
@@ -50,7 +53,7 @@ class Fit:
         self.where = self.name if method.startswith("_") else f"{self.name}.{method}"
 
     def fit_twin(self, original: Function, bound: inspect.BoundArguments) -> None:
-        """Fit the twin on copies of NumPy data, to which a fit may write (``copy_X=False``)."""
+        """Fit the twin.  NumPy data are copied, because a fit may write into them (``copy_X=False``)."""
         self.given = {
             name: value.copy(order="K") if type(value) is np.ndarray else value
             for name, value in self.given.items()
@@ -80,22 +83,22 @@ class Fit:
         return arraytape.broadcast_to(given, (X.shape[0] if hasattr(X, "shape") else len(X),))
 
     def labels(self, name: str = "y") -> Any:
-        """Return an argument that has no derivative, as NumPy data."""
+        """Return an argument without a derivative, such as labels, as NumPy data."""
         self.asked.add(name)
         return np.asarray(detached(self.given[name]))
 
     def examine_arrays(self) -> None:
-        """Refuse Arrays that the statement has not read: their derivatives would be missing."""
+        """Raise TypeError for an Array that was not read, because its derivatives would be missing."""
         parameters = self.estimator.get_params(deep=False)
         for name, value in {**self.given, **parameters}.items():
             if value is not self.estimator and has_array([value]) and name not in self.asked:
                 self.refuse_fit(f"an Array as {name}, {describe(value)}, has no derivative here")
 
     def without_derivative(self, connected: Iterable[str]) -> dict[str, Array]:
-        """Return public numbers that the statement did not compute, as results of ops without rules.
+        """Return the fitted attributes that have no formula, as results of ops without rules.
 
-        A gradient that needs such a number is an error, while a NumPy number would be a constant in
-        silence.
+        connected : names of the attributes that have a formula.  A gradient through an op without a
+        rule is an error.  A NumPy number would be taken for a constant, without a message.
         """
         parameters = self.estimator.get_params(deep=False)
         arrays = nested_arrays([*self.given.values(), *parameters.values()])
@@ -114,12 +117,12 @@ class Fit:
         }
 
     def refuse_fit(self, why: str, instead: str = "") -> NoReturn:
-        """Raise a TypeError with the reason why this fit has no derivative, and a way out."""
+        """Raise the TypeError that this fit has no derivative: why, and what to do instead."""
         raise TypeError(f"{self.where}: {why}. {instead or INSTEAD} [at {user_line()}]")
 
 
-# Attributes with the parameters of which their value is chosen; without an Array there, the attribute is
-# a constant.
+# For each attribute whose value the fit chooses from candidates: the parameters that hold the
+# candidates. If none of these parameters holds an Array, the attribute is a constant.
 CHOSEN = {
     "C_": ("Cs",), "X_scale_": (), "l1_ratio_": ("l1_ratio", "l1_ratios"),
     "mean_precision_prior_": ("mean_precision_prior",),
@@ -132,12 +135,13 @@ Result = Callable[[Any, Fit], Any]
 
 
 class Statement:
-    """The derivatives of a class's fits.
+    """The declaration of how the fits of a class are differentiated.
 
-    connect : returns fitted attributes as functions of the Arrays.  examine : refuses a fit, by
-    ``fit.refuse_fit``, before the fit runs.  ignores : arguments and parameters on which the fit
-    does not depend.  result : computes the method's result from the fitted estimator and the Fit,
-    if the method does not return the estimator.
+    connect : function of a Fit that returns the fitted attributes as functions of the Arrays.
+    examine : function of a Fit that runs before the fit, and may refuse it by ``fit.refuse_fit``.
+    ignores : names of arguments and parameters without influence on the fit's derivatives.
+    result : function of the fitted estimator and the Fit that returns the method's result; None if
+    the method returns the estimator.
     """
 
     def __init__(
@@ -170,7 +174,7 @@ def connects_fit(
     module: str, *classes: str, method: str = "fit", examine: Examine | None = None,
     ignores: Iterable[str] = (), result: Result | None = None, refuses: bool = False,
 ) -> Callable[[Connect], Connect]:  # fmt: skip
-    """Use the decorated function as ``connect`` of these classes' fits: see ``Statement``."""
+    """Attach hooks to these classes' fits, with the decorated function as ``connect``: see Statement."""
 
     def declare_fit(connect: Connect) -> Connect:
         for name in classes:
@@ -182,7 +186,10 @@ def connects_fit(
 
 
 def refuses(module: str, *classes: str, why: str, instead: str = "", method: str = "fit") -> None:
-    """Make the fits of these classes, or another method, raise TypeError for Arrays."""
+    """Make a method of these classes, usually ``fit``, raise TypeError if it is called with Arrays.
+
+    why, instead : the reason and the advice in the message.
+    """
 
     def refuse_always(fit: Fit) -> None:
         fit.refuse_fit(why, instead)
@@ -222,7 +229,7 @@ def estimator_parameters(estimator: Any) -> list[Any]:
 
 # --- the twin -----------------------------------------------------------------------------------------
 def detached(value: Any) -> Any:
-    """Return a value with writable NumPy data in place of Arrays."""
+    """Return a value with writable NumPy data in place of Arrays, also in containers and estimators."""
     if isinstance(value, Array):
         data = np.array(arraytape.stop_gradient(value))
         return data.item() if data.ndim == 0 else data
@@ -236,12 +243,12 @@ def detached(value: Any) -> Any:
 
 
 def is_component(value: object) -> bool:
-    """Return True if a value is an estimator or a kernel: an object of parameters."""
+    """Return True for an instance with parameters: an estimator or a kernel."""
     return hasattr(value, "get_params") and not isinstance(value, type)
 
 
 def detached_object(thing: Any) -> Any:
-    """Return a copy of an object that holds NumPy data in place of Arrays."""
+    """Return a copy of an object whose attributes hold NumPy data in place of Arrays."""
     twin = object.__new__(type(thing))
     vars(twin).update({name: detached(value) for name, value in vars(thing).items()})
     return twin
@@ -275,14 +282,14 @@ def nested_arrays(values: Iterable[Any]) -> list[Array]:
 
 
 def is_result(name: str, value: object) -> bool:
-    """Return True if an attribute is public and holds floating-point numbers of a fit."""
+    """Return True if a fitted attribute (``name_``) is public and holds floating-point numbers."""
     public = name[0] != "_" and name[-1] == "_"
     numbers = isinstance(value, np.ndarray | np.floating) and value.dtype.kind == "f"
     return public and (numbers or type(value) is float)
 
 
 def result_without_rule(name: str, value: float | NumpyData, arrays: list[Array]) -> Array:
-    """Return a value as the result of an op of these Arrays that has no rule."""
+    """Return a value as the result of an op without a rule, whose inputs are these Arrays."""
 
     def give_value(*_: Array) -> tuple[Array, None]:
         return arraytape.asarray(np.asarray(value)), None
@@ -294,7 +301,10 @@ def result_without_rule(name: str, value: float | NumpyData, arrays: list[Array]
 
 
 def connect(value: object, formula: T) -> T:
-    """Return the library's value with a formula's derivatives; a formula that is no Array as it is."""
+    """Return scikit-learn's value with the derivatives of ``formula``.
+
+    A formula that is no Array is returned as it is.
+    """
     if not isinstance(formula, Array):
         return formula
     data = np.asarray(value)

@@ -1,9 +1,10 @@
-"""A loss of X @ coef + intercept with a penalty: the objective of nearly all linear models.
+"""The objective of nearly all linear models: a loss of X @ coef + intercept, with a penalty.
 
     sum(weight * loss(y, X @ coef' + intercept)) + l1 |coef| + l2 |coef|^2 / 2
 
-Coefficients that the penalty or a bound sets to 0 stay 0 for data nearby, and the other coefficients are
-smooth functions of the data, unless a coefficient is about to become nonzero or 0.
+The coefficients that are 0 because of l1 or of a bound stay 0 for data nearby.  The other coefficients
+form the active set, and are smooth functions of the data.  A fit at which a coefficient is about to
+become nonzero, or 0, has a kink, and is refused.
 """
 
 from __future__ import annotations
@@ -22,18 +23,21 @@ from ..._util.errors import user_line
 from .._plain import NumpyData, plain_data
 from ._solutions import Parts, minimum_of_parts
 
-EDGE = 1e-6  # of the largest slope: the least distance to a change of the active set
+EDGE = 1e-6  # least distance from a change of the active set, relative to the largest slope
 
 
 @dataclasses.dataclass
 class Penalised:
     """A linear model's objective.
 
-    loss : function of y, the predictor and ``extra``, for each sample.  weights : of the samples,
-    times the loss's factor.  l1, l2 : factors of the penalty, for each row of coef or for all.
-    groups : True if l1 multiplies the length of each column.  positive : True if coef is bounded
-    below by 0.  chosen : True if zeros of coef stay 0.  shifts : the parts that the objective leaves
-    open up to a shift of all classes; their sum over the classes is kept.
+    loss : function of y, X @ coef + intercept and ``extra``; returns the loss of each sample.
+    weights : the samples' weights, times the factor of the loss.
+    l1, l2 : factors of the penalty, for each row of coef or for all.
+    groups : True if l1 multiplies the length of each column of coef.
+    positive : True if coef is bounded below by 0.
+    chosen : True if the zeros of coef stay 0 without a penalty.
+    shifts : "intercept" or "coef", if adding one number to all classes does not change the objective;
+    their sum over the classes is held at its value.
     """
 
     name: str
@@ -50,7 +54,10 @@ class Penalised:
     extra: Sequence[Array] = ()
 
     def solve_parts(self, coef: NumpyData, intercept: NumpyData | None = None) -> Parts:
-        """Return coef, (outputs, features) or (features,), and intercept as functions of the data."""
+        """Return coef and intercept as functions of the data.
+
+        coef, intercept : scikit-learn's solution; coef is shaped (outputs, features) or (features,).
+        """
         start = {"coef": coef} if intercept is None else {"coef": coef, "intercept": intercept}
         held = self.chosen or self.positive or np.any(plain_data(self.l1))
         moves = np.asarray(coef) != 0 if held else np.ones(np.shape(coef), dtype=bool)
@@ -81,7 +88,7 @@ class Penalised:
         return found
 
     def sizes(self, coef: Array, moves: NumpyData) -> Array:
-        """Return the factors of l1: the size of each coefficient, or the length of each column."""
+        """Return what l1 multiplies: abs(coef), or the lengths of coef's nonzero columns."""
         if not self.groups:
             return xp.abs(coef)
         return xp.sqrt(xp.sum(coef[:, np.flatnonzero(moves[0])] ** 2, axis=0))
@@ -89,7 +96,7 @@ class Penalised:
     def examine_active_set(
         self, smooth: Callable[..., Any], found: Parts, moves: NumpyData, theta: Sequence[Array]
     ) -> None:
-        """Refuse a fit with a coefficient about to become nonzero or 0: the fit has a kink there."""
+        """Raise NotASolution if a coefficient is about to become nonzero or 0."""
         parts = {name: xp.stop_gradient(value) for name, value in found.items()}
         theta = [xp.stop_gradient(x) for x in theta]
         at_start = {**parts, "coef": xp.zeros_like(parts["coef"])}

@@ -1,9 +1,10 @@
-"""A solver's result as a function of its inputs: minima and roots of several parts.
+"""Derivatives of scikit-learn's solvers: minima and roots as functions of the data and parameters.
 
-A solver stops before its solution; LogisticRegression's default tolerance leaves a relative distance of
-1e-2.  The value is the library's.  The derivative is taken at the solution to which Newton's method goes
-from there, so that it is the derivative of a fit with a tighter tolerance.  A value farther than
-``FAR`` from that solution is refused.
+The fitted attributes of an estimator are called parts: a dict of named arrays.  scikit-learn's solver
+stops before the exact solution; with LogisticRegression's default tolerance, the relative distance is
+1e-2.  The value stays scikit-learn's.  The derivative is taken at the exact solution, to which Newton's
+method goes from scikit-learn's result.  A result that is farther than ``FAR`` from the exact solution
+is refused.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Parts = dict[str, Array]
 Masks = Mapping[str, Any]
 Function = Callable[..., Any]
 
-FAR = 0.1  # of the solution's size
+FAR = 0.1  # largest distance from the exact solution, relative to that solution's size
 OF_A_FIT = (
     "It is what a fit minimises, or solves: lower its tol, raise max_iter, or change what leaves its "
     "solution open, such as a penalty of 0, features that depend on each other, a parameter too many"
@@ -32,10 +33,12 @@ OF_A_FIT = (
 
 
 class Packing:
-    """Named arrays as one vector of their free elements; all other elements are constants.
+    """A bijection between named arrays and one vector of their free elements.
 
-    start : the arrays, as NumPy data.  free : masks of the free elements, by name; an array without
-    a mask is free.
+    The elements that are not free are constants.
+
+    start : the arrays, as NumPy data.
+    free : masks of the free elements by name; an array without a mask is free.
     """
 
     def __init__(self, start: Mapping[str, Any], free: Masks) -> None:
@@ -45,7 +48,7 @@ class Packing:
         self.free = np.concatenate([np.zeros(0, dtype=bool), *[mask.reshape(-1) for mask in masks]])
 
     def unpack_vector(self, vector: Array) -> Parts:
-        """Return the arrays with the elements of ``vector`` as free elements."""
+        """Return the named arrays whose free elements are those of ``vector``."""
         place = np.where(
             self.free, np.cumsum(self.free) - 1, np.cumsum(~self.free) - 1 + vector.shape[0]
         )
@@ -64,8 +67,9 @@ def minimum_of_parts(
 ) -> Parts:  # fmt: skip
     """Return the parts whose free elements minimise ``objective(parts, *theta)``.
 
-    start : the library's solution, by name.  free : as for Packing.  least : a lower bound of the
-    solution's size, relative to which its distance from ``start`` is measured.
+    start : scikit-learn's solution, by name.
+    free : see Packing.
+    least : a lower bound of the solution's size, for the relative distance from ``start``.
     """
     packing = Packing(start, free or {})
 
@@ -79,7 +83,7 @@ def root_of_parts(
     residual: Function, start: Mapping[str, Any], *theta: Array, free: Masks | None = None,
     least: float = 0.0,
 ) -> Parts:  # fmt: skip
-    """Return the parts at which ``residual(parts, *theta)``, a list of Arrays, is 0."""
+    """Return the parts for which all Arrays in the list ``residual(parts, *theta)`` are 0."""
     packing = Packing(start, free or {})
 
     def residual_of_vector(vector: Array, *theta: Array) -> Array:

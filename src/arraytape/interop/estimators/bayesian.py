@@ -1,4 +1,7 @@
-"""BayesianRidge and ARDRegression: fixed points of the updates of their precisions.
+"""The fits of BayesianRidge and ARDRegression.
+
+scikit-learn repeats updates of the precisions of noise and coefficients until they change little.  The
+derivatives here are those of the updates' fixed point.
 
 Source: MacKay 1992, "Bayesian interpolation", sec. 4; Tipping 2001, "Sparse Bayesian learning and the
 relevance vector machine", sec. 2.3.
@@ -22,7 +25,10 @@ PRIORS = ("alpha_1", "alpha_2", "lambda_1", "lambda_2")
 
 
 class Posterior(NamedTuple):
-    """The posterior of the coefficients, with the precisions of the noise and of the coefficients."""
+    """The posterior of the coefficients: their mean ``coef`` and covariance ``sigma``.
+
+    alpha : the precision of the noise.  precision : that of the coefficients, a number or a vector.
+    """
 
     coef: Array
     sigma: Array
@@ -40,7 +46,7 @@ def posterior(parts: Parts, X: Array, y: Array) -> Posterior:
 
 
 def updates(parts: Parts, X: Array, y: Array, count: Array, *priors: Array) -> list[Array]:
-    """Return the next update's change of the precision of all coefficients, or of each, and of alpha."""
+    """Return residuals that are 0 at the fixed point: of the coefficients' precision, and of alpha."""
     a1, a2, l1, l2 = priors
     now = posterior(parts, X, y)
     known = 1.0 - now.precision * xp.linalg.diagonal(now.sigma)
@@ -58,10 +64,8 @@ def updates(parts: Parts, X: Array, y: Array, count: Array, *priors: Array) -> l
 def by_evidence(fit: Fit) -> Mapping[str, Any]:
     """Return the precisions at the fixed point, and the attributes computed from them."""
     twin, X, y, weights = (fit.twin, fit.float_data("X"), fit.float_data("y"), fit.sample_weights())
-    fit.asked |= {
-        "alpha_init",
-        "lambda_init",
-    }  # starting points, on which the fixed point does not depend
+    # These are starting points, on which the fixed point does not depend.
+    fit.asked |= {"alpha_init", "lambda_init"}
     one = np.ndim(twin.lambda_) == 0
     kept = np.arange(X.shape[1]) if one else np.flatnonzero(twin.lambda_ < twin.threshold_lambda)
     if not kept.size:

@@ -22,16 +22,20 @@ from ._fits import Fit, as_float, connects_fit, refuses
 from ._labels import indicators
 
 KMEANS = "sklearn.cluster._kmeans"
-NEAR = 1e-6  # of the data's size: how far a center may be from the mean of its samples
+# Largest distance of a center from the mean of its samples, relative to the data's size.
+NEAR = 1e-6
 
 
 def members(labels: NumpyData, count: int) -> Array:
-    """Return 1 where a sample belongs to a cluster, shaped (samples, clusters)."""
+    """Return a matrix (samples, clusters) with 1 where a sample belongs to a cluster, else 0."""
     return xp.asarray(indicators(np.asarray(labels), np.arange(count)))
 
 
 def means(fit: Fit, X: Array, weights: Array) -> Array:
-    """Return the weighted mean for each column of weights; refuse if the fit found other centers."""
+    """Return the weighted means of the samples, one for each column of ``weights``.
+
+    Raise TypeError if they are not the centers that scikit-learn returned.
+    """
     found = (xp.matrix_transpose(weights) @ X) / xp.sum(weights, axis=0)[:, None]
     found_data, centers = plain_data(found), fit.twin.cluster_centers_
     size = np.max(np.abs(plain_data(X)), initial=0.0)
@@ -45,7 +49,7 @@ def means(fit: Fit, X: Array, weights: Array) -> Array:
 
 
 def scatter(X: Array, centers: Array, labels: NumpyData, weights: Array) -> Array:
-    """Return the weighted sum of squared distances to the assigned centers."""
+    """Return the inertia: the weighted sum of the samples' squared distances to their centers."""
     return xp.sum(weights * xp.sum((X - centers[np.asarray(labels)]) ** 2, axis=1))
 
 
@@ -63,7 +67,7 @@ def k_means(fit: Fit) -> dict[str, Array]:
 @answers("sklearn.cluster._mean_shift", "MeanShift.predict")
 @answers("sklearn.cluster._affinity_propagation", "AffinityPropagation.predict")
 def predict(model: BaseEstimator, given: Mapping[str, Any]) -> None:
-    """Return no formula, because labels are whole numbers."""
+    """Return None, so that scikit-learn's labels, which are whole numbers, get no derivative."""
 
 
 @answers(KMEANS, "_BaseKMeans.score")
@@ -106,13 +110,13 @@ def affinity_propagation(fit: Fit) -> dict[str, Array]:
     ignores=("X", "y"),
 )  # fmt: skip
 def agglomerative(fit: Fit) -> dict[str, Array]:
-    """Return no attributes, because the fit only finds which samples, or features, go together."""
+    """Return no attributes: the fit's results are labels, which have no derivative."""
     return {}
 
 
 @answers("sklearn.cluster._feature_agglomeration", "AgglomerationTransform.transform")
 def pooled(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
-    """Return the mean of the features in each cluster."""
+    """Return for each sample the mean of the features in each cluster."""
     if model.pooling_func is not np.mean:
         raise TypeError(
             f"FeatureAgglomeration.transform with pooling_func={model.pooling_func!r} has no derivative "

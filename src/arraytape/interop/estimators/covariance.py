@@ -1,4 +1,7 @@
-"""GraphicalLasso: the minimum of its objective over the precision's nonzero elements."""
+"""The fit of GraphicalLasso, which scikit-learn computes by compiled coordinate descent.
+
+Its derivative is that of the minimum of the objective over the nonzero elements of the precision.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,15 @@ from .._plain import plain_data
 from ._fits import Fit, connects_fit, refuses
 from ._solutions import Parts, minimum_of_parts
 
-EDGE = 1e-6  # of the penalty: how near an element that is 0 may be to entering
+EDGE = 1e-6  # least distance, relative to the penalty, of a zero element from becoming nonzero
 
 
 @connects_fit("sklearn.covariance._graph_lasso", "GraphicalLasso", ignores=("y",))
 def graphical_lasso(fit: Fit) -> dict[str, Array]:
-    """Solve Friedman, Hastie and Tibshirani 2008, "Sparse inverse covariance estimation", eq. 1."""
+    """Minimise eq. 1 of Friedman et al. 2008, "Sparse inverse covariance estimation".
+
+    The elements of the precision that are 0 stay 0 for data nearby.
+    """
     X, alpha, twin = fit.float_data("X"), fit.parameter("alpha"), fit.twin
     mean = xp.zeros(X.shape[1]) if twin.assume_centered else xp.mean(X, axis=0)
     centered = X - mean

@@ -1,4 +1,8 @@
-"""TruncatedSVD as the first singular vectors, and NMF as an equation for its nonzero elements."""
+"""The decompositions TruncatedSVD, NMF and SparsePCA, whose solvers keep no Arrays.
+
+TruncatedSVD is differentiated as the first singular vectors.  NMF is differentiated as the root of the
+objective's slope over the nonzero elements of its factors.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ from ._answers import answers
 from ._fits import Fit, as_float, connect, connects_fit, detached, detached_object
 from ._solutions import Parts, root_of_parts
 
-NEAR = 1e-6
+NEAR = 1e-6  # largest difference from 1 of the cosine between our singular vector and the fit's
 
 
 def transformed_samples(model: BaseEstimator, fit: Fit) -> Array:
@@ -51,7 +55,7 @@ def truncated_svd(fit: Fit) -> dict[str, Array]:
 
 # --- NMF ----------------------------------------------------------------------------------------------
 def refuse_open_factors(model: BaseEstimator) -> None:
-    """Refuse factors that the objective does not determine, or that another solver found."""
+    """Raise TypeError if the factors' scale is not determined, or for another solver than "cd"."""
     penalties = (model.alpha_W, model.alpha_H)
     open_to_scale = 0.0 in (detached(model.alpha_W), detached(model.alpha_H))
     if open_to_scale or model.solver != "cd" or model.beta_loss not in ("frobenius", 2):
@@ -64,7 +68,7 @@ def refuse_open_factors(model: BaseEstimator) -> None:
 
 
 def penalties(model: BaseEstimator, alpha_W: Array, alpha_H: Array, shape: Shape) -> list[Array]:
-    """Return the factors of W's sum and of half its sum of squares, then those of H's."""
+    """Return the penalties: factors of sum(W), sum(W**2) / 2, sum(H) and sum(H**2) / 2."""
     samples, features = shape
     by_W, by_H = features * alpha_W, samples * alpha_H
     return [by_W * model.l1_ratio, by_W * (1.0 - model.l1_ratio),
@@ -72,7 +76,10 @@ def penalties(model: BaseEstimator, alpha_W: Array, alpha_H: Array, shape: Shape
 
 
 def mixed(X: Array, H: Array, l1: Array, l2: Array, active: NumpyData) -> Array:
-    """Return the weights W that minimise the objective over their active elements, given H."""
+    """Return the weights W that minimise NMF's objective for given H.
+
+    active : mask of the elements of W that are not 0.
+    """
     count = H.shape[0]
     mask = xp.asarray(active.astype(np.float64))
     gram = H @ xp.matrix_transpose(H) + l2 * xp.asarray(np.eye(count))
@@ -102,7 +109,7 @@ def weights_of(model: BaseEstimator, X: ArrayInput, W: NumpyData) -> Array:
     examine=lambda fit: refuse_open_factors(fit.estimator),
 )  # fmt: skip
 def nmf(fit: Fit) -> dict[str, Array]:
-    """Solve for the active elements of H in Lee and Seung's objective of 1999, with penalties."""
+    """Solve for the nonzero elements of H: Lee and Seung's objective of 1999, with penalties."""
     X, alpha_W, twin, W = fit.float_data("X"), fit.parameter("alpha_W"), fit.twin, fit.result
     alpha_H = alpha_W if twin.alpha_H == "same" else fit.parameter("alpha_H")
 
@@ -136,7 +143,7 @@ def nmf_transform(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
 
 @answers("sklearn.decomposition._sparse_pca", "_BaseSparsePCA.transform")
 def sparse_weights(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
-    """Return the weights of a ridge regression on the components."""
+    """Return SparsePCA's transform: the weights of a ridge regression of X on the components."""
     X, components = as_float(given["X"]) - model.mean_, as_float(model.components_)
     across = xp.matrix_transpose(components)
     gram = components @ across + as_float(model.ridge_alpha) * xp.eye(components.shape[0])

@@ -1,4 +1,7 @@
-"""Facades for estimators that are NumPy code around SciPy's linear algebra: they run on Arrays."""
+"""Facades of NumPy for scikit-learn's modules, so that estimators in NumPy code run on Arrays.
+
+The hooks here replace the few functions of these modules that would refuse Arrays.
+"""
 
 from typing import Any
 
@@ -34,7 +37,7 @@ for module in (
 def validate_data(
     _estimator: BaseEstimator, *args: Any, reset: bool = True, **keywords: Any
 ) -> Any:
-    """Return Arrays if the data or, after a fit, the estimator has Arrays."""
+    """Validate data as scikit-learn does; return Arrays if the data or the fitted estimator has any."""
     validate = original("sklearn.utils.validation", "validate_data")
     found = validate(_estimator, *args, reset=reset, **keywords)
     parts = found if isinstance(found, tuple) else (found,)
@@ -44,7 +47,7 @@ def validate_data(
 
 
 def float_array(data: object) -> Any:
-    """Return floating-point data as an Array; labels and sparse matrices as they are."""
+    """Return floating-point NumPy data as an Array, and anything else as it is."""
     if isinstance(data, np.ndarray) and data.dtype.kind == "f":
         return arraytape.asarray(data)
     return data
@@ -52,7 +55,7 @@ def float_array(data: object) -> Any:
 
 @prepares("sklearn.cross_decomposition._pls", "_PLS.fit", "PLSSVD.fit")
 def all_arrays(given: dict[str, Any]) -> None:
-    """Convert NumPy data to Arrays if there are some: these methods validate X and y separately."""
+    """Convert X and y to Arrays if either is one: these methods validate them separately."""
     if has_array(given.values()):
         given.update({name: float_array(given.get(name)) for name in ("X", "y")})
 
@@ -67,7 +70,7 @@ def plain_labels(given: dict[str, Any]) -> None:
 
 @hooks("sklearn.utils._param_validation", "_InstancesOf.is_satisfied_by")
 def is_satisfied_by(constraint: Any, val: object) -> bool:
-    """Return True also for an Array where scikit-learn asks for a NumPy array."""
+    """Return True also for an Array if a NumPy array satisfies the constraint on a parameter."""
     return isinstance(val, constraint.type) or (
         isinstance(val, Array) and issubclass(constraint.type, np.ndarray)
     )

@@ -1,10 +1,11 @@
-"""Gaussian processes: scikit-learn's own code on Arrays, at the hyperparameters that it found.
+"""Gaussian processes.
 
-The fit searches the largest marginal likelihood.  Its result is a function of the data, because the
-likelihood's derivative is 0 there; hyperparameters at a bound stay there.
+scikit-learn's fit maximises the marginal likelihood by SciPy's optimizer, which keeps no Arrays.  The
+derivative of the hyperparameters is that of the maximum; hyperparameters at a bound are constants.  All
+further attributes are computed by scikit-learn's own code, on Arrays.
 
-Kernels of a distance have scikit-learn's values, and the derivatives of functions of the distance's
-square, which are smooth where points coincide.
+The kernels Matern and ExpSineSquared have scikit-learn's values.  Their derivatives are those of
+functions of the squared distance: the distance itself has no derivative where two points coincide.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from ._fits import Fit, connect, connects_fit, detached_object, refuses
 from ._solutions import Parts, minimum_of_parts
 
 HOME = "sklearn.gaussian_process"
-EDGE = 1e-9  # of a hyperparameter's logarithm: a value this near to its bound counts as at it
+EDGE = 1e-9  # a logarithm of a hyperparameter that is nearer to its bound counts as at the bound
 
 for _module in ("_gpr", "kernels"):
     keeps_arrays(f"{HOME}.{_module}")
@@ -76,7 +77,7 @@ def regressor(fit: Fit) -> Mapping[str, Any]:
 
 
 def fixed_parameters(fit: Fit) -> dict[str, Array]:
-    """Return the kernel's parameters that are Arrays and are not searched for."""
+    """Return the kernel's parameters that are Arrays and that the fit does not optimize, by name."""
     if fit.estimator.kernel is None:
         return {}
     given = fit.estimator.kernel.get_params(deep=True)
@@ -90,7 +91,10 @@ def fixed_parameters(fit: Fit) -> dict[str, Array]:
 
 
 def kernel_with(kernel: Kernel, theta: Array | None, fixed: Mapping[str, Array]) -> Any:
-    """Return a copy of a kernel with other parameters; theta has logarithms of the searched ones."""
+    """Return a copy of a kernel with the parameters ``fixed``.
+
+    theta : logarithms of the hyperparameters that the fit optimizes; None to keep those of the kernel.
+    """
     from sklearn.base import clone
 
     made = clone(kernel)
@@ -101,7 +105,7 @@ def kernel_with(kernel: Kernel, theta: Array | None, fixed: Mapping[str, Array])
 
 
 def likeliest(fit: Fit, X: Array, y: Array, alpha: Array, fixed: Mapping[str, Array]) -> Array:
-    """Return the logarithms of the fitted hyperparameters, as a function of the data."""
+    """Return the logarithms of the fitted hyperparameters, as a function of data and parameters."""
     twin = fit.twin
     start, bounds = twin.kernel_.theta, twin.kernel_.bounds
     below, above = (np.abs(start - bounds[:, k]) < EDGE for k in (0, 1))
@@ -143,7 +147,10 @@ def normalised(twin: BaseEstimator, y: Array) -> Array:
 
 # --- kernels ------------------------------------------------------------------------------------------
 def bessel_forward(u: Array, order: float = 0.0) -> Any:
-    """Return ``z**order * kv(order, z)`` of z = sqrt(u): at 0 the limit, or 0 if that is infinite."""
+    """Return ``z**order * kv(order, z)`` with z = sqrt(u).
+
+    At u = 0, return the limit, or 0 if the limit is infinite.
+    """
     z: Any = np.sqrt(np.asarray(u))
     with Quiet():
         k = scipy.special.kv(order, z)
@@ -154,7 +161,7 @@ def bessel_forward(u: Array, order: float = 0.0) -> Any:
 
 
 def bessel_slope(g: RawArray, u: RawArray, order: float, xp: Namespace) -> Any:
-    """Return the cotangent of u by DLMF 10.29.4, or NaN where the derivative at 0 is infinite."""
+    """Return the cotangent of u, from DLMF 10.29.4; NaN at u = 0 if the derivative there is infinite."""
     lower = bessel_part(u, order - 1.0)
     return g * (-0.5 * (lower if order > 0 else xp.where(u == 0, np.nan, lower)))
 
@@ -163,7 +170,10 @@ bessel_part = library_op("sklearn.bessel_part", bessel_forward, bessel_slope, co
 
 
 def steps_between(X: ArrayInput, Y: ArrayInput | None) -> tuple[Array, Any]:
-    """Return the differences of rows, and the mask of differences of a row from itself."""
+    """Return the differences between the rows of X and Y (X if None), and a mask of the diagonal.
+
+    The mask is False if Y is given.
+    """
     given: Any = asarray(X)
     rows: Any = np.atleast_2d(given)
     X = xp.astype(rows, np.float64)
@@ -174,7 +184,10 @@ def steps_between(X: ArrayInput, Y: ArrayInput | None) -> tuple[Array, Any]:
 def kernel_with_slopes(
     values: Array | tuple[Array, Array], formula: Array, gradients: list[Any]
 ) -> Any:
-    """Give a kernel, and its gradient with respect to the hyperparameters, their derivatives."""
+    """Return scikit-learn's kernel values, and gradients if any, with the derivatives of formulas.
+
+    values : the kernel, or the kernel and its gradient with respect to the hyperparameters.
+    """
     if not isinstance(values, tuple):
         return with_slope(xp.stop_gradient(values), formula)
     value, gradient = map(xp.stop_gradient, map(asarray, values))
@@ -187,7 +200,7 @@ def kernel_with_slopes(
 def matern(
     self: Any, X: ArrayInput, Y: ArrayInput | None = None, eval_gradient: bool = False
 ) -> Any:
-    """Differentiate the kernel of the squared distance: Rasmussen and Williams 2006, equation 4.14."""
+    """Return the Matern kernel: Rasmussen and Williams 2006, equation 4.14, in the squared distance."""
     program = original(f"{HOME}.kernels", "Matern.__call__")
     if has_array([self.nu]):
         return program(self, X, Y, eval_gradient)
@@ -201,7 +214,7 @@ def matern(
         scale = 2.0 ** (1.0 - self.nu) / scipy.special.gamma(self.nu)
         u = 2.0 * self.nu * u
         formula = scale * bessel_part(u, self.nu)
-        # At a kink the derivative is 0, and there is no second one.
+        # Where points coincide and nu <= 1, the formula has a kink; its derivative is set to 0.
         tip = (u == 0) & (self.nu <= 1)
         part = 2.0 * self.nu * scale * bessel_part(xp.where(tip, 1.0, u), self.nu - 1.0)
         part = xp.where(tip, 0.0, part)
@@ -216,7 +229,7 @@ def matern(
 def periodic(
     self: Any, X: ArrayInput, Y: ArrayInput | None = None, eval_gradient: bool = False
 ) -> Any:
-    """Differentiate the kernel as a function of the squared angle: DLMF 10.16.9."""
+    """Return the periodic kernel as a function of the squared angle; sin**2 is from DLMF 10.16.9."""
     program = original(f"{HOME}.kernels", "ExpSineSquared.__call__")
     values = program(*map(detached_kernel, (self, X, Y)), eval_gradient)
     length, period = asarray(self.length_scale), asarray(self.periodicity)
@@ -235,7 +248,7 @@ def periodic(
 
 
 def detached_kernel(given: object) -> Any:
-    """Return an Array, or a copy of a kernel whose parameters are Arrays, that no tape follows."""
+    """Return an Array, or a copy of a kernel with Arrays as parameters, that no tape follows."""
     if isinstance(given, Array):
         return xp.stop_gradient(given)
     if not hasattr(given, "get_params"):

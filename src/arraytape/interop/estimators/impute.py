@@ -1,4 +1,7 @@
-"""Imputers: means of the values that are not missing, in place of NumPy's masked arrays."""
+"""The fit of SimpleImputer and the imputation of KNNImputer.
+
+scikit-learn computes them with NumPy's masked arrays, which keep no Arrays.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ def dense_fit(
 
 
 def middle(x: Array, strategy: str) -> Array:
-    """Return the mean or median; 0 if x is empty."""
+    """Return the mean or the median of x, or 0 if x is empty."""
     if not x.shape[0]:
         return xp.asarray(0.0)
     found: Array = xp.mean(x) if strategy == "mean" else np.median(x)  # type: ignore[call-overload]
@@ -50,7 +53,7 @@ def calc_impute(
     imputer: BaseEstimator, dist_pot_donors: ArrayInput, n_neighbors: int, fit_X_col: ArrayInput,
     mask_fit_X_col: ArrayInput,
 ) -> Array:  # fmt: skip
-    """Return the weighted mean of the neighbours that have a value."""
+    """Return scikit-learn's weighted mean of the nearest neighbours whose value is not missing."""
     calc = original("sklearn.impute._knn", "KNNImputer._calc_impute")
     distances, missing = detached(dist_pot_donors), detached(mask_fit_X_col)
     value = calc(imputer, distances.copy(), n_neighbors, detached(fit_X_col), missing)

@@ -1,4 +1,4 @@
-"""Ridge regression in the space of a kernel: the solution of its linear system."""
+"""The fit of KernelRidge: scikit-learn's linear system, solved by functions with derivatives."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ._fits import Fit, connects_fit
 
 @connects_fit("sklearn.kernel_ridge", "KernelRidge")
 def kernel_ridge(fit: Fit) -> Mapping[str, Any]:
-    """Return dual_coef_ = inv(K + alpha / weight) y, of scikit-learn's own kernel K."""
-    fit.asked |= {"gamma", "coef0"}  # which _get_kernel reads
+    """Return dual_coef_ = inv(K + diag(alpha / weight)) y, where scikit-learn computes the kernel K."""
+    fit.asked |= {"gamma", "coef0"}  # read by _get_kernel
     X, y, alpha = fit.float_data("X"), fit.float_data("y"), fit.parameter("alpha")
     K = X if fit.estimator.kernel == "precomputed" else fit.estimator._get_kernel(X)
     root = xp.sqrt(fit.sample_weights())
@@ -32,7 +32,7 @@ def kernel_ridge(fit: Fit) -> Mapping[str, Any]:
 
 
 def solve_kernel(K: Array, y: Array) -> Any:
-    """Solve with one triangle of K, or by least squares if K is not positive, as the fit does."""
+    """Solve K x = y as scikit-learn does: by least squares if K is not positive definite."""
     from scipy import linalg
 
     try:

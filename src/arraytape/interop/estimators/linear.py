@@ -1,4 +1,8 @@
-"""scikit-learn's linear models: the loss, weights and penalties of each."""
+"""Linear models: for each, the objective that scikit-learn's fit minimises.
+
+scikit-learn's solvers are compiled or iterative.  The derivatives are those of the objective's minimum
+(``_penalised.py``).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ from ._solutions import Parts, minimum_of_parts
 
 HOME = "sklearn.linear_model"
 Attributes = Mapping[str, Array]
-Loss = Callable[..., Any]  # of y and the predictor, for each sample
+Loss = Callable[..., Any]  # function of y and X @ coef + intercept; returns each sample's loss
 
 
 def fit_loss(fit: Fit, loss: Loss, y: Array, weights: Array, **penalty: Any) -> Attributes:
@@ -46,7 +50,7 @@ def linear_regression(fit: Fit) -> Attributes:
 
 
 def by_output(alpha: Array, y: Array) -> Array:
-    """Return penalties that broadcast to coefficients with a row for each output."""
+    """Return alpha shaped so that it broadcasts with coefficients, which have a row for each output."""
     return xp.reshape(alpha, (-1, 1)) if alpha.ndim and y.ndim == 2 else xp.reshape(alpha, (-1,))[0]
 
 
@@ -93,7 +97,10 @@ def ridge_classifier_cv(fit: Fit) -> Attributes:
 
 
 def chosen_candidate(fit: Fit, name: str, value: ArrayInput) -> Array:
-    """Return the candidates that a search chose: for data nearby it chooses the same."""
+    """Return the candidates in the parameter ``name`` that scikit-learn chose, which have these values.
+
+    The choice is the same for data nearby.
+    """
     candidates = xp.reshape(fit.parameter(name), (-1,))
     place = np.argmin(np.abs(plain_data(candidates) - np.asarray(value)[..., None]), axis=-1)
     return xp.reshape(xp.take(candidates, xp.asarray(np.atleast_1d(place))), np.shape(value))
@@ -116,7 +123,10 @@ def multi_task(fit: Fit) -> Attributes:
 
 
 def searched(fit: Fit, groups: bool = False) -> Attributes:
-    """Return the fit with the chosen alpha: a given candidate, or a share of the largest alpha."""
+    """Return the fit with the alpha that cross-validation chose.
+
+    It is a candidate of the user, or a constant multiple of ``largest_alpha``.
+    """
     twin = fit.twin
     mixed = hasattr(fit.estimator, "l1_ratio")
     ratio = chosen_candidate(fit, "l1_ratio", twin.l1_ratio_) if mixed else xp.asarray(1.0)
@@ -176,7 +186,7 @@ def lasso_lars(fit: Fit) -> Attributes:
 
 @connects_fit(ANGLES, "Lars", examine=examine_lars)
 def lars(fit: Fit) -> Attributes:
-    """Return least squares, the end of the path; refuse a path that stops before its end."""
+    """Return the least-squares fit, the end of the path; refuse a path that stops before its end."""
     if not np.all(fit.twin.coef_):
         fit.refuse_fit(
             "of a path that ends before all coefficients entered there is no derivative here"
@@ -186,7 +196,7 @@ def lars(fit: Fit) -> Attributes:
 
 @connects_fit(f"{HOME}._omp", "OrthogonalMatchingPursuit")
 def matching_pursuit(fit: Fit) -> Attributes:
-    """Return least squares of the features that were chosen."""
+    """Return the least-squares fit with the features that scikit-learn chose."""
     fit.asked.add("tol")
     return fit_loss(fit, _losses.squared, fit.float_data("y"), fit.sample_weights(), chosen=True)
 
@@ -238,9 +248,10 @@ def logistic_cv(fit: Fit) -> Attributes:
 
 
 def liblinear(fit: Fit, loss: Loss, y: Array, weights: Array, **penalty: Any) -> Attributes:
-    """Return a fit by liblinear, which penalises the intercept as the coefficient of one more feature.
+    """Return coef_ and intercept_ of a fit by liblinear.
 
-    y, weights : a column for each problem.
+    liblinear penalises the intercept, as the coefficient of one more feature.
+    y, weights : arrays with a column for each class, or one column for two classes.
     """
     twin, X = fit.twin, fit.float_data("X")
     coef = np.asarray(twin.coef_, dtype=np.float64).reshape(-1, X.shape[1])
@@ -337,7 +348,7 @@ POWERS = {"PoissonRegressor": 1.0, "GammaRegressor": 2.0}
 def deviance_score(
     self: Any, X: ArrayInput, y: ArrayInput, sample_weight: ArrayInput | None = None
 ) -> Any:
-    """Return the share of the deviance that is explained."""
+    """Return D^2, the share of the deviance that the model explains, by a function that keeps Arrays."""
     from sklearn.metrics import d2_tweedie_score
 
     powers = [POWERS[kind.__name__] for kind in type(self).__mro__ if kind.__name__ in POWERS]
@@ -348,7 +359,7 @@ def deviance_score(
 # --- robust regression -----------------------------------------------------------------------------
 @connects_fit(f"{HOME}._huber", "HuberRegressor")
 def huber(fit: Fit) -> Attributes:
-    """Minimise Huber's loss of residual / scale, where the scale is free: scikit-learn's user guide."""
+    """Minimise Huber's loss over coefficients and scale: scikit-learn's user guide."""
     twin = fit.twin
     start = {"coef": twin.coef_, "scale": np.asarray(twin.scale_)}
     if twin.fit_intercept:

@@ -1,4 +1,8 @@
-"""Mixtures of Gaussians: the fixed point of scikit-learn's own EM step, which runs on Arrays."""
+"""Mixtures of Gaussians.
+
+scikit-learn repeats EM steps until they change little.  The derivative is that of the EM step's fixed
+point; for it, scikit-learn's code of the step runs on Arrays.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ DERIVED = ("weights_", "precisions_cholesky_", "precisions_", "mean_prior_", "co
 
 
 def as_parts(model: BaseMixture, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return a model's parameters by name; a Dirichlet process's pair of them in one array."""
+    """Return a model's parameters by name; a tuple of two, as a Dirichlet process has, is stacked."""
     parts = {}
     for name in names:
         value = getattr(model, name)
@@ -46,7 +50,7 @@ def with_parts(twin: BaseMixture, parts: Parts, X: Array) -> Any:
 
     model = copy.copy(twin)
     if hasattr(twin, "mean_precision_"):
-        model._check_parameters(X)  # priors that are means and variances of the data
+        model._check_parameters(X)  # sets priors, which may be the data's mean and covariance
     vars(model).update(parts)
     if "weight_concentration_" in parts and type(twin.weight_concentration_) is tuple:
         model.weight_concentration_ = tuple(parts["weight_concentration_"])
@@ -79,7 +83,7 @@ def expectation_maximization(fit: Fit) -> dict[str, Array]:
 
     try:
         found = root_of_parts(em_residual, as_parts(twin, names), X)
-    except ValueError:  # scikit-learn's: Newton's method has left the positive definite matrices
+    except ValueError:  # of scikit-learn: a covariance in Newton's method is not positive definite
         fit.refuse_fit("EM stopped far from its fixed point", "Lower tol, or raise max_iter")
     model = with_parts(twin, found, X)
     model._set_parameters(model._get_parameters())

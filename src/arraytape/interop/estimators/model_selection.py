@@ -1,4 +1,4 @@
-"""Cross-validation: scores, which scikit-learn converts to numbers, and their tables as Arrays."""
+"""Cross-validation: scikit-learn converts scores to numbers; the hooks here keep them as Arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..._array.array import Array
 from .._plain import ArrayInput
 from .._statements import hooks, keeps_arrays, original
 
-Scores = dict[str, Any] | Any  # by name where there are several metrics
+Scores = dict[str, Any] | Any  # one score, or for several metrics a dict of scores by name
 
 MODULE = "sklearn.model_selection._validation"
 
@@ -28,7 +28,10 @@ def scored(
     estimator: BaseEstimator, X_test: ArrayInput, y_test: ArrayInput | None,
     scorer: Callable[..., Scores], *args: Any, **keywords: Any,
 ) -> Scores:  # fmt: skip
-    """Return the scorer's Arrays; scikit-learn's function gets numbers in their place."""
+    """Return the scorer's Arrays.
+
+    scikit-learn's ``_score`` refuses scores that are no numbers, so it runs with 0.0 in their place.
+    """
     given: dict[str, Scores] = {}
 
     def noted_score(*data: Any, **options: Any) -> Scores:
@@ -47,7 +50,10 @@ def scored(
 
 
 def like_scorer(scorer: Callable[..., Any], score: Callable[..., Scores]) -> Callable[..., Scores]:
-    """Return a function of the scorer's class, by which scikit-learn detects several metrics."""
+    """Return ``score`` as an object that scikit-learn treats as it treats the scorer.
+
+    scikit-learn recognises a scorer for several metrics by its class.
+    """
     from sklearn.metrics._scorer import _MultimetricScorer
 
     if not isinstance(scorer, _MultimetricScorer):
@@ -62,7 +68,7 @@ def like_scorer(scorer: Callable[..., Any], score: Callable[..., Scores]) -> Cal
 
 
 def score_number(score: object) -> Any:
-    """Return the number 0.0 in place of a score that is an Array; nothing reads the number."""
+    """Return 0.0 in place of a score that is an Array, else the score; nothing uses the 0.0."""
     return 0.0 if is_score(score) else score
 
 
@@ -77,7 +83,7 @@ def is_score(score: object) -> bool:
 
 @hooks(MODULE, "_aggregate_score_dicts")
 def aggregated(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return one Array for each name with a score that is an Array."""
+    """Return scikit-learn's table of scores; a column in which a score is an Array becomes one Array."""
     found: dict[str, Any] = original(MODULE, "_aggregate_score_dicts")(scores)
     for name in found:
         column = [row[name] for row in scores]

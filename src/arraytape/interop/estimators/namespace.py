@@ -1,4 +1,8 @@
-"""scikit-learn's dispatch to namespaces, also without array_api_dispatch and with NumPy data."""
+"""scikit-learn's choice of a namespace, replaced by ours if there are Arrays.
+
+scikit-learn itself dispatches only with the option array_api_dispatch, and refuses Arrays together with
+NumPy data.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ MODULE = "sklearn.utils._array_api"
 
 
 def note_configuration() -> Callable[[], AbstractContextManager[Any]]:
-    """Return a function that makes a context with scikit-learn's current options, for other threads."""
+    """Return a function that enters scikit-learn's current options, which are per thread, elsewhere."""
     options = sklearn.get_config()
     return lambda: sklearn.config_context(**options)
 
@@ -54,7 +58,7 @@ def device_of_arrays(*arrays: Any, **options: Any) -> Any:
 
 @hooks(MODULE, "_expit")
 def expit(x: Array, out: Array | None = None, xp: Namespace | None = None) -> Any:
-    """Return SciPy's values; scikit-learn has 1 / (1 + exp(-x)) for namespaces other than NumPy."""
+    """Return expit(x), as for NumPy data; scikit-learn has 1 / (1 + exp(-x)) for other namespaces."""
     return arraytape.special.expit(x)
 
 
@@ -65,7 +69,7 @@ def logit(x: Array, out: Array | None = None, xp: Namespace | None = None) -> An
 
 @hooks("sklearn.utils._param_validation", "Interval.is_satisfied_by")
 def is_satisfied_by(constraint: Any, val: object) -> bool:
-    """Return True also for an Array of no dimension between the bounds."""
+    """Return True also for an Array of no dimensions whose value lies in the interval."""
     return bool(original_of(type(constraint).is_satisfied_by)(constraint, detached(val)))
 
 

@@ -1,4 +1,8 @@
-"""Neighbors: the choice of near samples is piecewise constant; the distances have derivatives."""
+"""Estimators of sklearn.neighbors.
+
+scikit-learn searches neighbors in compiled trees of NumPy data.  The choice of neighbors is piecewise
+constant, so it is made with NumPy data.  Distances and weights are computed once more, on Arrays.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +25,13 @@ from ._fits import Fit, as_float, connects_fit, detached, detached_object, refus
 from ._labels import indicators
 from ._solutions import Parts, minimum_of_parts
 
-ROTATION = 1e-6  # of a gradient's size: the part that may rotate the components, by rounding
+ROTATION = 1e-6  # largest part of a gradient, by rounding, that depends on the components' rotation
 for module in ("_base", "_classification", "_lof", "_regression"):
     keeps_arrays(f"sklearn.neighbors.{module}")
 
 
 def no_weight_at_all(data: ArrayInput, value: float) -> Any:
-    """Call scikit-learn's compiled check with NumPy data."""
+    """Call scikit-learn's compiled function with NumPy data, which it needs; its result is a bool."""
     from sklearn.utils.arrayfuncs import _all_with_any_reduction_axis_1
 
     return _all_with_any_reduction_axis_1(detached(data), value)
@@ -38,7 +42,7 @@ replaces("sklearn.neighbors._classification", "_all_with_any_reduction_axis_1", 
 
 @connects_fit("sklearn.neighbors._base", "NeighborsBase", method="_fit")
 def neighbors(fit: Fit) -> dict[str, Array]:
-    """Return the data that an estimator keeps, and a continuous target."""
+    """Return the attributes _fit_X and, if the target is continuous, _y."""
     kept = {"_fit_X": fit.float_data("X")}
     target = getattr(fit.twin, "_y", None)
     if target is not None and target.dtype.kind == "f":
@@ -61,7 +65,7 @@ def kneighbors(model: BaseEstimator, given: Mapping[str, Any]) -> tuple[Array, N
 
 
 def queries(model: BaseEstimator, given: Mapping[str, Any]) -> Any:
-    """Return the argument X, or the samples of the fit if X is None."""
+    """Return the argument X; None means the samples of the fit."""
     return model._fit_X if given["X"] is None else given["X"]
 
 
@@ -69,7 +73,7 @@ METRICS = ("chebyshev", "euclidean", "manhattan", "minkowski")
 
 
 def length(model: BaseEstimator, apart: Array) -> Array:
-    """Return the length of each difference in the model's metric; at length 0 the gradient is 0."""
+    """Return the lengths of differences in the model's metric; the gradient of length 0 is 0."""
     metric, options = model.effective_metric_, model.effective_metric_params_
     order = {"manhattan": 1, "chebyshev": np.inf}.get(metric, options.get("p", 2))
     if metric not in METRICS or options.get("w") is not None:
@@ -83,7 +87,7 @@ def length(model: BaseEstimator, apart: Array) -> Array:
 
 # --- within a radius ----------------------------------------------------------------------------------
 def weights_within(model: BaseEstimator, given: Mapping[str, Any]) -> Array:
-    """Return the weights, which sum to 1, of the samples within the radius: (queries, samples)."""
+    """Return the weights of samples within the radius, shaped (queries, samples); rows sum to 1."""
     X = queries(model, given)
     apart = length(model, as_float(X)[:, None, :] - as_float(model._fit_X)[None, :, :])
     weights = weights_by_distance(model, apart, plain_data(apart) <= model.radius)
@@ -111,13 +115,13 @@ def radius_classification(model: BaseEstimator, given: Mapping[str, Any]) -> Arr
     "RadiusNeighborsClassifier.predict",
 )  # fmt: skip
 def classes(model: BaseEstimator, given: Mapping[str, Any]) -> None:
-    """Return no formula, because labels have no derivative."""
+    """Return None, so that scikit-learn's labels get no derivative."""
 
 
 # --- kernel density -----------------------------------------------------------------------------------
 @connects_fit("sklearn.neighbors._kde", "KernelDensity", ignores=("y",))
 def kernel_density(fit: Fit) -> dict[str, Array]:
-    """Return the samples as attributes, because the fit's tree holds NumPy data."""
+    """Keep the samples and weights as attributes, because the tree of the fit holds NumPy data."""
     X, weights = fit.float_data("X"), fit.sample_weights()
     if not has_density(fit.twin):
         fit.refuse_fit(f"only {DENSITY} has a derivative here")
@@ -139,7 +143,7 @@ DENSITY = "metric='euclidean' with atol=0 and rtol=0"
 
 
 def has_density(model: BaseEstimator) -> bool:
-    """Return True if the tree computes ``log_density``."""
+    """Return True if score_samples computes the formula of ``log_density``, without approximation."""
     return model.metric == "euclidean" and not model.rtol and not model.atol
 
 
@@ -159,7 +163,7 @@ def samples_of(model: BaseEstimator) -> tuple[Array, Array]:
 
 @answers("sklearn.neighbors._kde", "KernelDensity.score_samples")
 def log_density(model: BaseEstimator, given: Mapping[str, Any]) -> Any:
-    """Return the logarithm of a sum of kernels, up to a constant."""
+    """Return the formula of score_samples, up to a constant: the logarithm of a sum of kernels."""
     (samples, weights), h = samples_of(model), as_float(model.bandwidth_)
     X = as_float(given["X"])
     u = distances(X, samples) / h
@@ -180,9 +184,9 @@ refuses(
 def neighborhood_components(fit: Fit) -> dict[str, Array]:
     """Minimise the objective of Goldberger, Roweis, Hinton and Salakhutdinov 2004, eq. 4.
 
-    Rotated components have the same distances and so the same objective, and the rotation at which
-    the fit ends has no derivative.  The term ``rotation`` fixes it, which leaves the derivatives of
-    everything else unchanged.  Source: "Neighbourhood components analysis".
+    Source: "Neighbourhood components analysis".  A rotation of the components does not change
+    distances, so it does not change the objective: the fit ends at an arbitrary rotation, which has no
+    derivative.  The term ``rotation`` makes the minimum unique, and changes no other derivative.
     """
     X, y, components = fit.float_data("X"), fit.labels(), fit.twin.components_
     same = xp.asarray(indicators(y, y))

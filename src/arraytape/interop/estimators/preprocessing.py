@@ -1,4 +1,4 @@
-"""PowerTransformer, whose parameters a search finds; transformers without a derivative."""
+"""The fit of PowerTransformer, and transformers that refuse Arrays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ DATA = "sklearn.preprocessing._data"
 
 
 def searched(name: str, log_likelihood: Callable[..., Any]) -> None:
-    """Attach hooks to the method of PowerTransformer that finds a column's lambda by Brent's method."""
+    """Attach a hook to the method of PowerTransformer that computes a column's lambda.
+
+    scikit-learn maximises the likelihood by Brent's method; the derivative is that of the maximum.
+    """
 
     @hooks(DATA, f"PowerTransformer.{name}")
     def optimize(transformer: BaseEstimator, x: ArrayInput) -> Array:

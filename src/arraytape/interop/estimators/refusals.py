@@ -1,4 +1,4 @@
-"""Fits and predictions without a derivative: they jump, or depend on when they stopped."""
+"""Fits and predictions that refuse Arrays, because they are no differentiable functions of them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Support vector machines of libsvm, as solutions of the Karush-Kuhn-Tucker conditions.
+"""Support vector machines, which scikit-learn fits by the compiled library libsvm.
 
-Each machine finds weights 0 <= alpha <= limit of candidates, each a sample with a sign, such that
+The fits are differentiated as solutions of the Karush-Kuhn-Tucker conditions.  A machine has candidates:
+pairs of a sample and a sign.  It finds a weight 0 <= alpha <= limit for each candidate, such that
 
     f(x) = sum(sign alpha k(sample, x)) + b     is the target, where alpha is between its bounds,
     sum(sign alpha) = total                     and, with nu, sum(alpha) = mass
@@ -33,19 +34,20 @@ from ._solutions import Parts, root_of_parts
 
 BASE = "sklearn.svm._base"
 CLASSES = "sklearn.svm._classes"
-EDGE = (
-    1e-6  # of the limit, or the margin: the least distance of a candidate to a change of its state
-)
-ROUNDS = 50  # of changes of the candidates' states, at most
+# Least distance of a candidate from a change of its state, relative to its limit or to the margin.
+EDGE = 1e-6
+ROUNDS = 50  # largest number of changes of the candidates' states
 
 
 @dataclasses.dataclass
 class Dual:
     """The dual problem of one machine.
 
-    rows, signs, targets, limits : of each candidate.  alpha, b : libsvm's solution.  total, mass :
-    the sums of sign * alpha and of alpha.  free : the further unknown, if any: the "width" of the
-    tube, which lowers targets in the sign's direction, or the "scale" of limits and mass.
+    rows, signs, targets, limits : arrays with one element for each candidate; a row is a sample's index.
+    alpha, b : libsvm's solution.
+    total, mass : what sum(sign * alpha) and sum(alpha) have to be; mass is None without nu.
+    free : name of a further unknown, or "".  The "width" of the tube is subtracted from sign * target.
+    The "scale" multiplies limits and mass.
     """
 
     name: str
@@ -61,7 +63,7 @@ class Dual:
     free: str = ""
 
     def solve_machine(self) -> tuple[Any, Array, Array]:
-        """Return the candidates whose alpha is not 0, their alpha and b, as functions of the data."""
+        """Return the candidates whose alpha is not 0, and their alpha and b as functions of the data."""
         found = self.states()
         inner, outer = np.flatnonzero(found == 0), np.flatnonzero(found > 0)
         there = np.concatenate([inner, outer])
@@ -101,9 +103,9 @@ class Dual:
         return float(np.mean(self.signs[inner] * (plain_data(self.targets)[inner] - f)))
 
     def states(self) -> Any:
-        """Return -1 for a candidate whose alpha is 0, 1 for one at its limit, 0 between.
+        """Return for each candidate -1 if its alpha is 0, 1 if it is at its limit, and 0 between.
 
-        libsvm stops before its solution: candidates change their state until all conditions hold.
+        libsvm stops before the exact solution, so the states are corrected until all conditions hold.
         """
         limits = plain_data(self.limits)
         scale = self.extra(None) if self.free == "scale" else 1.0
@@ -127,7 +129,7 @@ class Dual:
         return states
 
     def conditions_at(self, states: NumpyData) -> tuple[Any, Any, float]:
-        """Return alpha, each target's slack (target - f, in its sign's direction), and the scale."""
+        """Solve the conditions for given states.  Return alpha, sign * (target - f), and the scale."""
         inner, outer = states == 0, states > 0
         K = self.kernel.plain_between(self.rows, self.rows)
         signs, limits, targets = self.signs, plain_data(self.limits), plain_data(self.targets)
@@ -161,7 +163,10 @@ class Dual:
         return alpha, signs * (known - table @ found), float(factor)
 
     def examine_states(self, states: NumpyData, share: NumpyData, slack: NumpyData) -> None:
-        """Refuse a fit with a candidate about to change its state, or one left out about to enter."""
+        """Raise NotASolution if a candidate is about to change its state.
+
+        share : alpha divided by the limit.  slack : sign * (target - f).
+        """
         margin = EDGE * max(1.0, float(np.max(np.abs(plain_data(self.targets)))))
         inner = states == 0
         unsure = inner & ((share < EDGE) | (share > 1.0 - EDGE))
@@ -182,7 +187,7 @@ class Dual:
 # --- kernels ---------------------------------------------------------------------------------------
 @dataclasses.dataclass
 class Kernel:
-    """A kernel: libsvm's by name, the user's function, or a matrix X of all pairs ("precomputed")."""
+    """A kernel: a name that libsvm knows, a function, or "precomputed" with X as kernel matrix."""
 
     name: Any
     X: Array
@@ -242,7 +247,7 @@ def examine_vectors(fit: Fit) -> None:
 
 @connects_fit(BASE, "BaseLibSVM", examine=examine_vectors)
 def support_vectors(fit: Fit) -> Mapping[str, Array]:
-    """Return the coefficients of all machines, with the support vectors and the kernel's width."""
+    """Return the coefficients of all machines, the support vectors and the kernel's gamma."""
     twin, kernel = fit.twin, kernel_of(fit)
     coef = np.zeros(twin._dual_coef_.shape)
     rows, constants = [xp.asarray(row) for row in coef], []
@@ -270,7 +275,10 @@ def support_vectors(fit: Fit) -> Mapping[str, Array]:
 def spread_weights(
     support: NumpyData, places: NumpyData, dual: Dual, found: NumpyData, alpha: Array
 ) -> Array:
-    """Return the signed weights in a row of dual_coef_, at the support vectors of its machine."""
+    """Return what a machine adds to a row of dual_coef_: sign * alpha at its support vectors.
+
+    places : mask of the support vectors whose weights the row holds.
+    """
     matrix = np.zeros((len(support), len(found)))
     for column, candidate in enumerate(found):
         at = np.flatnonzero(support == dual.rows[candidate])
@@ -281,14 +289,17 @@ def spread_weights(
 
 @dataclasses.dataclass
 class Machine:
-    """A machine of a fit, with the rows of dual_coef_ that hold its weights, each with a mask."""
+    """A machine of a fit.
+
+    places : the rows of dual_coef_ that hold its weights, each with a mask of support vectors.
+    """
 
     dual: Dual
     places: list[tuple[int, Any]]
 
 
 def class_pairs(count: int) -> list[tuple[int, int]]:
-    """Return the pairs of classes in the order in which libsvm has their machines."""
+    """Return the pairs of classes in the order of libsvm's machines."""
     return [*itertools.combinations(range(count), 2)]
 
 
@@ -323,7 +334,7 @@ def machines(fit: Fit, kernel: Kernel) -> list[Machine]:
 
 
 def pair(fit: Fit, kernel: Kernel, first: int, second: int) -> Machine:
-    """Return the machine of two classes, of which the first has the sign 1."""
+    """Return the machine of two classes; samples of the first class have the sign 1, others -1."""
     twin = fit.twin
     labels = fit.labels().reshape(-1)
     rows = np.concatenate([np.flatnonzero(labels == twin.classes_[k]) for k in (first, second)])
@@ -352,7 +363,7 @@ def pair(fit: Fit, kernel: Kernel, first: int, second: int) -> Machine:
 
 # --- methods of a fitted machine -------------------------------------------------------------------
 def decision(self: Any, X: ArrayInput) -> Array:
-    """Return f of each machine, in a row for each sample."""
+    """Return f of each machine at each sample, shaped (samples, machines)."""
     X = as_float(X)
     if self.kernel == "precomputed":
         K = X[:, self.support_]
@@ -375,7 +386,7 @@ def decision(self: Any, X: ArrayInput) -> Array:
 
 
 def of_plain(self: Any, method: str, X: ArrayInput) -> Any:
-    """Return the result of the library's method on NumPy data."""
+    """Return the result of scikit-learn's method for NumPy data."""
     function = original_of(getattr(type(self), method))
     return function(detached_object(self), detached(X))
 
@@ -394,13 +405,16 @@ def predict_label(self: Any, X: ArrayInput) -> Any:
 
 @hooks(BASE, "BaseLibSVM.predict")
 def predict(self: Any, X: ArrayInput) -> Any:
-    """Return f of a regression."""
+    """Return a regression's prediction f."""
     return connect(of_plain(self, "predict", X), decision(self, X))
 
 
 @hooks("sklearn.utils.multiclass", "_ovr_decision_function")
 def by_class(predictions: Array, confidences: Array, n_classes: int) -> Any:
-    """Return votes plus a bounded term of the confidences, which decides between equal votes."""
+    """Return for each class its votes plus a term below 1/3 that decides between equal votes.
+
+    The term is a function of the sums of confidences, as in scikit-learn.
+    """
     votes: list[Any] = [0.0] * n_classes
     sums: list[Any] = [0.0] * n_classes
     wins = plain_data(predictions)

@@ -1,6 +1,7 @@
-"""Systems of scipy.linalg whose matrix is given by its diagonals: banded and Toeplitz.
+"""Systems of scipy.linalg with banded, Toeplitz or circulant matrices, and Cholesky factors of bands.
 
-A rule on the whole matrix would need memory for n * n elements; these rules need as much as SciPy.
+SciPy computes the values, on NumPy data.  The rules of the systems do not make the whole matrix, which
+would need memory for n * n elements.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from ._structures import as_columns, as_given, given_back
 
 
 def shift_rows(x: RawArray, k: int, xp: Namespace) -> Any:
-    """Return x with row i + k in place of row i, and rows of 0 beyond the ends."""
+    """Return the matrix whose row i is row i + k of x, or 0 if x has no such row."""
     n = x.shape[-2]
     if abs(k) >= n:
         return xp.zeros_like(x)
@@ -36,13 +37,16 @@ def shift_rows(x: RawArray, k: int, xp: Namespace) -> Any:
 
 
 def along_band(u: RawArray, y: RawArray, k: int, xp: Namespace) -> Any:
-    """Return the elements (j + k, j) of ``u @ y^H`` for all j; 0 where the matrix has none."""
+    """Return element (j + k, j) of ``u @ y^H`` for each j; 0 where the matrix has no such element."""
     return xp.sum(shift_rows(u, k, xp) * conjugate(y, xp), axis=-1)
 
 
 # --- banded -----------------------------------------------------------------------------------------
 def adjoint_band(ab: RawArray, lower: int, upper: int, xp: Namespace) -> Any:
-    """Return the conjugate transpose of a banded matrix, as a band with ``upper`` lower diagonals."""
+    """Return the conjugate transpose of a banded matrix, in SciPy's format of bands.
+
+    The transpose has ``upper`` lower diagonals and ``lower`` upper ones.
+    """
     # Element (i, j) stands in row upper + i - j and column j; transposed, in row lower + j - i and
     # column i.
     rows = [
@@ -55,7 +59,7 @@ def adjoint_band(ab: RawArray, lower: int, upper: int, xp: Namespace) -> Any:
 def solve_banded_rule(
     g: RawArray, ab: RawArray, b: RawArray, y: RawArray, lower: int, upper: int, xp: Namespace
 ) -> Any:
-    """Return -u y^H on the bands for ab, and u, which solves the adjoint system, for b."""
+    """Return the cotangents of ab, bands of -u y^H, and of b, the adjoint system's solution u."""
     g, y = as_columns(b, g, y)
     u = solve_banded_op(adjoint_band(ab, lower, upper, xp), g, lower=upper, upper=lower)
 
@@ -75,7 +79,7 @@ solve_banded_op = recorded_function(
 def solveh_banded_rule(
     g: RawArray, ab: RawArray, b: RawArray, y: RawArray, lower: bool, xp: Namespace
 ) -> Any:
-    """Return the cotangents of ab and b: -(u y^H + y u^H) on the bands, and u, the solution for g."""
+    """Return the cotangents of ab, the bands of -(u y^H + y u^H), and of b, the solution u for g."""
     g, y = as_columns(b, g, y)
     u = solveh_banded_op(ab, g, lower=lower)
 
@@ -101,7 +105,10 @@ solveh_banded_op = recorded_function(
 def solve_toeplitz_rule(
     g: RawArray, c: RawArray, r: RawArray, b: RawArray, y: RawArray, xp: Namespace
 ) -> Any:
-    """Return -u y^H summed along each diagonal for c and r, and u, the adjoint system's solution."""
+    """Return the cotangents of c and r, sums of -u y^H along diagonals, and that of b, which is u.
+
+    u is the solution of the adjoint system for g.
+    """
     g, y = as_columns(b, g, y)
     first = c[..., :1]
     u = solve_toeplitz_op(
@@ -116,12 +123,12 @@ def solve_toeplitz_rule(
 
 
 def diagonal_sums(u: RawArray, y: RawArray, offsets: range, xp: Namespace) -> list[Any]:
-    """Return the sums along the diagonals of ``u @ y^H`` at these offsets below the main one."""
+    """Return the sums of the diagonals of ``u @ y^H`` that are ``offsets`` below the main diagonal."""
     return [xp.sum(along_band(u, y, k, xp), axis=-1) for k in offsets]
 
 
 def to_row(sums: list[Any], c: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of a first row, whose first element is not read, from diagonal sums."""
+    """Return the cotangent of the first row r: the sums, after a 0 because SciPy does not read r[0]."""
     return xp.stack([xp.zeros_like(sums[0] if sums else c[..., 0]), *sums], axis=-1)
 
 
@@ -143,7 +150,10 @@ def solve_toeplitz(
 
 
 def column_and_row(given: ArrayInput | tuple[ArrayInput, ArrayInput]) -> tuple[Any, Any]:
-    """Return the first column and the first row, which is by default the column's conjugate."""
+    """Return the first column and the first row of a Toeplitz matrix.
+
+    If only the column is given, the row is its conjugate.
+    """
     if isinstance(given, tuple):
         return operand_of(given[0]), operand_of(given[1])
     c = operand_of(given)
@@ -151,7 +161,7 @@ def column_and_row(given: ArrayInput | tuple[ArrayInput, ArrayInput]) -> tuple[A
 
 
 def matmul_toeplitz_rule(g: RawArray, c: RawArray, r: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """Return g x^H summed along each diagonal for c and r, and the adjoint matrix times g for x."""
+    """Return the cotangents of c and r, diagonal sums of g x^H, and of x, adjoint matrix times g."""
     given = x
     g, x = as_columns(given, g, x)
     first = c[..., :1]
@@ -167,7 +177,7 @@ def matmul_toeplitz_rule(g: RawArray, c: RawArray, r: RawArray, x: RawArray, xp:
 
 
 def fill_rows(x: RawArray, n: int, xp: Namespace) -> Any:
-    """Return x with rows of 0 below, up to n."""
+    """Return x with rows of 0 appended, so that it has n rows."""
     more = n - x.shape[-2]
     if not more:
         return x
@@ -195,7 +205,10 @@ def matmul_toeplitz(
 
 # --- circulant --------------------------------------------------------------------------------------
 def solve_circulant_rule(g: RawArray, c: RawArray, b: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return -u y^H summed along each wrapped diagonal, and u, the adjoint system's solution."""
+    """Return the cotangents of c, sums of -u y^H along wrapped diagonals, and of b, which is u.
+
+    u is the solution of the adjoint system for g.
+    """
     u = solve_circulant_op(conjugate(xp.roll(xp.flip(c, axis=-1), 1, axis=-1), xp), g)
     left, right = as_columns(b, u, y)
     back = conjugate(right, xp)
@@ -229,7 +242,7 @@ def solve_circulant(
 
 # --- Cholesky factors of bands ----------------------------------------------------------------------
 def in_full(band: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the triangular matrix of which the rows of ``band`` are the diagonals."""
+    """Return the triangular matrix whose diagonals are the rows of ``band``."""
     total: Any = 0.0
     for row, k in enumerate(offsets(band, lower)):  # element (j + k, j) stands in column j
         total = total + shift_rows(diagonal_matrix(band[..., row, :], xp), -k, xp)
@@ -237,13 +250,16 @@ def in_full(band: RawArray, lower: bool, xp: Namespace) -> Any:
 
 
 def as_band(x: RawArray, like: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the diagonals of a matrix as a band shaped as ``like``: the transpose of ``in_full``."""
+    """Return a matrix's diagonals as a band of the shape of ``like``: the transpose of ``in_full``."""
     rows = [xp.sum(diagonal_part(shift_rows(x, k, xp), xp), axis=-2) for k in offsets(like, lower)]
     return xp.stack(rows, axis=-2)
 
 
 def cholesky_banded_rule(g: RawArray, ab: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of ``cholesky`` at the diagonals; the corners hold ab unchanged."""
+    """Return the cotangent of ab: the bands of the cotangent of ``cholesky``'s matrix.
+
+    The corners of ab are no elements of the matrix; SciPy copies them, so their cotangent is g.
+    """
     factor, pull = (in_full(x, lower, xp) for x in (y, g))
     half = rules.cholesky_vjp(pull, factor, not lower, xp)
     corners = g - as_band(pull, ab, lower, xp)
@@ -259,7 +275,7 @@ recorded_function(
 def cho_solve_banded_rule(
     g: RawArray, c: RawArray, b: RawArray, y: RawArray, lower: bool, xp: Namespace
 ) -> Any:
-    """Return the cotangents of ``cho_solve``, for c at the diagonals."""
+    """Return the cotangents of c and b as for ``cho_solve``; that of c on the diagonals only."""
     g, y = as_columns(b, g, y)
     u = cho_solve_banded_op(c, g, lower=lower)
 
@@ -274,13 +290,13 @@ def cho_solve_banded_rule(
 
 
 def offsets(band: RawArray, lower: bool) -> range:
-    """Return how far below the diagonal each row of a triangular band is."""
+    """Return for each row of a triangular band how many elements its diagonal is below the main one."""
     count = band.shape[-2]
     return range(count) if lower else range(1 - count, 1)
 
 
 def times_factor(band: RawArray, x: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return ``L^H @ x`` of a lower band, ``U @ x`` of an upper one."""
+    """Return ``L^H @ x`` if the band is a lower triangle L, ``U @ x`` if it is an upper triangle U."""
     total: Any = 0.0
     for row, k in enumerate(offsets(band, lower)):
         line = band[..., row, :, None]

@@ -1,4 +1,8 @@
-"""Matrix equations of scipy.linalg: the cotangents solve the transposed equation."""
+"""Sylvester, Lyapunov and Riccati equations of scipy.linalg.
+
+SciPy solves them by LAPACK, on NumPy data.  The cotangents are computed from a solution z of the adjoint
+linear equation, with the cotangent g of the solution y as its right-hand side.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from .._recorded import recorded_function
 
 
 def sylvester_rule(g: RawArray, a: RawArray, b: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return the cotangents -z y^H of a, -y^H z of b and z of q, with a^H z + z b^H = g."""
+    """Return the cotangents -z y^H of a, -y^H z of b and z of q, where a^H z + z b^H = g."""
     z = sylvester_op(adjoint(a, xp), adjoint(b, xp), g)
     return Lazy(lambda: -(z @ adjoint(y, xp))), Lazy(lambda: -(adjoint(y, xp) @ z)), z
 
@@ -22,7 +26,7 @@ sylvester_op = recorded_function(
 
 
 def lyapunov_rule(g: RawArray, a: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return the cotangents -(z y^H + z^H y) of a and z of q, with a^H z + z a = g."""
+    """Return the cotangents -(z y^H + z^H y) of a and z of q, where a^H z + z a = g."""
     z = lyapunov_op(adjoint(a, xp), g)
     return Lazy(lambda: -(z @ adjoint(y, xp) + adjoint(z, xp) @ y)), z
 
@@ -33,7 +37,7 @@ lyapunov_op = recorded_function(
 
 
 def discrete_rule(g: RawArray, a: RawArray, y: RawArray, method: str | None, xp: Namespace) -> Any:
-    """Return the cotangents z a y^H + z^H a y of a and z of q, with z - a^H z a = g."""
+    """Return the cotangents z a y^H + z^H a y of a and z of q, where z - a^H z a = g."""
     z = discrete_op(adjoint(a, xp), g, method=method)
     return Lazy(lambda: z @ a @ adjoint(y, xp) + adjoint(z, xp) @ a @ y), z
 
@@ -48,7 +52,11 @@ discrete_op = recorded_function(
 def continuous_are_rule(
     g: RawArray, a: RawArray, b: RawArray, q: RawArray, r: RawArray, y: RawArray, xp: Namespace
 ) -> Any:
-    """Return the cotangents, of a -2 y z and of q -z, where c z + z c^H = g, c = a - b r^-1 b^H y."""
+    """Return the cotangents of a, b, q and r: -2 y z, 2 h k^H, -z and -k h.
+
+    k = r^-1 b^H is the gain without y, h = y z y k^H, and z solves c z + z c^H = g with the closed loop
+    c = a - b k y.
+    """
     gain = xp.linalg.solve(r, adjoint(b, xp))  # r^-1 b^H
     z = symmetric(lyapunov_op(a - b @ gain @ y, symmetric(g, xp)), xp)
 
@@ -70,7 +78,10 @@ recorded_function(
 def discrete_are_rule(
     g: RawArray, a: RawArray, b: RawArray, q: RawArray, r: RawArray, y: RawArray, xp: Namespace
 ) -> Any:
-    """Return 2 y c z, -2 y c z k^H, z and k z k^H, with the gain k, c = a - b k, z - c z c^H = g."""
+    """Return the cotangents of a, b, q and r: 2 y c z, -2 y c z k^H, z and k z k^H.
+
+    k is the gain (r + b^H y b)^-1 b^H y a, c = a - b k is the closed loop, and z - c z c^H = g.
+    """
     gain = xp.linalg.solve(r + adjoint(b, xp) @ y @ b, adjoint(b, xp) @ y @ a)
     closed = a - b @ gain
     z = symmetric(discrete_op(closed, symmetric(g, xp), method=None), xp)

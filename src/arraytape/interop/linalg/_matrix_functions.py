@@ -1,4 +1,7 @@
-"""Functions of square matrices in scipy.linalg: the derivative is a block of f of a block matrix.
+"""Functions of square matrices in scipy.linalg, such as expm and sqrtm.
+
+SciPy computes the value.  The derivative along a direction e is a block of the same function of a block
+matrix:
 
     f([[a, e], [0, a]]) = [[f(a), derivative of f at a along e], [0, f(a)]]
 
@@ -31,7 +34,10 @@ def derivative_along(
 def transposed_derivative(
     function: Callable[[Any], Any], g: RawArray, a: RawArray, xp: Namespace
 ) -> Any:
-    """Return the adjoint of the derivative: it is taken along g^H at the same ``a`` and branch."""
+    """Return the cotangent of ``a``: (derivative at a along g^H)^H.
+
+    The derivative at a, not at a^H, uses the branch of the function that the value used.
+    """
     return adjoint(derivative_along(function, a, adjoint(g, xp), xp), xp)
 
 
@@ -70,7 +76,7 @@ def expm_frechet(
 
 
 def frechet_joint(g: Cotangents, A: RawArray, E: RawArray, xp: Namespace) -> Any:
-    """Return the cotangents through the exponential of a block matrix, which holds both results."""
+    """Return the cotangents of A and E: the results are blocks of expm([[A, E], [0, A]])."""
     to_value, to_slope = g
     n = A.shape[-1]
     zero = xp.zeros_like(A)

@@ -1,4 +1,4 @@
-"""Factorisations of scipy.linalg by orthogonal matrices: QR, SVD, polar, null spaces."""
+"""Factorisations of scipy.linalg with orthogonal factors: QR, RQ, SVD, polar; null spaces, ranges."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ from .._statements import hooks
 
 
 def nan_where_used(found: RawArray, extra: RawArray | None, xp: Namespace) -> Any:
-    """Return NaN if ``extra``, a cotangent of columns that are no function of the matrix, is not 0."""
+    """Return the cotangent ``found``, or NaN if ``extra`` is not 0.
+
+    extra : the cotangent of columns that only complete a basis, and are no function of the matrix.
+    """
     if extra is None or 0 in extra.shape[-2:]:
         return found
     return xp.where(largest_abs(extra, (-2, -1), xp) > 0, NAN, found)
@@ -33,7 +36,10 @@ def qr_joint(
     g: Cotangents, Q: RawArray, R: RawArray, order: RawArray, unread: tuple[Any, ...] | None,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of ``qr`` with a's column order; columns of Q beyond a's have none."""
+    """Return the cotangent of a: that of the array API's ``qr``, with columns in the order of a.
+
+    A gradient that depends on the columns of Q beyond those of a is NaN.
+    """
     gQ, gR, *_ = g
     k = min(Q.shape[-2], R.shape[-1])
     extra = None if gQ is None else gQ[..., :, k:]
@@ -53,7 +59,7 @@ def qr_joint(
 
 
 def qr_with_order(a: NumpyData, mode: str, pivoting: bool, check_finite: bool) -> Any:
-    """Return Q, R and the order of a's columns in Q R."""
+    """Return Q, R and ``order``, where Q R is a[:, order]."""
     found = scipy.linalg.qr(a, mode=mode, pivoting=pivoting, check_finite=check_finite)
     if pivoting:
         return found
@@ -85,13 +91,13 @@ def qr(
         check_finite=check_finite,
     )  # fmt: skip
     if mode == "r" and not pivoting and R.ndim > 2:
-        return R  # for stacks SciPy returns no tuple of one result
+        return R  # SciPy returns R for stacks, and the tuple (R,) for one matrix
     found = (R,) if mode == "r" else (Q, R)
     return (*found, order) if pivoting else found
 
 
 def rq_joint(g: Cotangents, Q: RawArray, R: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent: with rows and columns reversed and transposed, a = R Q is a QR."""
+    """Return the cotangent of a from the rule of ``qr``: reversed and transposed, a = R Q is a QR."""
     gR, gQ = g
     k = min(Q.shape[-1], R.shape[-2])
     extra = None if gQ is None else gQ[..., : Q.shape[-2] - k, :]
@@ -129,7 +135,10 @@ def svd_joint(
     g: Cotangents, U: RawArray, S: RawArray, Vh: RawArray, unread: tuple[Any, ...] | None,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of the array API's ``svd``; columns that fill U or Vh have none."""
+    """Return the cotangent of a: that of the array API's ``svd`` without full matrices.
+
+    A gradient that depends on the vectors that complete U or Vh to square matrices is NaN.
+    """
     gU, gS, gVh = g
     k = S.shape[-1]
     extras = [None if gU is None else gU[..., :, k:], None if gVh is None else gVh[..., k:, :]]
@@ -179,7 +188,7 @@ def svdvals(a: ArrayInput, overwrite_a: bool = False, check_finite: bool = True)
 
 # --- bases of null spaces and ranges --------------------------------------------------------------
 def within(g: RawArray, Q: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent g of a basis Q; NaN if a rotation of the basis would change the result."""
+    """Return the cotangent g of a basis Q; NaN if the target depends on a rotation of the basis."""
     turn = adjoint(Q, xp) @ g
     turn = largest_abs(turn - adjoint(turn, xp), (-2, -1), xp)
     return xp.where(turn > largest_abs(g, (-2, -1), xp) * rules.half_the_digits(Q), NAN, g)
@@ -188,7 +197,7 @@ def within(g: RawArray, Q: RawArray, xp: Namespace) -> Any:
 def null_space_rule(
     g: RawArray, A: RawArray, y: RawArray, rcond: float | None, xp: Namespace
 ) -> Any:
-    """Return -A^+^H g y^H, for a function of the space that does not depend on its basis."""
+    """Return the cotangent -pinv(A)^H g y^H of A; NaN if the target depends on the basis."""
     rtol = rcond if rcond is not None else float(np.finfo(A.dtype).eps) * max(A.shape[-2:])
     pseudo = xp.linalg.pinv(A, rtol=rtol)
     return -(adjoint(pseudo, xp) @ within(g, y, xp) @ adjoint(y, xp))
@@ -198,7 +207,7 @@ recorded_function("scipy.linalg.null_space", null_space_rule, arrays=["A"], opti
 
 
 def orth_rule(g: RawArray, A: RawArray, y: RawArray, rcond: float | None, xp: Namespace) -> Any:
-    """Return (1 - y y^H) g y^H A^+^H, for a function of the space that does not depend on its basis."""
+    """Return the cotangent (1 - y y^H) g (pinv(A) y)^H of A; NaN if the target depends on the basis."""
     rtol = rcond if rcond is not None else float(np.finfo(A.dtype).eps) * max(A.shape[-2:])
     pseudo = xp.linalg.pinv(A, rtol=rtol)
     g = within(g, y, xp)
@@ -213,14 +222,17 @@ recorded_function("scipy.linalg.orth", orth_rule, arrays=["A"], options=["rcond"
 def polar_joint(
     g: Cotangents, a: RawArray, u: RawArray, p: RawArray, side: str, xp: Namespace
 ) -> Any:
-    """Return 2 a z + gu p^-1, for a = u p, where p z + z p is the Hermitian part of gp - u^H gu p^-1."""
+    """Return the cotangent of a.  For a = u p it is 2 a z + gu p^-1.
+
+    z solves the Sylvester equation p z + z p = Hermitian part of (gp - u^H gu p^-1).
+    """
     gu, gp = g
     gu = xp.zeros_like(u) if gu is None else gu
     gp = xp.zeros_like(p) if gp is None else gp
     tall = a.shape[-2] >= a.shape[-1]
     more: Any = 0.0
     if tall != (side == "right") and a.shape[-2] != a.shape[-1]:
-        # The factor that is singular is a product of a and the other factor: p = u^H a, or a u^H.
+        # p is singular.  It is u^H a (or a u^H), so its cotangent is passed on to a and u.
         right = side == "right"
         more = u @ gp if right else gp @ u
         gu = gu + (a @ adjoint(gp, xp) if right else adjoint(gp, xp) @ a)
@@ -250,7 +262,7 @@ recorded_function(
 
 @hooks("scipy.linalg", "orthogonal_procrustes")
 def orthogonal_procrustes(A: ArrayInput, B: ArrayInput, check_finite: bool = True) -> Any:
-    """Compute the singular values and vectors of (B^T conj(A))^T, as SciPy does."""
+    """Compute what SciPy does, from the SVD of (B^T conj(A))^T, by functions with rules."""
     A, B = arraytape.asarray(operand_of(A)), arraytape.asarray(operand_of(B))
     if A.shape != B.shape:
         raise ValueError(f"the shapes of A and B differ ({A.shape} vs {B.shape})")

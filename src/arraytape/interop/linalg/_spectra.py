@@ -1,4 +1,8 @@
-"""Eigenvalues and eigenvectors in scipy.linalg."""
+"""Eigenvalues and eigenvectors in scipy.linalg.
+
+SciPy computes them by LAPACK, on NumPy data.  The rules call those of the array API's functions
+(``ops/_spectral.py``), on the whole matrix that SciPy reads from its argument.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +27,9 @@ from ._banded import as_band, in_full
 from ._structures import given_back, read_structure
 
 
-# --- Hermitian matrices, also with b --------------------------------------------------------------
+# --- Hermitian matrices, and generalized problems a v = w b v ---------------------------------------
 def reduced(a: RawArray, b: RawArray, lower: bool, xp: Namespace) -> tuple[Any, Any]:
-    """Return L with b = L L^H, and L^-1 a L^-H, whose eigenvalues are those of a v = w b v."""
+    """Return L with b = L L^H, and L^-1 a L^-H, which has the eigenvalues w of a v = w b v."""
     factor = xp.linalg.cholesky(read_structure(b, "hermitian", lower, xp))
     half = xp.linalg.solve(factor, read_structure(a, "hermitian", lower, xp))
     return factor, rules.symmetric(adjoint(xp.linalg.solve(factor, adjoint(half, xp)), xp), xp)
@@ -35,9 +39,10 @@ def eigh_back(
     g: Cotangents, values: RawArray, vectors: RawArray, matrix: RawArray, first: RawArray,
     unread: tuple[Any, ...] | None, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return a matrix's cotangent for those of some eigenvalues and eigenvectors, from ``first`` on.
+    """Return the cotangent of a Hermitian matrix, given the cotangents of some eigenpairs.
 
-    The rule needs all values and vectors, so ``eigh`` of the same matrix adds the missing ones.
+    first : index of the first of these eigenvalues among all.  The rule of ``eigh`` needs all
+    eigenvalues and eigenvectors; those that the call did not return are computed here.
     """
     n, k = matrix.shape[-1], values.shape[-1]
     if k == n:
@@ -66,7 +71,7 @@ def eigh_joint(
     g: Cotangents, a: RawArray, values: RawArray, vectors: RawArray, first: RawArray, lower: bool,
     unread: tuple[Any, ...] | None, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of the array API's ``eigh``, for the triangle that is read."""
+    """Return the cotangent of a: that of ``eigh``, mapped to the triangle that SciPy reads."""
     g = g[:2]
     matrix = read_structure(a, "hermitian", lower, xp)
     unread = tuple(unread[:2]) if unread else unread
@@ -78,7 +83,10 @@ def generalised_joint(
     g: Cotangents, a: RawArray, b: RawArray, values: RawArray, vectors: RawArray, first: RawArray,
     lower: bool, unread: tuple[Any, ...] | None, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangents through L^-1 a L^-H with b = L L^H, whose vectors are L^H times ours."""
+    """Return the cotangents of a and b for the generalized problem a v = w b v.
+
+    With b = L L^H, w and L^H v are the eigenvalues and eigenvectors of L^-1 a L^-H (``reduced``).
+    """
     gw, gV, _ = g
     factor, matrix = reduced(a, b, lower, xp)
     turned = adjoint(factor, xp) @ vectors
@@ -104,7 +112,10 @@ def generalised_joint(
 
 
 def eigh_of(name: str, generalised: bool, joint: Callable[..., Any]) -> LibraryOp:
-    """Return the op of ``eigh`` with or without b; its third result is the index of the first value."""
+    """Return the op of ``eigh``, with b if ``generalised``.
+
+    Its third result is the index of the first returned eigenvalue among all, which the rule needs.
+    """
 
     def compute_eigh(
         arrays: tuple[NumpyData, ...], lower: bool, selection: tuple[Any, Any], check_finite: bool,
@@ -137,7 +148,7 @@ EIGH_B = eigh_of("scipy.linalg.eigh with b", True, generalised_joint)
 
 
 def values_rule(g: RawArray, a: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of the array API's ``eigvalsh``, for the triangle that is read."""
+    """Return the cotangent of a: that of ``eigvalsh``, mapped to the triangle that is read."""
     matrix = read_structure(a, "hermitian", lower, xp)
     return given_back(spectral.eigvalsh(g, matrix, xp), "hermitian", lower, xp)
 
@@ -161,7 +172,7 @@ eigvalsh_b_op = library_op(
 
 
 def generalised_values(g: RawArray, a: RawArray, b: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return v diag(g) v^H for a and -v diag(g w) v^H for b, with b-orthonormal v."""
+    """Return the cotangents v diag(g) v^H of a and -v diag(g w) v^H of b, where v^H b v = 1."""
     factor, matrix = reduced(a, b, lower, xp)
     values, turned = xp.linalg.eigh(matrix)
     vectors = xp.linalg.solve(adjoint(factor, xp), turned)
@@ -216,7 +227,7 @@ eigvals_op = function_op(
 
 
 def complex_vectors(vectors: RawArray, xp: Namespace) -> Any:
-    """Return complex eigenvectors: SciPy's are real if all eigenvalues are."""
+    """Return complex eigenvectors; SciPy returns real ones if all eigenvalues are real."""
     return vectors if xp.isdtype(vectors.dtype, "complex floating") else vectors + 0j
 
 
@@ -250,13 +261,13 @@ def banded_joint(
     g: Cotangents, a_band: RawArray, values: RawArray, vectors: RawArray, lower: bool,
     unread: tuple[Any, ...] | None, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of ``eigh`` at the diagonals."""
+    """Return the cotangent of a_band: the diagonals of the cotangent of ``eigh``'s matrix."""
     found = spectral.eigh_vjp(g, values, vectors, unread, xp)[0]
     return (as_band(given_back(found, "hermitian", lower, xp), a_band, lower, xp),)
 
 
 def banded_values(g: RawArray, a_band: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of ``eigvalsh`` at the diagonals."""
+    """Return the cotangent of a_band: the diagonals of the cotangent of ``eigvalsh``'s matrix."""
     matrix = read_structure(in_full(a_band, lower, xp), "hermitian", lower, xp)
     found = given_back(spectral.eigvalsh(g, matrix, xp), "hermitian", lower, xp)
     return as_band(found, a_band, lower, xp)

@@ -1,7 +1,8 @@
-"""Structured matrices: SciPy reads a part of an argument, such as one triangle, as the whole matrix.
+"""Structured matrices: arguments of which SciPy reads only a part, such as one triangle.
 
-``read_structure`` returns the whole matrix.  ``given_back``, its transpose, gives elements that are not
-read the cotangent 0, and elements that are read twice the sum of both cotangents.
+``read_structure`` returns the whole matrix that SciPy computes with.  Its transpose, ``given_back``,
+maps a cotangent of that matrix to a cotangent of the argument.  Elements that are not read get 0.
+Elements that stand at two positions of the matrix get the sum of two cotangents.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from ..._storage.storage import is_complex
 from ..._util.array_types import Namespace, RawArray
 from ...ops._factorisations import adjoint, diagonal_part, on_diagonal
 
-# The structure for each value of ``assume_a``.
+# For each value of ``assume_a`` of scipy.linalg.solve and inv, the structure of the matrix.
 ASSUMED = {
     None: "general", "gen": "general", "general": "general", "banded": "general",
     "diagonal": "diagonal", "tridiagonal": "tridiagonal",
@@ -24,7 +25,10 @@ ASSUMED = {
 
 
 def read_structure(a: RawArray, structure: str, lower: bool, xp: Namespace) -> Any:
-    """Return the matrix that is read from ``a``; ``lower`` says which triangle a symmetric one is in."""
+    """Return the matrix that SciPy reads from ``a``.
+
+    lower : True if SciPy reads the lower triangle of a symmetric or Hermitian matrix.
+    """
     if structure in ("hermitian", "symmetric"):
         across = adjoint(a, xp) if structure == "hermitian" else xp.matrix_transpose(a)
         half = xp.tril(a, k=-1) if lower else xp.triu(a, k=1)
@@ -34,7 +38,7 @@ def read_structure(a: RawArray, structure: str, lower: bool, xp: Namespace) -> A
 
 
 def given_back(g: RawArray, structure: str, lower: bool, xp: Namespace) -> Any:
-    """Return the argument's cotangent for the cotangent of the matrix that was read from it."""
+    """Return the cotangent of an argument, where g is the cotangent of its ``read_structure``."""
     if structure in ("hermitian", "symmetric"):
         across = adjoint(g, xp) if structure == "hermitian" else xp.matrix_transpose(g)
         both = xp.tril(g + across, k=-1) if lower else xp.triu(g + across, k=1)
@@ -43,7 +47,7 @@ def given_back(g: RawArray, structure: str, lower: bool, xp: Namespace) -> Any:
 
 
 def own_diagonal(x: RawArray, structure: str, xp: Namespace) -> Any:
-    """Return the diagonal that is read; SciPy reads the real part if the matrix is Hermitian."""
+    """Return the diagonal of x as a matrix; its real part only if the structure is Hermitian."""
     diagonal = diagonal_part(x, xp)
     if structure == "hermitian" and is_complex(x):
         return xp.real(diagonal) + 0j
@@ -68,12 +72,12 @@ def without_diagonal(x: RawArray, xp: Namespace) -> Any:
     return xp.where(on_diagonal(x, xp), 0.0, x)
 
 
-# --- right-hand sides: the rules take a vector as a matrix of one column ---------------------------
+# --- right-hand sides: rules compute with a vector as a matrix of one column ---------------------------
 def as_columns(b: RawArray, *values: Any) -> list[Any]:
-    """Return values with vectors as columns if the right-hand side b is a vector."""
+    """Return the values, as matrices of one column if the right-hand side b is a vector."""
     return [x[..., None] if len(b.shape) == 1 else x for x in values]
 
 
 def as_given(u: RawArray, b: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of b from its columns' cotangent, summed over broadcast axes."""
+    """Return the cotangent of b from u, its cotangent as a matrix, summed over broadcast axes."""
     return sum_to(u[..., 0] if len(b.shape) == 1 else u, b.shape, xp)

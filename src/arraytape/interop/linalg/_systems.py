@@ -1,4 +1,8 @@
-"""Linear systems and inverses of scipy.linalg."""
+"""Linear systems, inverses, Cholesky and LU factors, and least squares of scipy.linalg.
+
+SciPy computes the values by LAPACK, on NumPy data.  Most rules call those of the array API's functions
+(``ops/_factorisations.py``), with the whole matrix that SciPy reads from its argument.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,7 @@ def solve_rule(
     g: RawArray, a: RawArray, b: RawArray, y: RawArray, lower: bool, assume_a: str | None,
     transposed: bool, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangents of the array API's ``solve`` with the matrix that is read from a."""
+    """Return the cotangents of a and b: those of ``solve`` with the matrix that SciPy reads from a."""
     structure = ASSUMED[assume_a]
     matrix = read_structure(a, structure, lower, xp)
     if transposed:
@@ -68,13 +72,13 @@ recorded_function(
 
 
 def inv_rule(g: RawArray, y: RawArray, assume_a: str | None, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of the array API's ``inv``, for the elements that are read."""
+    """Return the cotangent of a: that of ``inv``, mapped to the elements that SciPy reads."""
     return given_back(rules.inv(g, y, xp), ASSUMED[assume_a], lower, xp)
 
 
 recorded_function(
     "scipy.linalg.inv", inv_rule, arrays=["a"], options=["assume_a", "lower"], cores=[2],
-    # SciPy 1.17 returns a's elements unchanged off the diagonal.
+    # SciPy 1.17 leaves the elements of a off the diagonal in its result.
     refuses={"assume_a": ["diagonal"]},
 )  # fmt: skip
 recorded_function("scipy.linalg.det", lambda g, a, xp: rules.det(g, a, xp), arrays=["a"], cores=[2])
@@ -82,7 +86,7 @@ recorded_function("scipy.linalg.det", lambda g, a, xp: rules.det(g, a, xp), arra
 
 # --- triangular systems, factors ------------------------------------------------------------------
 def turned(x: RawArray, trans: int | str, xp: Namespace) -> Any:
-    """Return a matrix as ``trans`` says: itself, its transpose or its conjugate transpose."""
+    """Return x, its transpose or its conjugate transpose, for SciPy's option ``trans``."""
     if trans in (0, "N"):
         return x
     return xp.matrix_transpose(x) if trans in (1, "T") else adjoint(x, xp)
@@ -92,7 +96,7 @@ def solve_triangular_rule(
     g: RawArray, a: RawArray, b: RawArray, y: RawArray, trans: int | str, lower: bool,
     unit_diagonal: bool, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangents of ``solve``, with the triangle."""
+    """Return the cotangents of a and b: those of ``solve`` with the triangle that SciPy reads from a."""
     structure = "lower" if lower else "upper"
     matrix = read_structure(a, structure, lower, xp)
     if unit_diagonal:
@@ -113,7 +117,7 @@ recorded_function(
 
 
 def cholesky_rule(g: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of the array API's ``cholesky``, for the triangle that is read."""
+    """Return the cotangent of a: that of ``cholesky``, mapped to the triangle that SciPy reads."""
     half = rules.cholesky_vjp(g, y, not lower, xp)
     return given_back(half, "hermitian", lower, xp)
 
@@ -123,12 +127,12 @@ recorded_function(
 )
 
 
-# Before SciPy 1.18 the factor has elements of a in its other triangle, from then on zeros.
+# cho_factor's result has in its other triangle the elements of a; from SciPy 1.18 on, zeros.
 OTHER_TRIANGLE_STAYS = bool(scipy.linalg.cho_factor(np.asarray([[4.0, 1.0], [2.0, 5.0]]))[0][1, 0])
 
 
 def cho_factor_rule(g: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of ``cholesky``; the other triangle is a's, unchanged, or zero."""
+    """Return the cotangent of a: that of ``cholesky``, plus g in the triangle that is copied from a."""
     kept, other = (xp.tril, xp.triu) if lower else (xp.triu, xp.tril)
     factor = cholesky_rule(kept(g), kept(y), lower, xp)
     return factor + other(g, k=1 if lower else -1) if OTHER_TRIANGLE_STAYS else factor
@@ -154,7 +158,7 @@ def cho_factor(
 def cho_solve_rule(
     g: RawArray, c: RawArray, b: RawArray, y: RawArray, lower: bool, xp: Namespace
 ) -> Any:
-    """Return -(u y^H + y u^H) L for the factor L, and u = solve(L L^H, g) for b."""
+    """Return the cotangents -(u y^H + y u^H) L of the factor L and u of b, where L L^H u = g."""
     g, y = as_columns(b, g, y)
     u = cho_solve_op(c, g, lower=lower)
 
@@ -174,7 +178,7 @@ cho_solve_op = recorded_function(
 
 # --- LU -------------------------------------------------------------------------------------------
 def permutations(pivots: NumpyData) -> Any:
-    """Return p after LAPACK's interchanges: row i of the factors is row p[i] of the matrix."""
+    """Return the permutation p of LAPACK's pivots: row i of L U is row p[i] of the matrix."""
     found = np.broadcast_to(np.arange(pivots.shape[-1]), pivots.shape).copy()
     for one, swaps in zip(
         found.reshape(-1, found.shape[-1]), pivots.reshape(-1, pivots.shape[-1]), strict=True
@@ -185,18 +189,21 @@ def permutations(pivots: NumpyData) -> Any:
 
 
 def to_matrix_order(x: RawArray, rows: RawArray, xp: Namespace) -> Any:
-    """Return rows in the order of the matrix: row i of x is its row ``rows[i]``."""
+    """Return x with its row i moved to row ``rows[i]``: from the order of L U to that of the matrix."""
     order = xp.argsort(rows, axis=-1)
     return xp.take_along_axis(x, xp.broadcast_to(order[..., None], x.shape), axis=-2)
 
 
 def to_factor_order(x: RawArray, rows: RawArray, xp: Namespace) -> Any:
-    """Return rows in the order of the factors: row ``rows[i]`` of x is their row i."""
+    """Return x with its row ``rows[i]`` moved to row i: from the order of the matrix to that of L U."""
     return xp.take_along_axis(x, xp.broadcast_to(rows[..., None], x.shape), axis=-2)
 
 
 def lu_rule(g: Cotangents, lower: RawArray, upper: RawArray, rows: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of a: L^-H (tril(L^H gL, -1) + triu(gU U^H)) U^-H for a square matrix."""
+    """Return the cotangent of a, where L U = a[rows].
+
+    For a square matrix it is L^-H (tril(L^H gL, -1) + triu(gU U^H)) U^-H, with rows in a's order.
+    """
     gL, gU = g
     k = lower.shape[-1]
     gL, gU = xp.tril(gL, k=-1), xp.triu(gU)
@@ -234,7 +241,7 @@ lu_op = library_op(
 
 @hide_from_warnings
 def lu_with_rows(a: NumpyData, check_finite: bool) -> Any:
-    """Return L, U and, for each row of L, the index of its row of a: the inverse of SciPy's indices."""
+    """Return L, U and ``rows``, where L U is a[rows]; SciPy's indices are the inverse permutation."""
     indices, lower, upper = scipy.linalg.lu(a, p_indices=True, check_finite=check_finite)
     return lower, upper, np.argsort(indices, axis=-1)
 
@@ -293,7 +300,11 @@ def lu_solve_joint(
     g: Cotangents, lu: RawArray, pivots: RawArray, b: RawArray, y: RawArray, rows: RawArray, trans: int,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return -u y^H for the matrix and u for b, where u solves the adjoint system for g."""
+    """Return the cotangents of lu and b.
+
+    That of b is u, the solution of the adjoint system for g.  That of the matrix L U is -u y^H, from
+    which the product rule yields that of the factors.
+    """
     g, y = as_columns(b, g[0], y)
     if trans == 1:
         u = conjugate(lu_solve_op(lu, pivots, conjugate(g, xp), trans=0)[0], xp)
@@ -337,17 +348,17 @@ def lu_solve(
 
 # --- least squares, pseudo-inverses ---------------------------------------------------------------
 def unless_cut(found: RawArray, a: RawArray, pseudo: RawArray, xp: Namespace) -> Any:
-    """Return NaN where the pseudo-inverse cut nonzero singular values: there the rule does not hold."""
+    """Return ``found``, or NaN if ``pseudo`` ignores nonzero singular values: the rule is wrong then."""
     rest = largest_abs(a @ (pseudo @ a) - a, (-2, -1), xp)
     cut = rest > largest_abs(a, (-2, -1), xp) * rules.half_the_digits(a)
     return xp.where(cut, NAN, found)
 
 
 def pseudo_inverse_op(name: str, structure: str) -> LibraryOp:
-    """Return the op of ``pinv`` or ``pinvh``, whose second result is the rank."""
+    """Return the op of ``pinv`` or ``pinvh``.  Its results are the pseudo-inverse and the rank."""
 
     def pinv_joint(g: Cotangents, a: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
-        """Return the cotangent of the array API's ``pinv``, for the elements that are read."""
+        """Return the cotangent of a: that of ``pinv``, mapped to the elements that SciPy reads."""
         pull, _ = g
         if pull is None:
             return (xp.zeros_like(a),)
@@ -391,7 +402,7 @@ def lstsq_joint(
     g: Cotangents, a: RawArray, b: RawArray, x: RawArray, residues: RawArray, cond: float | None,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangents through x = P b: Golub and Pereyra 1973, eq. (4.12).
+    """Return the cotangents of a and b, where x = pinv(a) b: Golub and Pereyra 1973, eq. (4.12).
 
     The residues |b - a x|^2 are least at x, so their derivative with respect to x is 0.
     """
@@ -407,7 +418,8 @@ def lstsq_joint(
         u = adjoint(pseudo, xp) @ gx
         to_b = to_b + u
     if to_residues is not None and residues.shape[-1:] != (0,):
-        if xp.isdtype(to_residues.dtype, "complex floating"):  # real, in SciPy 1.18
+        # The residues are real numbers, but in some versions of SciPy their dtype is complex.
+        if xp.isdtype(to_residues.dtype, "complex floating"):
             to_residues = xp.real(to_residues)
         (to_residues,) = as_columns(b, to_residues)
         pull = 2.0 * left * to_residues[..., None, :]
@@ -430,7 +442,7 @@ def lstsq_joint(
 
 
 def lstsq_of(*outputs: str) -> LibraryOp:
-    """Return the op of ``lstsq`` with its first results; one driver returns no singular values."""
+    """Return the op of ``lstsq`` with these results; the driver gelsy returns no singular values."""
     return library_op(
         "scipy.linalg.lstsq",
         lambda a, b, cond=None, check_finite=True, lapack_driver=None: scipy.linalg.lstsq(

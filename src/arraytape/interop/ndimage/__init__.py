@@ -1,7 +1,7 @@
-"""The functions of scipy.ndimage: filters, by weighted sums and by selection, and interpolation.
+"""The functions of scipy.ndimage: filters and interpolation.
 
-SciPy's Python code runs unchanged on Arrays.  The C functions that it calls have rules here; C functions
-without a rule refuse Arrays.
+SciPy's Python code runs on Arrays unchanged, but the C functions that it calls need NumPy data.  Some C
+functions are replaced by ops with rules (``_filters``, ``_interpolation``); the others refuse Arrays.
 """
 
 import sys
@@ -37,7 +37,10 @@ data_for_results = _ni_support._get_output
 
 
 def get_output(output: Output, *args: Any, **keywords: Any) -> Any:
-    """Return the array for a result: an Array if any variable of the caller is one."""
+    """Return the array for a result, in place of SciPy's ``_get_output``.
+
+    If a local variable of the caller is an Array, return a new Array, so that writes are recorded.
+    """
     made = data_for_results(output, *args, **keywords)
     if made is output or not is_active("scipy"):
         return made

@@ -1,4 +1,8 @@
-"""Filters: correlations, which are linear in the image and in the weights, and selections."""
+"""Filters of scipy.ndimage: correlations, selections (minimum, rank, ...), and Fourier filters.
+
+Ops here call SciPy's functions, whose C code needs NumPy data.  The rules compute the cotangents of the
+image, and for correlations also of the weights.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +31,13 @@ Function = Callable[..., Any]
 
 
 # --- correlations ------------------------------------------------------------------------------------
-# y[i] = sum of w[k] * x[i + k - before], with x continued beyond its ends.  The adjoint correlates a
-# padded cotangent with the reversed weights, and adds the continuation's part to the elements it copies.
+# y[i] = sum over k of w[k] * x[i + k - before], where x is continued beyond its border.  The image's
+# cotangent is the correlation of the padded cotangent of y with the reversed weights.  What it has
+# beyond the border is added to the elements whose copies the continuation is (``fold_lines``).
 def pad_cotangent(
     g: RawArray, sizes: Sequence[int], axes: Sequence[int], xp: Namespace
 ) -> tuple[Any, list[int]]:
-    """Return a cotangent padded for the filter in reverse, and the filter's origins there."""
+    """Return g padded for the correlation with reversed weights, and the origins to use there."""
     for axis, size in zip(axes, sizes, strict=True):
         g = padded_after(g, axis, size - 1, xp)
     return g, [(size - 1) // 2 for size in sizes]
@@ -66,7 +71,7 @@ def weights_adjoint(
     g: RawArray, x: RawArray, shape: Shape, axes: Sequence[int], modes: Sequence[str], cval: complex,
     origins: Sequence[int], xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return for each weight the inner product of g and the elements that the weight multiplies."""
+    """Return the weights' cotangents: inner products of g and the elements that a weight multiplies."""
     wide = all_extended(x, shape, axes, modes, cval, origins, xp)
     starts = np.zeros(len(x.shape), int)
     found = []
@@ -174,7 +179,10 @@ def uniform_filter1d(
 
 @hooks("scipy.ndimage._filters", "_gaussian_kernel1d")
 def gaussian_kernel(sigma: Any, order: int, radius: int) -> Any:
-    """Compute SciPy's kernel by the same steps, but as a differentiable function of sigma."""
+    """Compute SciPy's kernel by the same steps on Arrays.
+
+    SciPy writes into NumPy data, which would convert a sigma that is an Array to a number.
+    """
     if order < 0:
         raise ValueError("order must be non-negative")
     places, powers = np.arange(-radius, radius + 1), np.arange(order + 1)
@@ -183,7 +191,8 @@ def gaussian_kernel(sigma: Any, order: int, radius: int) -> Any:
     phi = phi / np.sum(phi)
     if order == 0:
         return phi
-    # phi' = -x / square * phi: the step from the coefficients of q to those of (q * phi)' / phi.
+    # phi' = -x / square * phi.  So the n-th derivative of phi is q * phi with a polynomial q.  The
+    # matrix ``step`` maps the coefficients of q to those of (q * phi)' / phi.
     step = np.diag(powers[1:], 1) + np.diag(np.ones(order) / -square, -1)
     q = np.eye(order + 1)[0]
     for _ in range(order):
@@ -197,7 +206,7 @@ def gradient_magnitude(
     mode: str | Sequence[str] = "reflect", cval: complex = 0.0, extra_arguments: Sequence[Any] = (),
     extra_keywords: Mapping[str, Any] | None = None, *, axes: int | Sequence[int] | None = None,
 ) -> Any:  # fmt: skip
-    """Compute as SciPy does, except that the root of 0 has the derivative 0."""
+    """Compute what SciPy does, except that sqrt has the derivative 0 at 0, instead of infinity."""
     x = asarray(input)
     made = _ni_support._get_output(output, x)
     at = _ni_support._check_axes(axes, x.ndim)
@@ -215,7 +224,7 @@ def gradient_magnitude(
         square = square + slope * slope
     some = square != 0
     apart: Any = arraytape.where(some, square, 1)
-    root = arraytape.where(some, np.sqrt(apart), 0)  # a float for integers, too
+    root = arraytape.where(some, np.sqrt(apart), 0)  # sqrt returns a float for integers, too
     return into(made, lambda dtype: arraytape.astype(root, dtype, copy=False))
 
 
@@ -224,7 +233,10 @@ def selection_adjoint(
     g: RawArray, x: RawArray, y: RawArray, footprint: NumpyData, heights: NumpyData | None,
     modes: Sequence[str], cval: complex, origins: Sequence[int], shape: Shape, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return g shared evenly among the elements under the footprint that equal the selected element."""
+    """Return the image's cotangent: g, shared evenly by the elements that equal the selected element.
+
+    Only the elements under the footprint are compared.  y : the selected elements.
+    """
     axes, sizes = range(len(shape)), footprint.shape
     wide = all_extended(x, sizes, axes, modes, cval, origins, xp)
     taps = [tap for tap in np.ndindex(*sizes) if footprint[tap]]
@@ -240,7 +252,10 @@ def selection_adjoint(
 def is_selected(
     x: RawArray, y: RawArray, heights: NumpyData | None, tap: Shape, xp: Namespace
 ) -> Any:
-    """Return where y equals the element x under one tap, raised by the structure's height there."""
+    """Return the mask of the results y that equal the elements x under one tap of the footprint.
+
+    heights : the structure of a grey morphology, which is added to x; None for other filters.
+    """
     if heights is None:
         return xp.astype(x, y.dtype, copy=False) == y
     raised = xp.astype(x, xp.float64) + float(heights[tap])
@@ -265,9 +280,10 @@ def selected(
     mode: str | Sequence[str], cval: complex, origin: int | Sequence[int], axes: Sequence[int],
     heights: NumpyData | None = None,
 ) -> Any:  # fmt: skip
-    """Return what SciPy's function selects under a footprint that spans some of the axes.
+    """Call ``selection_op`` on SciPy's function ``name``, and write the result into ``output``.
 
-    given : returns, for the output's dtype, the arguments that SciPy's function takes after x.
+    given : a function of the output's dtype that returns the arguments of SciPy's function after x.
+    axes : the axes of x that the footprint spans.
     """
     others = [axis for axis in range(x.ndim) if axis not in axes]
     modes = ["constant"] * x.ndim
@@ -347,7 +363,9 @@ def rank_filter(
 
 
 # --- filters of transformed images -------------------------------------------------------------------
-# Each element is multiplied by its own factor: real, or of absolute value 1 for a shift.
+# A Fourier filter multiplies each element by a factor.  The factor is real, or for fourier_shift a
+# complex number of absolute value 1.  The adjoint multiplies by the conjugate: for a shift, a shift by
+# the opposite.
 def fourier_forward(
     x: Array, function: str = "", parameters: tuple[float, ...] | np.ndarray[Any, Any] = (),
     n: int = -1, axis: int = -1, kind_of_filter: Shape = (), output: DTypeInput = None,
@@ -394,7 +412,7 @@ stands_in(
 def state_fourier_filter(name: str, parameter: str) -> None:
     @hooks("scipy.ndimage._fourier", name)
     def fourier_filter(*args: Any, **keywords: Any) -> Any:
-        """Refuse a parameter that is an Array, on which SciPy's code fails without a reason."""
+        """Raise TypeError for a parameter that is an Array; SciPy's error would not say the cause."""
         if has_array((*args[1:2], keywords.get(parameter))):
             raise no_rule(f"scipy.ndimage.{name}", "its parameters as an Array")
         return original_of(getattr(_fourier, name))(*args, **keywords)

@@ -1,4 +1,8 @@
-"""Interpolation: the spline filter, and B-splines as functions of coefficients and coordinates."""
+"""Interpolation of scipy.ndimage: the spline filter, and sums of B-splines at coordinates.
+
+Ops here call SciPy's C functions, which need NumPy data.  The rules write the interpolation out as a
+weighted sum of coefficients, and differentiate it with respect to the coefficients and coordinates.
+"""
 
 from __future__ import annotations
 
@@ -42,9 +46,12 @@ def spline_forward(
 def spline_adjoint(
     g: RawArray, order: int, axis: int, border: int, shape: Shape, xp: Namespace
 ) -> Any:
-    """Return the adjoint: the filter inverts a matrix that is symmetric if mirrored ends weigh half.
+    """Return the input's cotangent.
 
-    For reflected lines SciPy's inverse is not exact, so this function multiplies by its transpose.
+    The filter multiplies by the inverse of a matrix of B-spline values.  For the border GRID_WRAP that
+    matrix is symmetric; for mirrored borders it is symmetric if both ends are weighted by a half.  For
+    NEAREST and REFLECT, SciPy's inverse is not exact, so the cotangent is multiplied by the transpose
+    of the matrix that SciPy applies.
     """
     if border in (NEAREST, REFLECT):
         whole = xp.asarray(
@@ -78,9 +85,9 @@ def spline_filter1d(
     into(output, lambda dtype: spline_op(x, order, axis, border, dtype))
 
 
-# --- coefficients at a coordinate, and their weights -------------------------------------
+# --- the coefficients that an interpolation reads, and their weights ---------------------------------
 def inner_coordinate(at: RawArray, length: int, border: int, xp: Namespace) -> tuple[Any, Any]:
-    """Return a coordinate mapped into the line by the border's rule, and that map's slope."""
+    """Map coordinates into the line by the border's rule.  Return them and the slope of the map."""
     one = xp.ones(at.shape, dtype=at.dtype, device=at.device)
     if border in (NEAREST, CONSTANT, GRID_CONSTANT):
         return at, one
@@ -101,7 +108,7 @@ def inner_coordinate(at: RawArray, length: int, border: int, xp: Namespace) -> t
 
 
 def inner_place(place: RawArray, length: int, border: int, xp: Namespace) -> Any:
-    """Return an index as the border's rule maps it into the line."""
+    """Map indices of coefficients into the line by the border's rule."""
     if border in (NEAREST, GRID_CONSTANT):
         return xp.clip(place, 0, length - 1)
     if length < 2:
@@ -111,12 +118,15 @@ def inner_place(place: RawArray, length: int, border: int, xp: Namespace) -> Any
     if border == REFLECT:
         place = place % (2 * length)
         return xp.where(place >= length, 2 * length - 1 - place, place)
-    place = place % (2 * length - 2)  # SciPy mirrors for modes without coefficients of their own
+    place = place % (2 * length - 2)  # SciPy mirrors for all other borders
     return xp.where(place >= length, 2 * length - 2 - place, place)
 
 
 def basis(u: RawArray, degree: int, xp: Namespace) -> list[Any]:
-    """Return the nonzero B-splines at u between equidistant knots: Piegl and Tiller 1997, A2.2."""
+    """Return the values of the B-splines that are nonzero at u, where u is between 0 and 1.
+
+    The knots are the integers.  Source: Piegl and Tiller 1997, algorithm A2.2.
+    """
     found = [xp.ones(u.shape, dtype=u.dtype, device=u.device)]
     for j in range(1, degree + 1):
         saved, raised = 0.0, []
@@ -131,9 +141,13 @@ def basis(u: RawArray, degree: int, xp: Namespace) -> list[Any]:
 class Taps:
     """The coefficients that interpolation at coordinates along one axis reads, and their weights.
 
-    places : the coefficients' indices.  weights : of each coefficient.  slopes : the weights'
-    derivatives with respect to the coordinate.  inside : masks of the indices that lie on the axis,
-    or None if all do.  within : the mask of the coordinates that lie on the axis, or None.
+    places, weights and slopes are lists with one array for each of the ``order + 1`` coefficients.
+
+    places : the indices of the coefficients.
+    weights : the factors of the coefficients in the interpolated value.
+    slopes : the derivatives of the weights with respect to the coordinate.
+    inside : a list of masks of the indices that lie on the axis, or None if all indices do.
+    within : the mask of the coordinates that lie on the axis; None for borders other than CONSTANT.
     """
 
     def __init__(
@@ -168,7 +182,10 @@ def taps_of(
 
 
 def each_tap(taps: Sequence[Taps], shape: Shape, xp: Namespace) -> Any:
-    """Yield for each combination of taps its number on each axis, its flat index and its mask."""
+    """Yield (numbers, index, mask) for each coefficient of the tensor product of the axes' taps.
+
+    numbers : the number of the tap on each axis.  index : flat indices.  mask : see Taps.inside.
+    """
     strides = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
     for numbers in itertools.product(*[range(len(axis.places)) for axis in taps]):
         chosen = [*zip(taps, numbers, strides, strict=True)]
@@ -178,25 +195,25 @@ def each_tap(taps: Sequence[Taps], shape: Shape, xp: Namespace) -> Any:
 
 
 def all_of(masks: Sequence[Any]) -> Any:
-    """Return the conjunction of masks; None if there is none."""
+    """Return the elementwise "and" of masks, or None if the list is empty."""
     return functools.reduce(operator.and_, masks) if masks else None
 
 
 def cotangent_within(g: RawArray, taps: Sequence[Taps], xp: Namespace) -> Any:
-    """Return the cotangent with 0 where the result is the constant beyond the border."""
+    """Return g with 0 at the results that are ``cval`` because their coordinates are off the image."""
     within = all_of([axis.within for axis in taps if axis.within is not None])
     return g if within is None else xp.where(within, g, 0.0)
 
 
 def image_in_double(x: RawArray, xp: Namespace) -> Any:
-    """Return x in double precision, in which SciPy interpolates data and coordinates of any dtype."""
+    """Return x as float64, in which SciPy interpolates whatever the dtype."""
     return xp.astype(x, xp.float64, copy=False)
 
 
 def by_coefficients(
     g: RawArray, at: RawArray, shape: Shape, order: int, border: int, npad: int, xp: Namespace
 ) -> Any:
-    """Return the cotangent of the coefficients of the sum of B-splines at coordinates."""
+    """Return the cotangent of c, where the result is the sum of B-splines c at coordinates."""
     taps = taps_of(at, shape, order, border, npad, xp)
     g, found = cotangent_within(image_in_double(g, xp), taps, xp), []
     for numbers, index, inside in each_tap(taps, shape, xp):
@@ -212,7 +229,7 @@ def by_coordinates(
     g: RawArray, c: RawArray, at: RawArray, order: int, border: int, cval: float, npad: int,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of the coordinates in the sum of B-splines."""
+    """Return the cotangent of the coordinates, where the result is a sum of B-splines at them."""
     shape = c.shape
     taps = taps_of(at, shape, order, border, npad, xp)
     g, flat = cotangent_within(image_in_double(g, xp), taps, xp), xp.reshape(c, (-1,))
@@ -313,7 +330,8 @@ def zoom_joint(
 ) -> Any:  # fmt: skip
     column = (-1,) + (1,) * len(shape_out)
     factor, step = xp.reshape(zoom, column), xp.reshape(shift, column)
-    half = 0.5 if grid_mode else 0.0  # a pixel's coordinate is that of its centre
+    # With grid_mode, the coordinate of a pixel is that of its centre.
+    half = 0.5 if grid_mode else 0.0
     moved = grid(shape_out, zoom, xp) + step + half
     at = moved * factor - half
     every = tuple(range(1, len(shape_out) + 1))
@@ -332,7 +350,7 @@ def zoom_joint(
 zoom_op = library_op("scipy.ndimage.zoom", zoom_forward, joint=zoom_joint)
 
 
-# --- rules for the extension's functions -------------------------------------------------------------
+# --- replacements of the extension's functions -------------------------------------------------------
 def geometric_transform(
     input: ArrayInput, mapping: Callable[..., Any] | None, coordinates: ArrayInput | None, matrix: Any,
     offset: Any, output: Array | NumpyData, order: int, border: int, cval: complex, npad: int,
@@ -375,10 +393,10 @@ stands_in(
 
 
 # --- derivatives with respect to the transformation --------------------------------------------------
-# These functions replace SciPy's code, which reads the memory of a matrix, an offset or a shift, if one
-# of these is an Array.
+# These hooks replace shift and affine_transform if the matrix, the offset or the shift is an Array:
+# SciPy's Python code would convert these arguments to NumPy data.
 def prepared(x: Array, order: int, mode: str, cval: complex, prefilter: bool) -> tuple[Any, int]:
-    """Return the coefficients, and the width of their padding."""
+    """Return the spline coefficients of x, and the width of the padding that SciPy adds to x."""
     if order < 0 or order > 5:
         raise RuntimeError("spline order not supported")
     if x.dtype.kind == "c":
@@ -402,7 +420,8 @@ def shift(
         return original_of(_interpolation.shift)(input, shift, output, order, mode, cval, prefilter)
     x = asarray(input)
     filtered, npad = prepared(x, order, mode, cval, prefilter)
-    steps = vector(-asarray(shift), x.ndim)  # SciPy negates in the dtype of its argument
+    # SciPy, too, negates before it converts to float64.
+    steps = vector(-asarray(shift), x.ndim)
     found = _ni_support._get_output(output, x)
     border = _ni_support._extend_mode_to_code(mode)
     zoom_shift(filtered, None, steps, found, order, border, cval, npad, False)
@@ -440,7 +459,7 @@ def affine_transform(
 def geometric_transform_of(
     input: ArrayInput, mapping: Callable[..., Any], *args: Any, **keywords: Any
 ) -> Any:
-    """Convert the image to an Array if the mapping uses Arrays, so that the rule above runs."""
+    """Convert the image to an Array if the mapping uses Arrays, so that SciPy calls the rule above."""
     if has_array(used_by(mapping)):
         input = asarray(input)
     return original_of(_interpolation.geometric_transform)(input, mapping, *args, **keywords)
