@@ -74,7 +74,7 @@ def reason(text):
 
 
 def estimator_row(name):
-        estimator = sweep.made(name)
+    estimator = sweep.made(name)
     data, target = sweep.takes(name, estimator)
     truth = None if data is None else sweep.truth_of(name, estimator, (data, target))
     return row(name, sweep.outcomes(name, False, truth), sweep.outcomes(name, True, truth))

@@ -276,9 +276,8 @@ def summed(result):
         if not isinstance(part, xp.Array):
             part = np.asarray(part)
         if part.dtype.kind in "fc" and part.size:
-            part = np.where(
-                np.isfinite(part), part, 0.0
-            )  # the first threshold of roc_curve is infinite
+            # The first threshold of roc_curve is infinite.
+            part = np.where(np.isfinite(part), part, 0.0)
             value = np.sum(part * weights(part.shape)) if part.ndim else part * 1.3
             answer = answer + value * (i + 1.0)
     return answer
@@ -381,9 +380,8 @@ def outcomes(name, inside, truth=None):
         return targets(name, estimator, data, target)
 
     found = answered(give, inputs, truth, inside)
-    if any(
-        outcome.word == UNTOLD for outcome in found.values()
-    ):  # a kink may be nearby: try smaller steps
+    # Where differences disagree, a kink may be nearby: take smaller steps.
+    if any(outcome.word == UNTOLD for outcome in found.values()):
         closer = truth_of(name, estimator, inputs, CLOSER)
         again = answered(give, inputs, closer, inside)
         for method, outcome in found.items():

@@ -29,7 +29,7 @@ class Counted:
 
 
 def counted(monkeypatch):
-    """Return a Counter of the factorizations by NumPy from now on; "kept" counts those of rules."""
+    """Count factorizations from now on; "kept elimination" counts the factors that rules keep."""
     calls = Counter()
     module = Counted(np.linalg._umath_linalg, calls)
     monkeypatch.setattr(np.linalg, "_umath_linalg", module)

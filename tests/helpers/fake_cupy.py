@@ -87,9 +87,8 @@ class Data:
         key, value = self.cupy.key(key), getattr(value, "memory", value)
         places = np.arange(self.size).reshape(self.shape)[key]
         values = np.broadcast_to(value, places.shape)
-        self.cupy.turn *= (
-            -1
-        )  # alternate the order: which of several writes to one element lasts is undefined
+        # Alternate the order, because it is undefined which of several writes to an element lasts.
+        self.cupy.turn *= -1
         for i in range(places.size)[:: self.cupy.turn]:
             self.memory.flat[places.flat[i]] = values.flat[i]
 

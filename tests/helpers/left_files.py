@@ -7,7 +7,7 @@ CACHES = (".coverage", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cac
 
 
 class LeftFiles:
-    """A watch over the direct entries of some folders; ``new()`` returns those added since its last call."""
+    """The direct entries of some folders, of which ``new()`` returns those added since its last call."""
 
     def __init__(self, *folders):
         self._known = {os.fspath(folder): set(os.listdir(folder)) for folder in folders}

@@ -142,7 +142,7 @@ class Bag:
 
 
 class Sparse:
-    """A registered class that has a dtype and a shape, but is no array."""
+    """A registered class that has a dtype, but is no array."""
 
     def __init__(self, values, places, size):
         self.values, self.places, self.size = values, places, size
