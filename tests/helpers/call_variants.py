@@ -273,16 +273,12 @@ def of_numpy(rng: random.Random) -> Variant:
     chosen = some_options(rng, options)
     args, keywords = as_given(function, required, chosen, rng)
     args, keywords = with_kinds(args, keywords, rng)
-    if name in numpy_calls.UNASKED and isinstance(
-        args[0], Operand
-    ):  # a list of Arrays would be converted to NumPy
+    # A list of Arrays would be converted to NumPy.
+    if name in numpy_calls.UNASKED and isinstance(args[0], Operand):
         args = (arrays_only(args[0]), *args[1:])
     if name == "np.select" and not any(x.is_array for x in operands_of(args[:2])):
-        args = (
-            args[0],
-            exchange(args[1], arrays_only),
-            *args[2:],
-        )  # np.select does not dispatch on its default
+        # Np.select does not dispatch on its default.
+        args = (args[0], exchange(args[1], arrays_only), *args[2:])
     first = args[0] if args else None
     if name[3:] in tables.METHODS and isinstance(first, Operand) and rng.random() < 0.4:
         short = name[3:]

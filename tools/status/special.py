@@ -418,9 +418,8 @@ def errors_of(name: str) -> Errors:
     statement, start = STATEMENTS[name], time.monotonic()
     has_value = not hasattr(REFERENCES[name], "but_for_a_constant")
     worst, conditioned, count = [0.0, 0.0, 0.0], [0.0, 0.0], 0
-    for point, places in reversed(
-        list(points(statement, POINTS))
-    ):  # points at edges first, in case of the time limit
+    # Points at edges first, in case of the time limit.
+    for point, places in reversed(list(points(statement, POINTS))):
         if time.monotonic() - start > SECONDS:
             break
         count += 1
