@@ -98,7 +98,7 @@ def table(found: Tree) -> str:
         below = sorted(found.imports[room], key=lambda other: (-floors[other], other))
         imports = ", ".join(map(shown, below)) or "–"  # noqa: RUF001
         rows.append([str(floors[room]), shown(room), found.said[room], imports])
-    return pages.table(("floor", "room", "what it has", "imports"), rows)
+    return pages.table(("layer", "part", "contents", "imports"), rows)
 
 
 # --- the picture ----------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def picture(found: Tree) -> str:
     height = top * BAND
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
-        'aria-label="The rooms of arraytape on their floors; imports point down">',
+        'aria-label="The parts of arraytape in layers; imports point down">',
         f"  {pages.mark('architecture_picture')}",
         f"  <style>\n{STYLE}\n  </style>",
         '  <defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
