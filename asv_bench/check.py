@@ -1,19 +1,19 @@
-"""Compare this tree's benchmarks with those of another commit: for CI.
+"""Compare the benchmarks of this tree with those of another commit, for CI.
 
     python asv_bench/check.py v0.4.0                       # or: make bench-check BASE=v0.4.0
-    python asv_bench/check.py main --only memory           # only benchmarks named like that
-    python asv_bench/check.py main --accept track_records  # what is meant to cost more
+    python asv_bench/check.py main --only memory           # only benchmarks with this text in the name
+    python asv_bench/check.py main --accept track_records  # allow this benchmark to cost more
 
-Both trees are measured by the benchmarks of this one, in processes that take turns.
+The benchmarks of this tree measure both source trees, in processes that run in turn.
 
-- A count (frames, records, bytes) fails when it is more than it was in BASE, and when it is over its
-  budget.  What it may grow by is `TOLERANCE` of its budget, or of itself where it has none, since bytes
-  by tracemalloc differ by a few; frames and records by none.
-- A time is a ratio to NumPy in its own process.  One that looks `SUSPECT` times as slow is measured
-  again in new processes, up to `ROUNDS` times.  It fails when both the medians and the least times say
-  that it is `SLOWER`.
+- A count (frames, records, bytes) fails if it is larger than in BASE, or larger than its budget.  Bytes
+  may grow by `TOLERANCE` of the budget (or of the count without a budget), because tracemalloc's counts
+  vary a little.  Frames and records must not grow.
+- A time is a ratio to NumPy in the same process.  A time that is `SUSPECT` times that of BASE is
+  measured again in new processes, up to `ROUNDS` times.  It fails if both the medians and the least
+  times are `SLOWER` times those of BASE.
 
-The exit code is 1 when something costs more or failed, 2 when nothing could be compared.
+The exit code is 1 if a benchmark costs more or failed, 2 if nothing could be compared.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ from run import SETTINGS, chosen
 
 HERE = Path(__file__).resolve().parent
 TOLERANCE = 0.02
-WHOLE = ("frames", "records")  # of which none more is allowed
+WHOLE = ("frames", "records")  # units of counts that must not grow at all
 SUSPECT = 1.12
 SLOWER = 1.2
 ROUNDS = 5
 CLEAR = 1.35
-ENOUGH = 3  # rounds after which a suspect that is none, or clearly slower, is measured no more
-MOST = 12  # suspects that are measured again at a time, the worst first, until one is sure
-SECONDS, LONGER = 0.06, 0.2  # for one ratio, at first and again
+ENOUGH = 3  # rounds after which a suspect with a clear result is not measured again
+MOST = 12  # the largest number of suspects that are measured again, the worst first
+SECONDS, LONGER = 0.06, 0.2  # seconds for one ratio, at the first and at further measurements
 
 
 class Case(NamedTuple):
     """One benchmark at one choice of its parameters."""
 
     name: str
-    index: int  # of the parameters, in their product
+    index: int  # index in the product of the parameters' values
     label: str
     exact: bool
     budget: float | None
@@ -62,7 +62,7 @@ class Case(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The result of one case."""
+    """The comparison of one case: values in BASE and in this tree, and the judgement ``said``."""
 
     case: Case
     base: float | None
@@ -77,7 +77,7 @@ class Verdict(NamedTuple):
         return self.head / self.base
 
 
-# --- in the processes that measure ----------------------------------------------------------------
+# --- functions that run in the measuring processes ------------------------------------------------
 def listed(only: str) -> tuple[dict[str, Callable[..., Any]], list[Case], dict[str, str]]:
     """Return the benchmarks by name, their cases, and the modules that could not be imported."""
     functions, cases, missing = {}, [], {}
@@ -88,7 +88,7 @@ def listed(only: str) -> tuple[dict[str, Callable[..., Any]], list[Case], dict[s
             continue
         try:
             found = vars(importlib.import_module(f"benchmarks.{module.name}"))
-        except Exception as error:  # an older tree lacks what a newer benchmark asks for
+        except Exception as error:  # an older tree may lack a function that a newer benchmark uses
             missing[module.name] = f"{type(error).__name__}: {error}"
             continue
         for name, function in found.items():
@@ -104,9 +104,9 @@ def listed(only: str) -> tuple[dict[str, Callable[..., Any]], list[Case], dict[s
 
 
 def work(only: str) -> None:
-    """Answer the questions on standard input: which benchmarks there are, and what one gives."""
+    """Print the list of benchmarks as JSON, then a value for each request on standard input."""
     with os.fdopen(os.dup(1), "w", buffering=1) as answers:
-        os.dup2(2, 1)  # what a benchmark prints
+        os.dup2(2, 1)  # the output of benchmarks goes to standard error
         functions, cases, missing = listed(only)
         where = importlib.import_module("arraytape").__file__
         print(json.dumps({"cases": cases, "missing": missing, "where": where}), file=answers)
@@ -120,7 +120,7 @@ def work(only: str) -> None:
 
 
 def value_of(function: Callable[..., Any], index: int, seconds: float) -> float:
-    """Return the value of a benchmark that may take so many seconds for a ratio."""
+    """Return the value of a benchmark; ``seconds`` is its time for one ratio."""
     measure, importing = (
         importlib.import_module(f"benchmarks.{name}") for name in ("measure", "importing")
     )
@@ -132,7 +132,7 @@ def value_of(function: Callable[..., Any], index: int, seconds: float) -> float:
 
 
 class Worker:
-    """A process that measures one tree."""
+    """A process that measures one source tree."""
 
     def __init__(self, source: Path, only: str) -> None:
         environment = {**os.environ, **SETTINGS, "PYTHONHASHSEED": "0"}
@@ -159,7 +159,7 @@ class Worker:
         return answer
 
     def measure(self, case: Case, seconds: float) -> float | None:
-        """Return the value; None when the benchmark failed and printed its traceback."""
+        """Return the value of a case, or None if the benchmark failed; ``error`` then has the reason."""
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps([case.name, case.index, seconds]) + "\n")
         self.process.stdin.flush()
@@ -179,14 +179,14 @@ class Worker:
 
 
 class Trees:
-    """The two trees, and processes that measure them in turn."""
+    """The two source trees with the processes that measure them in turn."""
 
     def __init__(self, base: Path, head: Path, only: str) -> None:
         self.sources, self.only = (base, head), only
         self.workers: list[Worker] = []
 
     def start_again(self) -> None:
-        """Start new processes: memory addresses differ between processes, and so do times."""
+        """Start new processes, because times depend on memory addresses, which differ by process."""
         self.close()
         for source in self.sources:
             self.workers.append(Worker(source, self.only))
@@ -208,14 +208,17 @@ Measure = Callable[[Case, float], Pair]
 
 
 def allowed(case: Case, base: float) -> float:
-    """Return the most that a count may be."""
+    """Return the largest allowed value of a count."""
     if case.unit in WHOLE:
         return base
     return base + TOLERANCE * abs(base if case.budget is None else case.budget)
 
 
 def judge_count(case: Case, measure: Measure) -> Verdict:
-    """Judge a count by the least of three measurements: tracemalloc counts memory that is freed late."""
+    """Judge a count by the least of up to three measurements.
+
+    tracemalloc also counts memory that is freed a little later.
+    """
     base, head = measure(case, SECONDS)
     for _ in range(2):
         if base is None or head is None or head <= allowed(case, base):
@@ -236,7 +239,7 @@ def judge_count(case: Case, measure: Measure) -> Verdict:
 
 
 def first_look(case: Case, measure: Measure) -> Verdict:
-    """Judge a time at its first measurement; ``suspect`` is not yet a verdict."""
+    """Judge a time by its first measurement; a ``suspect`` is measured again later."""
     base, head = measure(case, SECONDS)
     if head is None:
         return Verdict(case, base, head, "failed", True)
@@ -247,7 +250,7 @@ def first_look(case: Case, measure: Measure) -> Verdict:
 
 
 def ratios(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Return the ratios of the medians and of the least times."""
+    """Return the ratio of the medians and the ratio of the least times."""
     base, head = zip(*pairs, strict=True)
     return median(head) / median(base), min(head) / min(base)
 
@@ -255,7 +258,7 @@ def ratios(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
 def judge_suspects(
     suspects: Sequence[Verdict], measure: Measure, start_again: Callable[[], None]
 ) -> list[Verdict]:
-    """Measure them in new processes until it is clear that they are slower, or not."""
+    """Measure suspects in new processes until it is clear whether they are slower."""
     pairs: dict[str, list[tuple[float, float]]] = {one.case.label: [] for one in suspects}
     open_ones, failed = list(suspects), []
     for turn in range(ROUNDS):
@@ -286,7 +289,7 @@ def judged(one: Verdict, pairs: Sequence[tuple[float, float]]) -> Verdict:
 
 
 def compare(trees: Trees) -> tuple[list[Verdict], list[str]]:
-    """Return the verdicts on all cases, and what else went wrong."""
+    """Return the verdicts on all cases, and the texts of other errors."""
     trees.start_again()
     base, head = trees.workers
     problems = [f"benchmarks.{name}: {error}" for name, error in head.missing.items()]
@@ -310,10 +313,10 @@ def compare(trees: Trees) -> tuple[list[Verdict], list[str]]:
     return [by_label.get(one.case.label, one) for one in verdicts], problems
 
 
-# --- around it ------------------------------------------------------------------------------------
+# --- source trees, output and exit code -----------------------------------------------------------
 @contextlib.contextmanager
 def source_of(revision: str) -> Iterator[Path]:
-    """Return the folder `src` of a commit, unpacked somewhere else."""
+    """Unpack the folder `src` of a commit into a temporary folder and yield its path."""
     command = ["git", "-C", str(HERE.parent), "archive", revision, "src"]
     done = subprocess.run(command, capture_output=True)
     if done.returncode:
@@ -330,7 +333,7 @@ def source_of(revision: str) -> Iterator[Path]:
 
 
 def shown(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """Return a line for each case of which there is something to say."""
+    """Yield a line for each case that changed, failed or is new."""
     for one in sorted(verdicts, key=lambda one: not one.fails):
         if not one.said:
             continue
@@ -350,7 +353,7 @@ def accepted(verdicts: Sequence[Verdict], patterns: Sequence[str]) -> list[Verdi
 
 
 def conclude(verdicts: Sequence[Verdict], problems: Sequence[str]) -> int:
-    """Print what was found; the exit code."""
+    """Print the verdicts and return the exit code."""
     for line in shown(verdicts):
         print(line)
     compared = sum(one.change is not None for one in verdicts)

@@ -1,13 +1,13 @@
-"""Measure several commits with asv and write a site over the results: no network is asked.
+"""Measure several commits with asv and write a site with the results, without a network.
 
-    python asv_bench/dashboard.py                     # the last 5 tagged commits, and the one at hand
+    python asv_bench/dashboard.py                     # the last 5 tagged commits, and HEAD
     python asv_bench/dashboard.py v0.3 v0.4 main      # these commits
     python asv_bench/dashboard.py --last 3
 
-What was measured stays in `results`, and is not measured again (`--again` does).  Every commit is
-measured by the benchmarks of this tree, in the environment at hand, from a copy of its sources.
-A ratio that looks higher is measured again, on the newest commit and the one that it is compared with,
-`AGAIN` times at most, and the least of each counts: noise on a busy machine is no regression.
+Results stay in the folder `results`, and are measured again only with `--again`.  The benchmarks of this
+tree measure every commit, in the present environment, on a copy of the commit's sources.  A ratio that
+has grown is measured again up to `AGAIN` times, on the newest commit and on the one that it is compared
+with.  The least values count, so that noise on a busy machine is not taken for a regression.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from arraytape.testing.dashboard.results import read_results
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 RESULTS, SITE = HERE / "results", HERE / "html"
-# Where there are no tags: one of so many commits, so that the oldest is some way back.
+# Without tags, every STRIDE-th commit is measured.
 STRIDE = 40
 AGAIN = 3
 
@@ -74,14 +74,13 @@ def asv(environment: dict[str, str], *arguments: str) -> int:
 
 
 def measure(commit: str, home: str, only: str) -> int:
-    """Let asv run all benchmarks on the sources of a commit; its exit code."""
+    """Run asv's benchmarks on the sources of a commit; return asv's exit code."""
     with source_of(commit) as source:
         environment = {**os.environ, **SETTINGS, "PYTHONHASHSEED": "0"}
-        # asv drops the first unless the second says the same.
+        # asv removes PYTHONPATH unless ASV_PYTHONPATH has the same value.
         environment |= dict.fromkeys(("PYTHONPATH", "ASV_PYTHONPATH"), str(source))
-        environment |= dict.fromkeys(
-            ("HOME", "USERPROFILE"), home
-        )  # where asv describes the machine
+        # Asv stores its description of the machine there.
+        environment |= dict.fromkeys(("HOME", "USERPROFILE"), home)
         asv(environment, "machine", "--yes")
         how = ["run", "-E", "existing:same", "--set-commit-hash", commit, "--show-stderr"]
         how += ["--launch-method=forkserver"] * (os.name == "posix")
@@ -89,7 +88,7 @@ def measure(commit: str, home: str, only: str) -> int:
 
 
 def confirm(home: str, base: str | None) -> None:
-    """Measure again what looks slower, until it no longer does or has been measured often enough."""
+    """Measure ratios that have grown again, up to AGAIN times, or until none has grown."""
     for _ in range(AGAIN):
         results = read_results(RESULTS, repo=ROOT)
         at = base_of(results, base)
@@ -97,7 +96,8 @@ def confirm(home: str, base: str | None) -> None:
         names = sorted({one.series.benchmark for one in changes if one.kind == WORSE})
         if not names or len(results.commits) == 1:
             return
-        only = "|".join(rf"^{re.escape(name)}(\(|$)" for name in names)  # the parameters follow
+        # The name, or the name and its parameters.
+        only = "|".join(rf"^{re.escape(name)}(\(|$)" for name in names)
         for commit in (results.commits[at].hash, results.commits[-1].hash):
             before = {path: json.loads(path.read_text()) for path in files_of(commit)}
             measure(commit, home, only)
@@ -109,7 +109,7 @@ def confirm(home: str, base: str | None) -> None:
 
 
 def keep_least(old: list[Any] | None, new: list[Any] | None) -> None:
-    """Put the lesser values into the new row of asv's, where both are of the same cases."""
+    """Write the lesser of old and new values into the new row, if both rows have the same cases."""
     if old and new and old[0] and new[0] and old[1:3] == new[1:3]:
         pairs = zip(old[0], new[0], strict=True)
         new[0] = [min((v for v in pair if v is not None), default=None) for pair in pairs]
@@ -135,9 +135,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="asv_home_") as home:
         for commit in commits:
             if options.again or not saved(commit):
-                measure(
-                    commit, home, options.only
-                )  # benchmarks that an old commit lacks fail there
+                # Benchmarks of newer functions fail on old commits.
+                measure(commit, home, options.only)
                 if not values_in(commit):
                     print(f"dashboard: nothing could be measured of {commit[:8]}", file=sys.stderr)
                     return 1

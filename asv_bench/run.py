@@ -1,10 +1,10 @@
 """Run the benchmarks in this process and print one table.
 
-    python asv_bench/run.py            # all the ratios and counts
-    python asv_bench/run.py --smoke    # each once, and asv's own run of them: does all of it work?
+    python asv_bench/run.py            # all ratios and counts
+    python asv_bench/run.py --smoke    # run each benchmark once, and let asv run them, as a test
 
-The exit code is 1 when something is over its budget or a benchmark fails.  A time counts as over when
-it is so `TRIES` times; in --smoke no time is judged.  An aim is a figure to reach, and fails nothing.
+The exit code is 1 if a value is over its budget or a benchmark fails.  A time is over its budget if it
+is so in `TRIES` measurements; with --smoke, times are not judged.  An aim is for information only.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 
 from smoke import run_asv
 
-# One thread, and freed memory stays in the process: without the second, page faults on fresh
-# memory decide what large arrays cost.
+# One thread.  Freed memory stays in the process, because otherwise page faults on new memory dominate
+# the times of large arrays.
 SETTINGS = {
     "MALLOC_MMAP_THRESHOLD_": str(1 << 32),
     "MALLOC_TRIM_THRESHOLD_": str(1 << 34),
@@ -41,7 +41,7 @@ HEADER = ("benchmark", "parameters", "value", "unit", "aim", "budget", "")
 
 
 class Result(NamedTuple):
-    """One benchmark at one choice of its parameters; value None when it failed."""
+    """The result of a benchmark at one choice of its parameters; value is None if it failed."""
 
     benchmark: str
     parameters: dict[str, Any]
@@ -74,7 +74,7 @@ def number(value: float | None) -> str:
 
 
 def with_settings() -> None:
-    """Start again with the settings in the environment: the C library reads them only then."""
+    """Restart this program with SETTINGS in its environment, which the C library reads at the start."""
     if all(os.environ.get(name) == value for name, value in SETTINGS.items()):
         return
     os.environ.update(SETTINGS)
@@ -83,7 +83,7 @@ def with_settings() -> None:
 
 
 def benchmarks() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Every ``track_`` function of the package, by the name that asv gives it."""
+    """Yield every ``track_`` function of the package with its name in asv."""
     package = importlib.import_module("benchmarks")
     for module in pkgutil.iter_modules(package.__path__):
         for name, value in vars(importlib.import_module(f"benchmarks.{module.name}")).items():
@@ -92,7 +92,7 @@ def benchmarks() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def chosen(figure: Any, values: tuple[Any, ...]) -> float | None:
-    """Return a budget or an aim, which may go by the first parameter."""
+    """Return the budget or aim for the values of the parameters; a dict goes by the first one."""
     found: float | None = figure.get(values[0]) if isinstance(figure, dict) else figure
     return found
 
@@ -113,7 +113,10 @@ def measure(only: str, *, smoke: bool) -> Iterator[Result]:
 def value_of(
     function: Callable[..., Any], values: tuple[Any, ...], budget: float | None
 ) -> float | None:
-    """Return the value; of a time over its budget the least of some tries; None when it raised."""
+    """Return the measured value, or None if the benchmark raised.
+
+    A time above its budget is measured again, up to TRIES times, and the least time is returned.
+    """
     try:
         value: float = function(*values)
         for _ in range(TRIES - 1):
@@ -127,7 +130,7 @@ def value_of(
 
 
 def print_table(results: list[Result]) -> None:
-    # Counts first: they cannot be noisy.
+    # Counts come first, because they have no noise.
     rows = [result.row for result in sorted(results, key=lambda result: not result.exact)]
     widths = [max(map(len, column)) for column in zip(HEADER, *rows, strict=True)]
     rule = tuple("-" * width for width in widths)

@@ -1,4 +1,4 @@
-"""Run the benchmarks once by asv itself, in a throwaway folder: does its side of them work?"""
+"""Let asv run the benchmarks once in a temporary folder, as a test of their use with asv."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def run_asv(only: str) -> tuple[int, list[str]]:
-    """Return the number of benchmarks that asv ran, and its errors; None and "" without asv."""
+    """Return the number of benchmarks that asv ran, and its errors; 0 and [] without asv."""
     if importlib.util.find_spec("asv") is None:
         print("asv is not installed: its own run of the benchmarks is left out")
         return 0, []
@@ -25,7 +25,7 @@ def run_asv(only: str) -> tuple[int, list[str]]:
         environment = surroundings(place)
         call([*asv, "machine", "--yes"], environment)
         run = ["run", "--python=same", "--quick", "--show-stderr", f"--bench={re.escape(only)}"]
-        if os.name == "posix":  # imports once, not once for each benchmark
+        if os.name == "posix":  # imports the modules once, not for each benchmark
             run.append("--launch-method=forkserver")
         code, output = call([*asv, *run], environment)
         found = [name for name in discovered(place) if only in name]
@@ -43,7 +43,7 @@ def run_asv(only: str) -> tuple[int, list[str]]:
 
 
 def command(place: Path) -> list[str]:
-    """asv with this folder's configuration, but everything that it writes goes to ``place``."""
+    """Return the command of asv with this folder's configuration; output goes to ``place``."""
     configuration = json.loads((HERE / "asv.conf.json").read_text())
     configuration["repo"] = str(HERE.parent)
     configuration["benchmark_dir"] = str(HERE / configuration["benchmark_dir"])
@@ -55,9 +55,9 @@ def command(place: Path) -> list[str]:
 
 
 def surroundings(place: Path) -> dict[str, str]:
-    """Return the environment of asv, which describes the machine in a file in the home folder."""
+    """Return asv's environment variables; asv writes a file about the machine into the home folder."""
     environment = {**os.environ, "HOME": str(place), "USERPROFILE": str(place)}
-    if "PYTHONPATH" in environment:  # asv drops it unless it is said twice
+    if "PYTHONPATH" in environment:  # asv removes it unless the second variable is set
         environment["ASV_PYTHONPATH"] = environment["PYTHONPATH"]
     return environment
 
@@ -76,7 +76,7 @@ def call(command: list[str], environment: dict[str, str]) -> tuple[int, str]:
 
 
 def discovered(place: Path) -> list[str]:
-    """Return the benchmarks that asv found, from the list that it writes."""
+    """Return the names of the benchmarks in the list that asv writes."""
     path = place / "results" / "benchmarks.json"
     if not path.exists():
         return []

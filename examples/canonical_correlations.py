@@ -1,22 +1,22 @@
-"""Tell how sure canonical correlations are, by derivatives through array-api-extra and SciPy.
+"""Compute errors of canonical correlations, from derivatives through array-api-extra and SciPy.
 
     python examples/canonical_correlations.py --out canonical_correlations.png
 
-What do age, sex, weight and blood pressure of 442 patients tell of six measurements of their blood?
-Canonical correlations say it: of all weighted sums of the ones and of the others, the two that belong
-together most, then the next two. They come with no errors, and they are too large, as they are the
-best of what chance offers. The usual remedy draws the patients again, with repetitions, a thousand
-times.
+How strongly are age, sex, weight and blood pressure of 442 patients related to six measurements of
+their blood? The first canonical correlation is the largest correlation between a weighted sum of the
+former and one of the latter; the next ones follow for uncorrelated sums. They come without standard
+errors, and they are too large, because each is a maximum over chance variations. The usual remedy is the
+bootstrap, which draws the patients again, with repetitions, a thousand times.
 
-Here each patient has a weight, 1. array_api_extra.cov takes weights; scipy.linalg's cholesky,
-solve_triangular and svdvals make the correlations of its covariance, inside
-`arraytape.interop.scipy()`. Drawing again changes the weights at random, so their slopes give the
-standard errors. The second derivatives give the bias, with no error of chance and, patient by patient,
-what it is owing to. A thousand draws are quicker here, where a fit takes a quarter of a millisecond.
-Their errors agree to 5% for the first two correlations, not for the others, which are too close to
-each other and to 0 for an expansion.
+Here each patient has a weight of 1. array_api_extra.cov computes a weighted covariance, and
+scipy.linalg's cholesky, solve_triangular and svdvals compute the correlations, inside
+`arraytape.interop.scipy()`. The bootstrap changes the weights at random, so the derivatives with respect
+to the weights give the standard errors. The second derivatives give the bias, without an error of
+chance, and each patient's part in it. The bootstrap is quicker here, because a fit takes only a quarter
+of a millisecond. Both standard errors agree to 5% for the first two correlations. The others are too
+close to each other and to 0 for an expansion.
 
-The correlations themselves are compared with scikit-learn's CCA, the slopes with fits without each
+The correlations are compared with scikit-learn's CCA, and the derivatives with fits that leave out one
 patient. Source: Efron 1982, "The jackknife, the bootstrap and other resampling plans", ch. 6.
 """
 
@@ -41,13 +41,16 @@ from sklearn.datasets import load_diabetes
 import arraytape as xp
 from arraytape import interop
 
-BODY = 4  # the first columns; the others are of the blood
+BODY = 4  # the number of first columns, about the body; the others are measurements of the blood
 DIFFERENCE = 1e-4  # of a weight: the step of the central finite differences
 TOLERANCE = 1e-6  # for the largest relative difference between the slopes
 
 
 def correlations(weights, table):
-    """Return the canonical correlations, falling.  weights: of the rows.  table: (n, columns)."""
+    """Return the canonical correlations in descending order.
+
+    weights: the weights of the rows, (n,).  table: (n, columns).
+    """
     covariance = xpx.cov(table.T, aweights=weights)
     body, blood = covariance[:BODY, :BODY], covariance[BODY:, BODY:]
     with interop.scipy():
@@ -66,7 +69,7 @@ def of_weights(table):
 def by_derivatives(table):
     """Return standard errors, biases and slopes (n, 4) of the correlations, to second order.
 
-    Who draws n rows again draws weights with variances 1 - 1 / n and covariances -1 / n.
+    In a bootstrap of n rows, the weights have the variances 1 - 1 / n and the covariances -1 / n.
     """
     n = len(table)
     function, ones = of_weights(table), xp.ones(n)
@@ -80,7 +83,7 @@ def by_derivatives(table):
 
 
 def by_drawing(table, draws, random):
-    """Return the same from fits to patients who are drawn again."""
+    """Return standard errors and biases by the bootstrap."""
     n = len(table)
     fits = [
         correlations(random.multinomial(n, np.full(n, 1.0 / n)).astype(float), table)
@@ -90,7 +93,7 @@ def by_drawing(table, draws, random):
 
 
 def without_each(table):
-    """Return the changes when one patient is left out, (n, 4), and the jackknife's standard errors."""
+    """Return the changes if one patient is left out, (n, 4), and the jackknife's standard errors."""
     n = len(table)
     whole = correlations(np.ones(n), table)
     changes = np.array([correlations(1.0 - row, table) for row in np.eye(n)]) - whole
@@ -99,7 +102,10 @@ def without_each(table):
 
 
 def worst_difference(table, slopes, count, random):
-    """Return the difference of slopes from central differences, relative to each largest one."""
+    """Return the largest difference of slopes from central differences.
+
+    The differences for each correlation are relative to its largest slope.
+    """
     function, n = of_weights(table), len(table)
     away = []
     for row in random.choice(n, count, replace=False):

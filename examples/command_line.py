@@ -1,4 +1,4 @@
-"""Arguments that the examples' command lines share: numbers, pictures, and messages for bad ones."""
+"""Command-line arguments that the examples share: types for argparse, with error messages."""
 
 import argparse
 import os
@@ -9,7 +9,7 @@ SUFFIXES = (".png", ".pdf", ".svg")
 
 
 def integer(least: int) -> Callable[[str], int]:
-    """Make a type for argparse: the integers from `least` on."""
+    """Return a type for argparse that accepts integers of at least `least`."""
 
     def parse(text: str) -> int:
         value = int(text) if text.removeprefix("-").isdecimal() else None
@@ -21,7 +21,7 @@ def integer(least: int) -> Callable[[str], int]:
 
 
 def picture(text: str) -> Path:
-    """Return the path of a plot that can be written, and make its folder: a type for argparse."""
+    """Return the path of a plot (a type for argparse); its folder is made, and must be writable."""
     path = writable(text)
     if path.suffix.lower() not in SUFFIXES:
         raise argparse.ArgumentTypeError(f"'{path}' must end in one of {', '.join(SUFFIXES)}")
@@ -29,7 +29,7 @@ def picture(text: str) -> Path:
 
 
 def writable(text: str) -> Path:
-    """Return the path of a file that can be written, and make its folder: a type for argparse."""
+    """Return the path of a file (a type for argparse); its folder is made, and must be writable."""
     path = Path(text)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ def writable(text: str) -> Path:
 
 
 def parser_with_out(description: str, default: str) -> argparse.ArgumentParser:
-    """Return a parser that knows --out, the file of the plot."""
+    """Return a parser with the option --out for the file of the plot."""
     parser = argparse.ArgumentParser(description=description)
     text = "plot: .png, .pdf or .svg (%(default)s)"
     parser.add_argument("--out", type=picture, default=default, help=text)
@@ -49,7 +49,7 @@ def parser_with_out(description: str, default: str) -> argparse.ArgumentParser:
 
 
 def verdict(worst: float, tolerance: float, out: Path) -> int:
-    """Print whether the gradients agree, and where the plot is; the exit code."""
+    """Print whether the gradients agree, and the path of the plot; return the exit code."""
     agree = worst <= tolerance
     print(
         f"\nlargest relative difference: {worst:.1e} ({'' if agree else 'NOT '}<= {tolerance:.0e})"

@@ -1,16 +1,16 @@
-"""Ask scikit-learn's SVC what would have changed its mind, through the pipeline it stands in.
+"""Find the smallest changes of a patient's measurements that change a scikit-learn SVC's decision.
 
     python examples/counterfactuals.py --out counterfactuals.png
 
-StandardScaler, PCA and a support vector machine, fitted on 400 patients, call tumours malignant or
-benign by 30 measurements. Of each of the others: which is the smallest change of the measurements
-that turns the decision? Small in the sum of the changes (L1, each in standard deviations), so that it
-names a few measurements. That is a program with one constraint, the decision, which SciPy's SLSQP
-solves when it knows the decision's gradient. `decision_function` of the fitted
-pipeline has one inside `arraytape.interop.sklearn()`.
+A pipeline of StandardScaler, PCA and a support vector machine, fitted to 400 patients, classifies
+tumours as malignant or benign by 30 measurements. For each of the other patients: which is the smallest
+change of the measurements that reverses the decision? The size of a change is the sum of its absolute
+values in standard deviations (the L1 norm), so that only a few measurements change. SciPy's SLSQP solves
+this problem with one constraint, the decision, if it gets the decision's gradient. `decision_function`
+of the fitted pipeline has a gradient inside `arraytape.interop.sklearn()`.
 
-Each found change is then given to scikit-learn on NumPy data: the decision turns, and before 99% of
-the way it does not. The baseline is the nearest patient of whom the pipeline says the other.
+Each change is checked with scikit-learn on NumPy data: the full change reverses the decision, and 99% of
+it does not. The baseline is the nearest patient for whom the pipeline decides otherwise.
 """
 
 import os
@@ -36,9 +36,9 @@ from sklearn.svm import SVC
 import arraytape as xp
 from arraytape import interop
 
-PATIENTS = 400  # with which the pipeline is fitted
-MARGIN = 1e-6  # by which a decision is to be turned
-COUNTED = 0.01  # standard deviations from which on a measurement counts as changed
+PATIENTS = 400  # the number of patients to which the pipeline is fitted
+MARGIN = 1e-6  # the least absolute value of the reversed decision function
+COUNTED = 0.01  # standard deviations above which a measurement counts as changed
 DIFFERENCE = 1e-5  # standard deviations: the step of the central finite differences
 TOLERANCE = 1e-6  # for the largest relative difference between the two gradients
 
@@ -50,7 +50,7 @@ class Decision:
         self.pipeline, self.patient, self.spread = pipeline, patient, spread
 
     def __call__(self, changes):
-        """Positive: benign.  changes: NumPy's or ours."""
+        """Return the decision function, positive for benign.  changes: a NumPy array or an Array."""
         return self.pipeline.decision_function((self.patient + changes * self.spread)[None, :])[0]
 
     def gradient(self, changes):
@@ -59,10 +59,10 @@ class Decision:
 
 
 def smallest_change(decision, limits, norm):
-    """Return the change with the smallest L1 or squared L2 norm that turns the decision.
+    """Return the change with the smallest L1 or squared L2 norm that reverses the decision.
 
-    limits: how far each measurement may move, (2, n).  For L1, a change is the difference of two that
-    are not negative, whose sum is then its norm.
+    limits: the largest decrease and increase of each measurement, (2, n).  For L1, a change is written
+    as the difference of two non-negative vectors, so that the norm is the sum of all their elements.
     """
     was = np.sign(decision(np.zeros(limits.shape[1])))
     if norm == 1:
@@ -86,7 +86,7 @@ def smallest_change(decision, limits, norm):
 
 
 def worst_difference(decisions):
-    """Return the difference of gradients from central differences, relative to each largest slope."""
+    """Return the largest difference of gradients from central differences, relative to the gradient."""
     errors = []
     for decision in decisions:
         zero = np.zeros_like(decision.patient)
@@ -141,7 +141,7 @@ def main(arguments: list[str] | None = None) -> int:
     rows, turned, early = [], 0, 0
     for patient, decision in enumerate(decisions):
         was = int(pipeline.predict(decision.patient[None])[0])
-        # nothing that no patient of the training data had
+        # changes stay within the range of the training data
         limits = np.clip((extremes - decision.patient) / spread, [[-np.inf], [0]], [[0], [np.inf]])
         change = {f"L{norm}": smallest_change(decision, limits, norm) for norm in (1, 2)}
         if any(one is None for one in change.values()):

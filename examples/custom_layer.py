@@ -1,13 +1,13 @@
-"""Layers that say themselves what their gradient is: one derived by hand, one taken over from NumPy.
+"""Layers with gradients of their own: one derived by hand, one from an existing NumPy program.
 
     python examples/custom_layer.py --steps 150 --out custom_layer.png
 
-`normalise` scales each row to mean 0 and variance 1. Written as array code it has its gradient by
-itself; derived by hand, with `custom_gradient`, the backward pass is one formula. Both are compared:
-first and second derivatives, time, and the network that they train.
+`normalise` scales each row to mean 0 and variance 1. As array code it has an automatic gradient. With
+`custom_gradient` and a gradient derived by hand, the backward pass is one formula. The program compares
+both: first and second derivatives, times, and the networks that they train.
 
-`MaxPool` is a layer as NumPy programs write them: a forward and a backward pass over plain NumPy arrays.
-`from_numpy` makes it a part of any program here.
+`MaxPool` is a layer of a plain NumPy program, with a forward and a backward pass over NumPy arrays.
+`from_numpy` turns it into a function of Arrays with a gradient.
 """
 
 import argparse
@@ -34,9 +34,9 @@ TOLERANCE = 1e-9  # for the largest relative difference between derivatives
 ROWS = (10, 100, 1000, 10000)
 
 
-# --- by hand, and by itself -----------------------------------------------------------------------
+# --- normalise, with an automatic and a hand-written gradient -------------------------------------
 def normalise(x: xp.Array) -> xp.Array:
-    """Each row less its mean, by its standard deviation.  The gradient comes from the parts."""
+    """Subtract each row's mean and divide by its standard deviation; the gradient is automatic."""
     centred = x - xp.mean(x, axis=-1, keepdims=True)
     variance = xp.mean(centred**2, axis=-1, keepdims=True)
     return centred / xp.sqrt(variance + EPSILON)
@@ -50,19 +50,20 @@ def normalise_by_hand(x: xp.Array) -> tuple[xp.Array, Callable[[xp.Array], xp.Ar
     y = centred * scale
 
     def gradient(dy: xp.Array) -> xp.Array:
-        # What moves all elements of a row alike, or along y, moves mean or variance: no effect on y.
+        # A shift of all elements of a row, or a change along y, changes only mean or variance, and
+        # has no effect on y.  Therefore both parts are removed from dy.
         along = xp.mean(dy * y, axis=-1, keepdims=True)
         return scale * (dy - xp.mean(dy, axis=-1, keepdims=True) - y * along)
 
     return y, gradient
 
 
-# --- from NumPy -------------------------------------------------------------------------------------
+# --- a layer in NumPy -------------------------------------------------------------------------------
 class MaxPool:
-    """The largest of each 2 x 2 pixels, as NumPy code that knows no tape."""
+    """The maximum over blocks of 2 x 2 pixels, as plain NumPy code."""
 
     def forward(self, images: np.ndarray) -> tuple[np.ndarray, Any]:
-        """images: (count, height, width).  Returns the result and what `backward` needs."""
+        """Return the result and the values that `backward` needs.  images: (count, height, width)."""
         count, height, width = images.shape
         blocks = images.reshape(count, height // 2, 2, width // 2, 2).transpose(0, 1, 3, 2, 4)
         blocks = blocks.reshape(count, height // 2, width // 2, 4)
@@ -78,10 +79,10 @@ class MaxPool:
 
 
 def from_numpy(layer: Any) -> Callable[[xp.Array], xp.Array]:
-    """Return a function of Arrays made of a forward/backward pair over NumPy arrays.
+    """Return a function of Arrays made of a layer's forward and backward pass over NumPy arrays.
 
-    NumPy code cannot be recorded, so there is no second one: it would need a backward pass that is
-    array code, as that of `normalise_by_hand`.
+    NumPy code cannot be recorded, so that the function has no second derivative.  For this, the backward
+    pass would have to be array code, as in `normalise_by_hand`.
     """
 
     @xp.custom_gradient
@@ -110,7 +111,7 @@ def derivatives(f: Callable, x: np.ndarray, weights: np.ndarray) -> list[np.ndar
 
 
 def report_derivatives(seed: int) -> float:
-    """Print where hand and tape differ, and NumPy's layer from finite differences."""
+    """Print the differences between hand-written, automatic and finite-difference derivatives."""
     x, weights = np.random.default_rng(seed).normal(size=(2, 50, 20))
     pairs = zip(
         derivatives(normalise, x, weights), derivatives(normalise_by_hand, x, weights), strict=True
@@ -133,11 +134,11 @@ def report_derivatives(seed: int) -> float:
     central = (value(1e-5) - value(-1e-5)) / 2e-5
     off = abs(along - central) / abs(central)
     print(f"  NumPy's max pooling, from central differences  {off:.1e}")
-    return float(max(*differences, off / 100))  # differences know fewer digits
+    return float(max(*differences, off / 100))  # finite differences are less precise
 
 
 def report_times() -> dict[str, list[float]]:
-    """Print what forward and backward pass take, for matrices of several heights."""
+    """Print the times of forward and backward pass for matrices with several numbers of rows."""
     times: dict[str, list[float]] = {"by itself": [], "by hand": []}
     print(f"\n{'rows of 20':<12}{'by itself':>14}{'by hand':>14}")
     for rows in ROWS:
@@ -161,7 +162,7 @@ def median_time(f: Callable, x: xp.Array) -> float:
 
 
 class Network(nn.Module):
-    """Pool, a hidden layer that is normalised, and a logit for each digit."""
+    """A network of max pooling, a normalised hidden layer, and a logit for each digit."""
 
     def __init__(self, normalise: Callable, seed: int) -> None:
         super().__init__()
@@ -175,7 +176,7 @@ class Network(nn.Module):
 
 
 def train(normalise: Callable, name: str, seed: int, steps: int) -> list[float]:
-    """Train a network on the digits, and return its losses, a few hundred at a time."""
+    """Train a network on batches of 256 digits and return the losses."""
     bunch = load_digits()
     model, optimizer = Network(normalise, seed), optimizers.Adam(0.01)
     draw, losses = np.random.default_rng(seed), []

@@ -1,18 +1,19 @@
-"""Design filters that scipy.signal has no function for, by the derivatives of its own freqz.
+"""Design filters for which scipy.signal has no function, with derivatives of its freqz.
 
     python examples/design_filters.py --out design_filters.png
 
-scipy.signal.remez finds the filter of 41 taps whose error is least at the worst frequency, for linear
-phase only: each tone is late by 20 samples. Here a smooth stand-in for the worst frequency goes
-through `scipy.signal.freqz`, which has derivatives inside `arraytape.interop.scipy()`, and SciPy's
-`trust-exact` takes Newton steps with its exact Hessian. With linear phase it ends at remez's optimum,
-which is known to be the best. Then the one thing is changed that remez cannot do: with as many taps
-each tone shall be late by 14 samples. The price is a seventh more error.
+scipy.signal.remez finds the filter of 41 taps with the smallest maximal error over all frequencies, but
+only for linear phase, which delays each tone by 20 samples. Here a smooth approximation of the maximal
+error is computed with `scipy.signal.freqz`, which has derivatives inside `arraytape.interop.scipy()`.
+SciPy's `trust-exact` minimises it by Newton steps with the exact Hessian. With linear phase the result
+is remez's optimum, which is known to be the best. Then the delay is changed to 14 samples with the same
+number of taps, which remez cannot do. The error grows by a seventh.
 
-The second problem is a curve of a standard, the A-weighting of sound level meters, by three
-second-order sections. scipy.signal.bilinear_zpk makes them of the analogue filter, and is 15.8 dB too
-low at 20 kHz, as its frequencies are warped. scipy.optimize.least_squares moves their 15 coefficients
-by the Jacobian through `freqz_sos`: the same three sections follow the curve to 0.06 dB.
+The second problem is to approximate a curve of a standard, the A-weighting of sound level meters, by
+three second-order sections. scipy.signal.bilinear_zpk converts the analogue filter to such sections, and
+is 15.8 dB too low at 20 kHz, because it warps frequencies. scipy.optimize.least_squares changes the 15
+coefficients with the Jacobian through `freqz_sos`, and the same three sections follow the curve to
+0.06 dB.
 
 Source of the curve: IEC 61672-1, annex E.
 """
@@ -40,7 +41,8 @@ TAPS, LATE, LESS_LATE = 41, 20, 14  # samples
 EDGES = 0.2, 0.275  # of the pass band and of the stop band, in units of the Nyquist frequency
 GRID = np.pi * np.concatenate([np.linspace(0, EDGES[0], 80), np.linspace(EDGES[1], 1, 290)])
 PASSED = (np.pi * EDGES[0] + 1e-9 > GRID).astype(float)
-SHARPNESS = 10.0 ** np.arange(3.0, 6.6, 0.6)  # of the stand-in for the maximum, step by step
+# Of the smooth approximation of the maximum, in ascending steps.
+SHARPNESS = 10.0 ** np.arange(3.0, 6.6, 0.6)
 RATE = 48_000.0  # samples a second, of the sound
 HEARD = np.geomspace(10.0, 20_000.0, 200)  # Hz
 POLES = 20.598997, 107.65265, 737.86223, 12194.217  # Hz, of the A-weighting
@@ -49,7 +51,10 @@ TOLERANCE = 1e-5  # for the largest relative difference between tape and finite 
 
 # --- Taps ----------------------------------------------------------------------------------------
 def squared_errors(taps, late):
-    """At each frequency, from a tone that is passed late by so many samples, or not passed."""
+    """Return the squared errors of the response at each frequency.
+
+    late: the wanted delay of the pass band in samples; the wanted response of the stop band is 0.
+    """
     with interop.scipy():
         response = signal.freqz(taps, 1.0, worN=GRID)[1]
     away = response - PASSED * np.exp(-1j * GRID * late)
@@ -57,7 +62,7 @@ def squared_errors(taps, late):
 
 
 def symmetric(half):
-    """Return the taps of a filter of linear phase."""
+    """Return the symmetric taps of a filter of linear phase from their first half."""
     return xp.concat([half, xp.flip(half)[1:]])
 
 
@@ -70,7 +75,7 @@ def smooth_maximum(make, late, sharpness):
 
 
 def least_worst(make, start, late, steps):
-    """Return the numbers for which `make` gives the filter with the smallest worst error."""
+    """Return the taps with the smallest maximal error.  make: makes the taps from free numbers."""
     for sharpness in SHARPNESS:
         loss = smooth_maximum(make, late, sharpness)
         how = {"method": "trust-exact", "options": {"maxiter": steps, "gtol": 1e-4}}
@@ -94,7 +99,7 @@ def a_weighting(f):
 
 
 def by_bilinear():
-    """SciPy's digital filter of the standard's zeros and poles, 0 dB at 1 kHz."""
+    """Return SciPy's digital filter with the standard's zeros and poles, scaled to 0 dB at 1 kHz."""
     first, second, third, fourth = -2.0 * np.pi * np.array(POLES)
     poles = [first, first, second, third, fourth, fourth]
     sections = signal.zpk2sos(*signal.bilinear_zpk([0.0] * 4, poles, 1.0, RATE))
@@ -103,7 +108,7 @@ def by_bilinear():
 
 
 def sections_of(numbers):
-    """Those of scipy.signal: its fourth column is 1."""
+    """Return 15 free numbers as three sections in scipy.signal's form, whose fourth column is 1."""
     table = xp.reshape(numbers, (3, 5))
     return xp.concat([table[:, :3], xp.ones((3, 1)), table[:, 3:]], axis=1)
 
@@ -115,7 +120,7 @@ def decibels(numbers):
 
 
 def too_much(numbers):
-    """Return the difference of the filter from the standard's curve, in dB."""
+    """Return the filter's gain minus the standard's curve, in dB."""
     return decibels(numbers) - a_weighting(HEARD)
 
 
@@ -166,7 +171,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
 
     remez = signal.remez(TAPS, [0.0, *EDGES, 1.0], [1.0, 0.0], fs=2.0)
-    # The starts are windowed filters, whose symmetric taps stand where the delay says.
+    # The searches start from windowed filters, which are shifted to the wanted delay.
     half = signal.firwin(TAPS, np.mean(EDGES))[: LATE + 1]
     early = np.pad(signal.firwin(2 * LESS_LATE + 1, np.mean(EDGES)), (0, TAPS - 2 * LESS_LATE - 1))
     linear = least_worst(symmetric, half, LATE, options.steps)
@@ -194,7 +199,8 @@ def main(arguments: list[str] | None = None) -> int:
     draw(filters, start, fit.x, options.out)
     loss = smooth_maximum(lambda taps: taps, LESS_LATE, 1e3)
     away = [worst_difference(f, less_late, 1e-4) for f in (loss, xp.grad(loss))]
-    away.append(worst_difference(too_much, start, 1e-9))  # the gain at 10 Hz is that sensitive
+    # A small step, because the gain at 10 Hz is very sensitive.
+    away.append(worst_difference(too_much, start, 1e-9))
     return verdict(max(away), TOLERANCE, options.out)
 
 

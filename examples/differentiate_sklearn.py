@@ -1,17 +1,17 @@
-"""Learn what scikit-learn takes as given: gradients through its own installed code.
+"""Learn weights, quadratic terms and a penalty by gradients through scikit-learn's installed code.
 
     python examples/differentiate_sklearn.py --steps 150 --out differentiate_sklearn.png --seed 0
 
-The pipeline, in which both estimators are scikit-learn's, unmodified:
+The pipeline has two unmodified estimators of scikit-learn:
 
     bend -> StandardScaler().fit_transform -> weight -> Ridge(alpha=penalty, solver="svd").fit
 
-Ridge finds its coefficients on the training data. One weight and one bend per feature and the
-penalty are learned here, by gradient descent on the validation error. So each gradient is the
-derivative of "fit on these data, then measure the error on those".
+Ridge finds its coefficients on the training data. Gradient descent on the validation error learns one
+weight and one bend (a quadratic term) for each feature, and the penalty. So each gradient is the
+derivative of "fit to the training data, then measure the error on the validation data".
 
-The pipeline is written for the array API and runs on NumPy arrays as well as on arraytape's: the
-first give the finite differences that check the gradient, the second give the gradient.
+The pipeline is written for the array API and runs on NumPy arrays and on Arrays. With NumPy arrays it
+computes finite differences, which check the gradient; with Arrays it computes the gradient.
 """
 
 import argparse
@@ -39,7 +39,7 @@ from tqdm import tqdm
 
 import arraytape as xp
 
-sklearn.set_config(array_api_dispatch=True)  # scikit-learn uses the namespace of what it is given
+sklearn.set_config(array_api_dispatch=True)  # scikit-learn uses the namespace of its input
 
 Array = Any  # a NumPy or an arraytape array
 Data = dict[str, tuple[Array, Array]]  # name of the set -> (features, target)
@@ -54,7 +54,7 @@ TOLERANCE = 1e-6  # for the largest relative difference between the two gradient
 def load(seed: int) -> tuple[Data, list[str]]:
     """Split the diabetes data at random: half to train, a quarter each to validate and to test."""
     bunch = load_diabetes()
-    # The columns come with mean 0 and length 1; with variance 1 a bend is a number of order 1.
+    # The columns have mean 0 and length 1. They are scaled to variance 1, so that bends are of order 1.
     features = bunch.data * np.sqrt(len(bunch.data))
     order = np.random.default_rng(seed).permutation(len(features))
     parts = np.split(order, [len(order) // 2, 3 * len(order) // 4])
@@ -68,7 +68,7 @@ def unpack(parameters: Array) -> tuple[Array, Array, Array]:
     return parameters[:count], parameters[count : 2 * count], parameters[2 * count]
 
 
-# StandardScaler divides 0 by 0 on its first batch and overwrites the NaN: not worth a warning.
+# StandardScaler divides 0 by 0 on its first batch and overwrites the NaN; the warning is ignored.
 @np.errstate(invalid="ignore")
 def errors(parameters: Array, data: Data, *names: str) -> list[Array]:
     """Fit on data["train"]; return the mean squared error on each of the named sets."""
@@ -76,9 +76,9 @@ def errors(parameters: Array, data: Data, *names: str) -> list[Array]:
     log_weights, bends, log_penalty = unpack(parameters)
     weights, penalty = namespace.exp(log_weights), namespace.exp(log_penalty)
 
-    # StandardScaler undoes any factor on a column, so the weights act behind it. It cannot undo
-    # a bend, x + b x**2, so the bends act in front: their gradient passes through its mean and
-    # variance. (Only where a column has two values, "sex", is a bend undone: its gradient is 0.)
+    # StandardScaler cancels any factor of a column, so the weights are applied after it. It cannot
+    # cancel a bend, x + b x**2, so the bends are applied before it, and their gradient passes through
+    # its mean and variance. (In the column "sex", which has two values, it cancels the bend, too.)
     scaler = StandardScaler()
     features, target = data["train"]
     scaled = scaler.fit_transform(features + bends * features**2)
@@ -100,7 +100,7 @@ def to_arraytape(data: Data) -> Data:
 
 @xp.function  # traced twice, then replayed without scikit-learn's Python: docs/tutorials/replay.md
 def gradient(parameters: Array, data: Data) -> Array:
-    """Run the pipeline once, recorded, and once back."""
+    """Run the pipeline on a tape and return the gradient of the validation error."""
     with xp.GradientTape() as tape:
         tape.watch(parameters)
         [error] = errors(parameters, data, "validation")
@@ -113,7 +113,7 @@ def tape_gradient(parameters: np.ndarray, data: Data) -> np.ndarray:
 
 
 def difference_gradient(parameters: np.ndarray, data: Data) -> np.ndarray:
-    """Run the pipeline twice for each parameter.  data: NumPy arrays."""
+    """Return the gradient by central differences.  data: NumPy arrays."""
     gradient = np.empty_like(parameters)
     for i, step in enumerate(DIFFERENCE * np.eye(len(parameters))):
         [above] = errors(parameters + step, data, "validation")
@@ -123,9 +123,10 @@ def difference_gradient(parameters: np.ndarray, data: Data) -> np.ndarray:
 
 
 def learn(parameters: np.ndarray, data: Data, steps: int) -> tuple[np.ndarray, np.ndarray]:
-    """Minimise the validation error; return the learned parameters and the errors on the way.
+    """Minimise the validation error; return the learned parameters and the history of the errors.
 
-    The errors have shape (steps + 1, 3): before the first step and after each, ordered as SETS.
+    The errors have shape (steps + 1, 3): a row before the first step and after each, a column for each
+    set in SETS.
     """
     traced = to_arraytape(data)
     mean, square = np.zeros_like(parameters), np.zeros_like(parameters)
@@ -146,7 +147,7 @@ def learn(parameters: np.ndarray, data: Data, steps: int) -> tuple[np.ndarray, n
 def report_gradient(parameters: np.ndarray, data: Data, names: list[str]) -> float:
     """Print both gradients and their times; return the largest relative difference.
 
-    Relative to the largest component, for one that happens to be near 0 has no scale of its own.
+    Differences are relative to the largest component, because a component may happen to be near 0.
     """
     tape, tape_time = timed(tape_gradient, parameters, to_arraytape(data))
     central, central_time = timed(difference_gradient, parameters, data)
@@ -177,7 +178,7 @@ def report_errors(history: np.ndarray) -> None:
 
 
 def draw(history: np.ndarray, parameters: np.ndarray, features: list[str], out: Path) -> None:
-    """Plot the errors at each step, and what was learned for each feature."""
+    """Plot the errors at each step, and the learned weights and bends."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")
     for name, curve in zip(SETS, history.T, strict=True):
         left.plot(curve, label=name, linewidth=2.5 if name == "validation" else 1.2)
@@ -198,7 +199,7 @@ def draw(history: np.ndarray, parameters: np.ndarray, features: list[str], out: 
 
 
 def integer(least: int) -> Callable[[str], int]:
-    """Make a type for argparse: the integers from `least` on."""
+    """Return a type for argparse that accepts integers of at least `least`."""
 
     def parse(text: str) -> int:
         value = int(text) if text.removeprefix("-").isdecimal() else None
@@ -210,7 +211,7 @@ def integer(least: int) -> Callable[[str], int]:
 
 
 def prepare_output(out: Path) -> str | None:
-    """Make the folder of the plot; return what stands in the way of writing there, if anything."""
+    """Make the folder of the plot; return an error message, or None if the plot can be written."""
     if out.suffix.lower() not in SUFFIXES:
         return f"'{out}' must end in one of {', '.join(SUFFIXES)}"
     try:
@@ -237,12 +238,12 @@ def parse_options(arguments: list[str] | None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> int:
     options = parse_options(arguments)
     data, features = load(options.seed)
-    # All zeros is scikit-learn's own default: no bend, every weight 1, penalty 1.
+    # Zeros are scikit-learn's defaults: no bend, every weight 1 and penalty 1.
     start = np.zeros(2 * len(features) + 1)
     learned, history = learn(start, data, options.steps)
     draw(history, learned, features, options.out)
 
-    # The gradients are compared where no parameter is special (0) and no gradient nearly vanishes.
+    # The gradients are compared at a random point, where no parameter is 0 and no gradient is tiny.
     somewhere = np.random.default_rng(options.seed).normal(scale=0.3, size=len(start))
     names = [f"{kind} {name}" for kind in ("log weight", "bend") for name in features]
     worst = report_gradient(somewhere, data, [*names, "log penalty"])

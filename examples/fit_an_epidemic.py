@@ -1,12 +1,13 @@
-"""Fit an epidemic's differential equations to what was counted, with errors of all that follows.
+"""Fit an epidemic's differential equations to counts, with errors of parameters, curve and peak.
 
     python examples/fit_an_epidemic.py --out fit_an_epidemic.png
 
-In January 1978 an influenza went through a boarding school of 763 boys; each day's boys in bed were
-counted. The SIR model has three numbers: how fast the infected infect, how fast they recover, and how
-many there were at first. `arraytape.implicit.odeint` solves it, as scipy.integrate.solve_ivp does, and
-gives the exact Jacobian to scipy.optimize.least_squares. The same derivatives give the errors of the
-numbers, a band around the curve, and the error of the day of the peak, a root on the solution.
+In January 1978 an influenza went through a boarding school of 763 boys, and the boys in bed were
+counted each day. The SIR model has three parameters: the rate of infection, the rate of recovery, and
+the number of infected at the start. `arraytape.implicit.odeint` solves the model like
+scipy.integrate.solve_ivp, and its derivatives are the exact Jacobian for scipy.optimize.least_squares.
+The same derivatives give the standard errors of the parameters, a band around the curve, and the error
+of the day of the peak. This day is a root of a function of the solution.
 
 Source of the counts: British Medical Journal, 4 March 1978, page 587.
 """
@@ -34,13 +35,13 @@ TOLERANCE = 1e-5  # for the largest relative difference between gradients
 
 
 def rates(t, y, p):
-    """dS/dt and dI/dt of the susceptible and the infected."""
+    """Return dS/dt and dI/dt of the numbers of susceptible and infected boys."""
     infections, recoveries = p[0] * y[0] * y[1] / BOYS, p[1] * y[1]
     return [-infections, infections - recoveries]
 
 
 def solve(log_p, **options):
-    """Return the solution for the logarithms of the three numbers."""
+    """Return the solution for the logarithms of the three parameters."""
     p = xp.exp(log_p)
     start = xp.stack([BOYS - p[2], p[2]])
     return odeint(rates, (DAYS[0], DAYS[-1]), start, "DOP853", args=(p,), **TIGHT, **options)
@@ -51,18 +52,21 @@ def in_bed(log_p, times, **options):
 
 
 def residuals(log_p, **options):
-    """Return the errors of the counts' roots, which are about equal, as a count's error is its root."""
+    """Return the differences between the square roots of computed and counted numbers.
+
+    The error of a count is about its square root, so that all square roots have about the same error.
+    """
     return xp.sqrt(in_bed(log_p, DAYS, **options)) - xp.sqrt(xp.asarray(IN_BED, dtype=xp.float64))
 
 
 def jacobian(function, log_p):
-    """Return the Jacobian by forward mode, with a column for each of the three numbers."""
+    """Return the Jacobian by forward mode, with a column for each of the three parameters."""
     columns = [xp.jvp(function, (log_p,), (xp.asarray(e),))[1] for e in np.eye(3)]
     return np.stack([np.asarray(column) for column in columns], axis=1)
 
 
 def peak(log_p):
-    """Return the day when most people are ill: as many fall ill as recover."""
+    """Return the day of the peak, at which as many boys fall ill as recover."""
     solution = solve(log_p, dense_output=True).sol
 
     def growth(t, log_p):
@@ -81,7 +85,7 @@ def with_error(function, log_p, covariance):
 
 
 def gradients_by_three_ways(log_p):
-    """Return gradients of a sum of squares: of the steps, by the continuous adjoint, by differences."""
+    """Return gradients of a sum of squares: of the steps, by the adjoint equation, by differences."""
 
     def squares(log_p, adjoint="discrete"):
         return xp.sum(residuals(log_p, adjoint=adjoint) ** 2)
@@ -144,7 +148,7 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"{'day of the peak':<34}{top[0]:>8.3f} ± {top[1]:.3f}")
     draw(log_p, covariance, top, options.out)
 
-    # Not at the fit, where the gradient is 0.
+    # The gradients are compared away from the fit, at which they are 0.
     found = gradients_by_three_ways(log_p + 0.1)
     print(f"\n{'gradient':<34}{'steps':>14}{'adjoint':>14}{'differences':>14}")
     for name, *row in zip(NAMES, *found, strict=True):

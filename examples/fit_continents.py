@@ -2,15 +2,15 @@
 
     python examples/fit_continents.py --steps 100 --out fit_continents.png
 
-Continents move on a sphere, so what opened the Atlantic is a rotation: the one that lays America's
-coast on Africa's. Venezuela and Patagonia never faced Africa, though, and who fits squares, as
-Rotation.align_vectors does, is dragged away by them. A loss that is nearly flat for what lies far off
-finds by itself which parts belong together; it needs a gradient, which a tape takes through
-Rotation.from_rotvec and apply as they are installed. The coasts are 82 places on the map, to a tenth
-of a degree: atlantic_coasts.csv.
+Continents move on a sphere, so a rotation moves America's coast back to Africa's. But Venezuela and
+Patagonia never faced Africa, and they distort a least-squares fit such as Rotation.align_vectors. A
+robust loss, which is nearly flat for distant points, ignores them without being told. It needs a
+gradient, which a tape computes through the installed Rotation.from_rotvec and apply. The file
+atlantic_coasts.csv has 82 points of the coasts, to a tenth of a degree.
 
-Bullard, Everett and Smith 1965, "The fit of the continents around the Atlantic", is there to compare.
-They fitted the edges of the shelves, 500 fathoms down, so their coasts stay some 200 km apart.
+The result is compared with Bullard, Everett and Smith 1965, "The fit of the continents around the
+Atlantic". They fitted the edges of the shelves at a depth of 500 fathoms, so that their coasts remain
+some 200 km apart.
 """
 
 import os
@@ -32,26 +32,26 @@ import arraytape as xp
 from arraytape.optimizers import minimize_scipy
 
 EARTH = 6371.0  # radius in kilometres
-EVERY = 100.0  # kilometres between the places that are fitted
-NEAR = 100.0  # kilometres from where on a place counts less
+EVERY = 100.0  # kilometres between the fitted points
+NEAR = 100.0  # kilometres from Africa above which a point counts less
 TOLERANCE = 1e-6  # for the largest relative difference between tape and finite differences
 
 
 def sphere(degrees):
-    """Latitudes and longitudes, shape (n, 2), as unit vectors, shape (n, 3)."""
+    """Convert latitudes and longitudes, shape (n, 2), to unit vectors, shape (n, 3)."""
     latitude, longitude = np.radians(degrees).T
     flat = np.cos(latitude)
     return np.stack([flat * np.cos(longitude), flat * np.sin(longitude), np.sin(latitude)], axis=1)
 
 
 def degrees(vectors):
-    """Return the longitudes and latitudes."""
+    """Return the longitudes and latitudes of unit vectors."""
     x, y, z = vectors.T
     return np.degrees([np.arctan2(y, x), np.arctan2(z, np.hypot(x, y))])
 
 
 def read_coast(name, step):
-    """Read a coast as unit vectors, one every `step` kilometres along the places of the table."""
+    """Read a coast as unit vectors at distances of `step` kilometres along the points of the table."""
     path = Path(__file__).parent / "atlantic_coasts.csv"
     table = np.genfromtxt(path, delimiter=",", names=True, dtype=None, encoding="utf-8")
     table = table[table["coast"] == name]
@@ -67,7 +67,7 @@ AMERICA, AFRICA = read_coast("America", EVERY), read_coast("Africa", EVERY / 50.
 
 
 def distances(rotation, america, africa):
-    """Squared, of American places, rotated, from the African coast: 1 is NEAR."""
+    """Return the squared distances of rotated American points from the African coast, in NEAR**2."""
     nearest = (rotation.apply(america) @ africa.T).max(axis=1)  # the cosine of an angle
     return 2.0 * (1.0 - nearest) * (EARTH / NEAR) ** 2
 
@@ -78,7 +78,7 @@ def squares(vector):
 
 
 def robust(vector):
-    """Return a sum that is nearly flat far from Africa: Cauchy's distribution in place of Gauss's."""
+    """Return a loss that is nearly flat far from Africa: Cauchy's, in place of Gauss's squares."""
     rotation = Rotation.from_rotvec(vector)
     return xp.mean(xp.log1p(distances(rotation, xp.asarray(AMERICA), xp.asarray(AFRICA))))
 
@@ -90,7 +90,7 @@ def fit(loss, steps):
 
 
 def align(steps):
-    """Rotation.align_vectors with the African points that are nearest, over and over."""
+    """Return the result of repeated Rotation.align_vectors with the nearest African points."""
     rotation = Rotation.identity()
     for _ in range(steps):
         nearest = np.argmax(rotation.apply(AMERICA) @ AFRICA.T, axis=1)

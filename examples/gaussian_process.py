@@ -2,10 +2,11 @@
 
     python examples/gaussian_process.py --steps 200 --out gaussian_process.png
 
-GaussianProcessRegressor follows the gradient of the marginal likelihood, for kernels whose gradient
-somebody wrote down. Here a tape takes it through sklearn.metrics.pairwise.rbf_kernel, exactly as
-installed: first with a length scale for each feature, which finds what GaussianProcessRegressor
-finds; then with a kernel that it does not have, which looks along one learned direction only.
+GaussianProcessRegressor maximises the marginal likelihood with gradients that are written by hand for
+each kernel. Here a tape computes the gradient through the installed sklearn.metrics.pairwise.rbf_kernel.
+The first fit has a length scale for each feature, and finds the same hyperparameters as
+GaussianProcessRegressor. The second has a kernel that scikit-learn lacks: it depends only on the
+projection of the features onto one learned direction.
 """
 
 import os
@@ -32,18 +33,18 @@ from sklearn.model_selection import train_test_split
 import arraytape as xp
 from arraytape.optimizers import minimize_scipy
 
-sklearn.set_config(array_api_dispatch=True)  # scikit-learn uses the namespace of what it is given
+sklearn.set_config(array_api_dispatch=True)  # scikit-learn uses the namespace of its input
 
 TOLERANCE = 1e-10  # for the largest relative difference from GaussianProcessRegressor's gradient
 
 
 def by_feature(p, x):
-    """Each feature in units of its own length scale: a long one makes it irrelevant."""
+    """Divide each feature by its length scale; a feature with a long scale hardly matters."""
     return x / xp.exp(p["log lengths"])
 
 
 def by_direction(p, x):
-    """Return the place of each patient along one direction."""
+    """Return the projection of each patient's features onto one direction."""
     return x @ xp.reshape(p["direction"], (-1, 1))
 
 
@@ -52,7 +53,10 @@ def covariance(view, p, a, b):
 
 
 def log_likelihood(view, p, x, y):
-    """Source: Rasmussen and Williams 2006, "Gaussian processes for machine learning", eq. 2.30."""
+    """Return the log marginal likelihood.
+
+    Source: Rasmussen and Williams 2006, "Gaussian processes for machine learning", eq. 2.30.
+    """
     noise = xp.exp(p["log noise"]) * xp.eye(y.size)
     lower = xp.linalg.cholesky(covariance(view, p, x, x) + noise)
     whitened = xp.linalg.solve(lower, y)
@@ -61,7 +65,7 @@ def log_likelihood(view, p, x, y):
 
 
 def fit(view, start, x, y, steps):
-    """Return the parameters, and the log likelihood before the first step of L-BFGS and after each."""
+    """Return the fitted parameters, and the log likelihood at the start and after each L-BFGS step."""
 
     def loss(p):
         return -log_likelihood(view, p, x, y)
@@ -72,7 +76,7 @@ def fit(view, start, x, y, steps):
 
 
 def predict(view, p, x, y, new):
-    """Means and standard deviations of new targets, their noise included, as NumPy arrays."""
+    """Return the means and standard deviations (with noise) of new targets as NumPy arrays."""
     noise, between = xp.exp(p["log noise"]), covariance(view, p, x, xp.asarray(new))
     weights = xp.linalg.solve(covariance(view, p, x, x) + noise * xp.eye(y.size), between)
     variance = xp.exp(p["log signal"]) + noise - xp.sum(between * weights, axis=0)
@@ -80,10 +84,10 @@ def predict(view, p, x, y, new):
 
 
 def reference(x, y):
-    """GaussianProcessRegressor's own fit, and its gradient where it starts."""
+    """Return GaussianProcessRegressor's own fit, and its gradient at its starting point."""
     kernel = ConstantKernel(1.0) * RBF(np.full(x.shape[1], np.e)) + WhiteKernel(np.exp(-1.0))
     with warnings.catch_warnings():
-        # A length scale at its upper limit is an irrelevant feature: that is what one looks for.
+        # It warns about length scales at the upper limit, which belong to irrelevant features.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = GaussianProcessRegressor(kernel, alpha=0.0).fit(x, y)  # WhiteKernel is the noise
     return model, model.log_marginal_likelihood(kernel.theta, eval_gradient=True)[1]
@@ -122,7 +126,7 @@ def main(arguments: list[str] | None = None) -> int:
     model, exact = reference(x, y)
     best = model.log_marginal_likelihood_value_
 
-    # The same start for the tape, in the same order; the direction starts from least squares.
+    # The tape starts from the same parameters; the direction starts from least squares.
     data, signal, noise = (xp.asarray(x), xp.asarray(y)), xp.asarray(0.0), xp.asarray(-1.0)
     start = {"log signal": signal, "log lengths": xp.ones(x.shape[1]), "log noise": noise}
     gradient = xp.grad(lambda p: log_likelihood(by_feature, p, *data))(start)

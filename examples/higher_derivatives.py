@@ -1,11 +1,12 @@
-"""Derivatives of derivatives: nested tapes, forward mode, and Newton's method on what they give.
+"""Higher derivatives by nested tapes and forward mode, and Newton's method with Hessian products.
 
     python examples/higher_derivatives.py --order 5 --steps 300 --out higher_derivatives.png
 
-First the derivatives of a bell curve to any order, by tapes within tapes and by accumulators within
-accumulators, and the exact ones (Hermite polynomials times the bell). Then products of a Hessian
-with a vector, by forward over reverse mode: they cost a few gradients, however large the Hessian. With
-them Newton's method needs half the steps of the best method without.
+The first part computes derivatives of a bell curve to any order, by nested tapes and by nested
+accumulators, and compares them with the exact derivatives (Hermite polynomials times the bell). The
+second part computes products of a Hessian with a vector by forward-over-reverse mode. They cost a few
+gradients, however large the Hessian is. With such products, Newton's method needs half the steps of the
+best method without second derivatives.
 """
 
 import argparse
@@ -40,13 +41,13 @@ def bell(x: xp.Array) -> xp.Array:
 
 
 def rosenbrock(x: xp.Array) -> xp.Array:
-    """Return Rosenbrock's function in any dimension: a curved valley with steep walls."""
+    """Return the value of Rosenbrock's function, a curved valley with steep walls, in any dimension."""
     return xp.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
 
 
 # --- derivatives of any order ---------------------------------------------------------------------
 def by_tapes(f: Callable, x: xp.Array, order: int) -> list[xp.Array]:
-    """f(x) and its derivatives: each tape records the gradients that those inside it take."""
+    """Return f(x) and its derivatives; each tape records the gradients that inner tapes compute."""
     if order == 0:
         return [f(x)]
     with GradientTape() as tape:
@@ -56,7 +57,7 @@ def by_tapes(f: Callable, x: xp.Array, order: int) -> list[xp.Array]:
 
 
 def by_accumulators(f: Callable, x: xp.Array, order: int) -> list[xp.Array]:
-    """Return the derivatives in forward mode: each accumulator carries the slopes of the inner ones."""
+    """Return f(x) and its derivatives; each accumulator differentiates the inner ones' results."""
     if order == 0:
         return [f(x)]
     with ForwardAccumulator(x, xp.ones_like(x)) as accumulator:
@@ -65,7 +66,7 @@ def by_accumulators(f: Callable, x: xp.Array, order: int) -> list[xp.Array]:
 
 
 def exact(x: np.ndarray, order: int) -> list[np.ndarray]:
-    """d^n/dx^n exp(-x^2 / 2) = (-1)^n He_n(x) exp(-x^2 / 2)."""
+    """Return the exact derivatives, d^n/dx^n exp(-x^2 / 2) = (-1)^n He_n(x) exp(-x^2 / 2)."""
     units = np.eye(order + 1)
     return [
         (-1) ** n * hermite_e.hermeval(x, units[n]) * np.exp(-(x**2) / 2) for n in range(order + 1)
@@ -97,14 +98,14 @@ def gradient(f: Callable, x: xp.Array) -> xp.Array:
 
 
 def hessian_product(f: Callable, x: xp.Array, v: xp.Array) -> xp.Array:
-    """Return the Hessian of f at x times v without making the Hessian."""
+    """Return the product of the Hessian of f at x with v, without computing the Hessian."""
     with ForwardAccumulator(x, v) as accumulator:
         g = gradient(f, x)
     return accumulator.jvp(g)
 
 
 def report_products(seed: int) -> None:
-    """Print what a product costs, in gradients."""
+    """Print the times of a gradient and of a Hessian product, and their ratio."""
     draw = np.random.default_rng(seed)
     print(f"\n{'dimensions':<12}{'gradient':>13}{'product':>16}{'ratio':>10}")
     for size in SIZES:
@@ -115,7 +116,7 @@ def report_products(seed: int) -> None:
 
 
 def median_time(function: Callable) -> float:
-    """In milliseconds, of seven calls after a first one."""
+    """Return the median time of seven calls, after a first call, in milliseconds."""
     function()
     times = []
     for _ in range(7):
@@ -126,7 +127,7 @@ def median_time(function: Callable) -> float:
 
 
 def descend(seed: int, steps: int) -> dict[str, np.ndarray]:
-    """Return the distance of each method's steps from the minimum, at 1 in each of 30 dimensions."""
+    """Return each method's distances from the minimum, which is at (1, ..., 1) in 30 dimensions."""
     start = np.random.default_rng(seed).normal(size=30)
     curves = {}
     print(f"\n{'method':<12}{'steps':>13}{'gradients':>16}{'distance':>13}")

@@ -2,13 +2,14 @@
 
     python examples/hyperparameters_by_gradient.py --out hyperparameters_by_gradient.png
 
-A classifier tells odd from even handwritten digits. It is fitted on 400 of them; its loss on 900 others
-is a function of its hyperparameters: C, and how much each of the 64 pixels is scaled, a penalty of
-its own for each. A grid search finds C. For all 65 a grid of two values each has 37 billion billion
-points; a gradient through the fit costs a few fits. What it finds is measured on the remaining 497.
+A classifier distinguishes odd from even handwritten digits. It is fitted to 400 digits. Its loss on 900
+others is a function of its hyperparameters: C, and a scale for each of the 64 pixels, which acts as a
+separate penalty for each pixel. A grid search can find C. For all 65 numbers, a grid of two values each
+would have 37 billion billion points, while a gradient through the fit costs a few fits. The result is
+measured on the remaining 497 digits.
 
-LogisticRegression is scikit-learn's, unmodified: inside `arraytape.interop.sklearn()` its own solver
-fits, and the derivative of its solution is that of the equation that it solves.
+LogisticRegression is scikit-learn's, unmodified. Inside `arraytape.interop.sklearn()` its own solver
+fits, and the derivative of the solution follows from the equation that the solution solves.
 """
 
 import os
@@ -40,7 +41,7 @@ TOLERANCE = 1e-5  # for the largest relative difference between the two gradient
 
 
 class Problem:
-    """Losses as functions of log C and, behind it, the logarithms of the scales (or none)."""
+    """Losses as functions of a vector: log C, then the logs of the scales (or none)."""
 
     def __init__(self, seed: int) -> None:
         bunch = load_digits()
@@ -51,26 +52,29 @@ class Problem:
         self.numbers, self.fits = 1 + pixels.shape[1], 0
 
     def loss(self, parameters, measured_on="validation"):
-        """Fit on the training data; the mean log loss on others.  parameters: NumPy's or ours."""
+        """Fit to the training data; return the mean log loss on another set.
+
+        parameters: a NumPy array or an Array.
+        """
         self.fits += 1
         C, scales = np.exp(parameters[0]), np.exp(parameters[1:])
         scales = scales if len(parameters) > 1 else 1.0
         (x, y), (x_new, y_new) = self.data["train"], self.data[measured_on]
         model = LogisticRegression(C=C, solver="newton-cholesky", tol=1e-9)
         model.fit(x * scales, y)
-        # log(1 + exp(-margin)), which predict_log_proba rounds to infinity where a margin is large
+        # log(1 + exp(-margin)); predict_log_proba would round it to infinity for very negative margins
         margins = (2.0 * y_new - 1.0) * model.decision_function(x_new * scales)
         return np.mean(np.logaddexp(0.0, -margins))
 
     def loss_and_gradient(self, parameters):
-        """Return the loss of NumPy's parameters and its gradient, for scipy.optimize."""
+        """Return the loss and its gradient as NumPy data, for scipy.optimize."""
         with interop.sklearn():
             value, gradient = xp.value_and_grad(self.loss)(xp.asarray(parameters))
         return float(value), np.asarray(gradient)
 
 
 class Search:
-    """The history of a search: points, losses, numbers of fits, seconds."""
+    """The history of a search: points, losses, seconds, and the number of fits."""
 
     def __init__(self, name: str, problem: Problem) -> None:
         self.name, self.problem, self.start = name, problem, time.perf_counter()
@@ -96,7 +100,7 @@ def by_grid(problem: Problem) -> Search:
 
 
 def at_random(problem: Problem, seconds: float, seed: int) -> Search:
-    """Points drawn at random, for as long as the gradient had."""
+    """Search at random points for as long as the search by gradient took."""
     search, rng = Search("at random", problem), np.random.default_rng(seed)
     while not search.seconds or search.seconds[-1] < seconds:
         scales = rng.normal(size=problem.numbers - 1)
@@ -131,7 +135,7 @@ def report(problem: Problem, searches: list[Search], untuned: np.ndarray) -> Non
 
 
 def worst_difference(problem: Problem, point: np.ndarray, count: int) -> float:
-    """Return the difference of some slopes from central differences, relative to the largest."""
+    """Return the largest difference of some slopes from central differences, relative to all slopes."""
     _, gradient = problem.loss_and_gradient(point)
     errors = []
     for i in np.argsort(-np.abs(gradient))[:count]:
@@ -186,7 +190,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
 
     problem = Problem(options.seed)
-    start = np.zeros(problem.numbers)  # C and all scales 1: scikit-learn's own
+    start = np.zeros(problem.numbers)  # logarithms: C and all scales are 1, scikit-learn's defaults
     one = by_gradient(problem, start[:1] - 4.0, options.steps, "C by gradient")
     grid = by_grid(problem)
     every = by_gradient(problem, start, options.steps, "all by gradient")

@@ -1,14 +1,14 @@
-"""Ask scikit-learn's LogisticRegression which training points its errors on other data come from.
+"""Find the training points that most influence the test loss of scikit-learn's LogisticRegression.
 
     python examples/influence_of_training_points.py --out influence_of_training_points.png
 
-A classifier tells benign from malignant tumours. One gradient of its loss on test data, through its own
-fit, says how that loss moves with the weight of each of 284 training points. So it says what the loss
-would be without that point, and how it moves with each of the point's 30 measurements. Then points are
-really left out, one by one, and everything is fitted again.
+A classifier distinguishes benign from malignant tumours. One gradient of its test loss, through its own
+fit, has the derivatives with respect to the weights of 284 training points. They predict the loss
+without each point. The gradient also has the derivatives with respect to the 30 measurements of each
+point. As a check, each point is left out in turn, and the classifier is fitted again.
 
-LogisticRegression is scikit-learn's, unmodified: inside `arraytape.interop.sklearn()` its own solver
-fits, and the derivative of its solution is that of the equation that it solves.
+LogisticRegression is scikit-learn's, unmodified. Inside `arraytape.interop.sklearn()` its own solver
+fits, and the derivative of the solution follows from the equation that the solution solves.
 """
 
 import os
@@ -32,14 +32,16 @@ import arraytape as xp
 from arraytape import interop
 
 SHOWN = 8  # points in the table and the picture
-PENALTY = 0.1  # C: with a weaker penalty single points pull harder, and one slope says less
-FLIPPED = 12  # labels that are wrong on purpose in the second part
+PENALTY = (
+    0.1  # C: with a weaker penalty, single points matter more, and slopes predict refits less well
+)
+FLIPPED = 12  # the number of labels that the second part makes wrong on purpose
 DIFFERENCE = 1e-4  # the step of the central finite differences
 TOLERANCE = 1e-5  # for the largest relative difference between the two gradients
 
 
 class Problem:
-    """A fit on half of the data, with a weight for each point, and the loss on the other half."""
+    """A fit to half of the data, with a weight for each point, and the loss on the other half."""
 
     def __init__(self, seed: int) -> None:
         bunch = load_breast_cancer()
@@ -52,7 +54,7 @@ class Problem:
         self.weights = np.ones(len(train))
 
     def loss(self, weights, x, labels):
-        """Return the mean log loss on the test data.  weights, x: NumPy's arrays or ours."""
+        """Return the mean log loss on the test data.  weights, x: NumPy arrays or Arrays."""
         model = LogisticRegression(C=PENALTY, solver="newton-cholesky", tol=1e-10)
         model.fit(x, labels, sample_weight=weights)
         x_test, y_test = self.test
@@ -68,13 +70,13 @@ class Problem:
         return float(value), np.asarray(by_weight), np.asarray(by_x)
 
     def without(self, labels):
-        """Return the losses of refits without each of the points."""
+        """Return the losses of refits, each of which leaves out one point."""
         ones = np.ones_like(self.weights)
         return np.array([self.loss(ones - e, self.x, labels) for e in np.eye(len(ones))])
 
 
 def flipped(problem: Problem, seed: int):
-    """Labels of which some are wrong, and which ones."""
+    """Return the labels with some of them made wrong, and the indices of the wrong ones."""
     wrong = np.random.default_rng(seed).choice(len(problem.labels), FLIPPED, replace=False)
     labels = problem.labels.copy()
     labels[wrong] = 1 - labels[wrong]
@@ -82,7 +84,7 @@ def flipped(problem: Problem, seed: int):
 
 
 def worst_difference(problem: Problem, by_weight, by_x, count: int) -> float:
-    """Return the relative difference of the steepest slopes from those of two more fits each."""
+    """Return the largest relative difference of the steepest slopes from central differences."""
     errors = []
     for place in np.argsort(-np.abs(by_weight))[:count]:
         e = DIFFERENCE * np.eye(len(by_weight))[place]
@@ -175,7 +177,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     labels, wrong = flipped(problem, options.seed)
     _, by_weight_then, _ = problem.gradients(labels)
-    # Without a wrong label the loss falls: those go first.
+    # Points without which the loss would fall come first, because their labels may be wrong.
     by_influence = found_by(np.argsort(-by_weight_then), wrong)
     at_random = np.arange(1, len(said) + 1) * FLIPPED / len(said)
     search = [("by influence on the test loss", by_influence, "-"), ("at random", at_random, "--")]

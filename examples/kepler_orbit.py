@@ -1,19 +1,19 @@
-"""Fit Kepler's orbit of Mars to the oppositions that he had, with errors, through Kepler's equation.
+"""Fit an orbit of Mars to Kepler's twelve oppositions, with errors, through Kepler's equation.
 
     python examples/kepler_orbit.py --out kepler_orbit.png
 
-At an opposition one sees a planet in the direction in which the Sun would see it. Tycho Brahe and
-Kepler measured twelve of Mars, from 1580 to 1604, to a few minutes of arc; Kepler's book on them has
-the ellipse. Its period, eccentricity, perihelion and place in 1600 are fitted by
-scipy.optimize.least_squares. Where a planet is at a time is the root of Kepler's equation, which
-scipy.optimize.newton finds and `arraytape.implicit.custom_root` differentiates: an exact Jacobian,
-and from it the standard errors and a band around the curve. A circle that is run through evenly, seen
-from outside its centre, is fitted in the same way, and fails by half a degree.
+At an opposition, the Earth lies between the Sun and a planet, so that the planet is seen in the same
+direction as from the Sun. Tycho Brahe and Kepler measured twelve oppositions of Mars from 1580 to 1604,
+to a few minutes of arc, and Kepler derived the ellipse from them. Here scipy.optimize.least_squares
+fits the period, the eccentricity, the perihelion and the longitude in 1600. The position at a time is
+the root of Kepler's equation, which scipy.optimize.newton finds and `arraytape.implicit.custom_root`
+differentiates. The exact Jacobian also gives the standard errors and a band around the curve. A uniform
+motion on a circle whose centre is not the Sun is fitted in the same way, and is wrong by half a degree.
 
-The fit is compared with the elements that modern astronomy gives for 1590, the Jacobian with central
-differences. The standard errors say how the twelve scatter. They do not hold what all twelve have in
-common, such as the theory of the Sun that gave the moments: period, place and perihelion are several
-standard errors off.
+The fit is compared with the modern elements for 1590, and the Jacobian with central differences. The
+standard errors measure the scatter of the twelve oppositions. They do not include errors that all twelve
+have in common, such as those of the theory of the Sun from which the times were computed. Therefore
+period, longitude and perihelion differ from the modern values by several standard errors.
 
 Source of the observations: Kepler 1609, "Astronomia nova", ch. 15; of the elements: Meeus 1998,
 "Astronomical algorithms", table 31.A, mean equinox of the date.
@@ -45,13 +45,13 @@ OPPOSITIONS = np.array(
     ]
 )  # fmt: skip
 NAMES = "period (days)", "longitude in 1600", "eccentricity", "perihelion"
-UNITS = np.array([1.0, 180.0 / np.pi, 1.0, 180.0 / np.pi])  # what the table shows, degrees
+UNITS = np.array([1.0, 180.0 / np.pi, 1.0, 180.0 / np.pi])  # conversion to the units of the table
 MINUTE = np.pi / (180.0 * 60.0)  # of arc
 TOLERANCE = 1e-6  # for the largest relative difference between Jacobian and central differences
 
 
 def days_since_1600(year, month, day, hour, minute):
-    """From the first of January 1600, noon, both in the Julian calendar.
+    """Return the days since noon of 1 January 1600; all dates are in the Julian calendar.
 
     Source: Meeus 1998, "Astronomical algorithms", eq. 7.1, without the Gregorian correction.
     """
@@ -62,7 +62,7 @@ def days_since_1600(year, month, day, hour, minute):
 
 
 def observed():
-    """Return times in days, and longitudes in radians that go on growing from turn to turn."""
+    """Return times in days, and longitudes in radians that keep growing from turn to turn."""
     times = days_since_1600(*OPPOSITIONS.T[:5])
     sign, degree, minute, second = OPPOSITIONS.T[5:]
     seen = np.radians(30.0 * sign + degree + minute / 60.0 + second / 3600.0)
@@ -71,13 +71,16 @@ def observed():
 
 
 def anomaly_equation(anomaly, mean, eccentricity):
-    """Kepler's: the mean anomaly grows evenly with the time.  Source: Astronomia nova, ch. 60."""
+    """Return the residual of Kepler's equation, in which the mean anomaly is linear in time.
+
+    Source: Astronomia nova, ch. 60.
+    """
     return anomaly - eccentricity * xp.sin(anomaly) - mean
 
 
 @implicit.custom_root(anomaly_equation)
 def eccentric_anomaly(start, mean, eccentricity):
-    """SciPy's Newton steps on NumPy data, all times at once."""
+    """Solve Kepler's equation for all times at once, by SciPy's Newton method on NumPy data."""
     mean, e = np.asarray(mean), float(eccentricity)
     return newton(
         lambda x: x - e * np.sin(x) - mean, np.asarray(start), lambda x: 1 - e * np.cos(x)
@@ -85,24 +88,24 @@ def eccentric_anomaly(start, mean, eccentricity):
 
 
 def ellipse(p, times):
-    """Longitudes of a planet that runs by Kepler's laws."""
+    """Return the longitudes of a planet on an ellipse, by Kepler's laws."""
     period, in_1600, e, perihelion = p[0], p[1], p[2], p[3]
     mean = 2.0 * np.pi * times / period + in_1600 - perihelion
     x = eccentric_anomaly(xp.stop_gradient(mean), mean, e)
-    # Half the difference of the true and the eccentric anomaly, which has no jumps.
+    # Half the difference between the true and the eccentric anomaly, which has no jumps.
     half = xp.atan2(e * xp.sin(x), 1.0 + xp.sqrt(1.0 - e**2) - e * xp.cos(x))
     return perihelion + x + 2.0 * half
 
 
 def circle(p, times):
-    """Longitudes of a planet on an even circle whose centre is not the Sun."""
+    """Return the longitudes of a planet in uniform motion on a circle whose centre is not the Sun."""
     period, in_1600, e, perihelion = p[0], p[1], p[2], p[3]
     mean = 2.0 * np.pi * times / period + in_1600 - perihelion
     return perihelion + mean + xp.atan2(e * xp.sin(mean), 1.0 - e * xp.cos(mean))
 
 
 def fit(model, times, seen):
-    """Least squares with an exact Jacobian: parameters, residuals and covariance."""
+    """Fit a model by least squares; return parameters, residuals and the covariance."""
 
     def residuals(p):
         return (model(p, xp.asarray(times)) - seen) / MINUTE
@@ -121,7 +124,10 @@ def fit(model, times, seen):
 
 
 def modern_elements():
-    """Return the elements of Mars in 1590, from that date's mean equinox; period: of the longitude."""
+    """Return the modern elements of Mars for 1590, referred to the mean equinox of that date.
+
+    The period is that of the longitude.
+    """
     century = (1590.0 - 2000.0) / 100.0
     rate = 19141.6964746 + 2.0 * 0.00031097 * century  # degrees a century
     in_1600 = 355.433275 + 19141.6964746 * -3.99964 + 0.00031097 * 3.99964**2
@@ -138,7 +144,7 @@ def draw(p, covariance, rests, times, seen, out) -> None:
     e, perihelion = p[2], p[3]
 
     def place(longitude):
-        """On the ellipse, with the Sun at the origin and the longer half axis 1."""
+        """Return the position on the ellipse, with the Sun at the origin and a semi-major axis of 1."""
         r = (1.0 - e**2) / (1.0 + e * np.cos(longitude - perihelion))
         return r * np.cos(longitude), r * np.sin(longitude)
 

@@ -4,16 +4,16 @@
     python examples/larger_than_memory.py --steps 10   # stop here...
     python examples/larger_than_memory.py --steps 30 --resume      # ...and go on: the same weights
 
-On workers of your own, here two processes, in a terminal each:
+To use workers of your own, here two processes, run these commands in three terminals:
 
     dask scheduler
     dask worker tcp://127.0.0.1:8786 --nworkers 2 --nthreads 1 --memory-limit 400MiB
     python examples/larger_than_memory.py --address tcp://127.0.0.1:8786
 
-The data is generated on the workers, partition by partition, in each step: it stands for files that
-Dask reads.  The model is a network with one hidden layer that learns which of two interleaved spirals,
-hidden in forty columns of noise, a row belongs to.  Each step is one ``value_and_grad`` over the
-partitions and a step of Adam; the progress of its tasks is on Dask's own page, whose link is printed.
+The workers generate the data in each step, partition by partition, as Dask would read files.  The model
+is a network with one hidden layer.  It learns to which of two interleaved spirals a row belongs; forty
+further columns are noise.  Each step is one ``value_and_grad`` over the partitions and a step of Adam.
+Dask's dashboard, whose link is printed, shows the progress of the tasks.
 """
 
 import argparse
@@ -34,13 +34,13 @@ import arraytape as xp
 from arraytape import checkpoint, distributed, nn, optimizers
 from distributed import Client, LocalCluster
 
-NOISE = 40  # columns that say nothing
+NOISE = 40  # columns without information
 COLUMNS = 2 + NOISE
-MOST = 1000  # steps
+MOST = 1000  # the largest number of steps
 
 
 def spirals(partition: int, rows: int):
-    """One partition of the data: float64 columns and labels, the same each time it is made."""
+    """Return the float64 columns and labels of a partition, the same in each call."""
     rng = np.random.default_rng([7, partition])
     X = rng.normal(size=(rows, COLUMNS), scale=0.3)
     y = rng.integers(0, 2, size=rows).astype(float)
@@ -52,14 +52,14 @@ def spirals(partition: int, rows: int):
 
 
 class Network(xp.Module):
-    """A hidden layer between the columns and one logit."""
+    """A network with one hidden layer and one logit."""
 
     def __init__(self) -> None:
         super().__init__()
         draw = np.random.default_rng(3)
         self.hidden = nn.Dense(32, activation="tanh", seed=draw, name="hidden")
         self.logit = nn.Dense(1, seed=draw, name="logit")
-        self(xp.zeros((1, COLUMNS)))  # makes the Variables
+        self(xp.zeros((1, COLUMNS)))  # creates the Variables
 
     def __call__(self, X: xp.Array) -> xp.Array:
         return self.logit(self.hidden(4.0 * X))[:, 0]
@@ -73,7 +73,7 @@ def loss(network: Network, block) -> xp.Array:
 
 
 def fit(options: argparse.Namespace, client: Client) -> tuple[Network, np.ndarray]:
-    """Train to the last step, from the start or a checkpoint; the loss of each step."""
+    """Train from the start or a checkpoint; return the network and the loss of each step."""
     make = dask.delayed(spirals)
     data = distributed.partitions([make(i, options.rows) for i in range(options.partitions)])
     gigabytes = options.partitions * options.rows * (COLUMNS + 1) * 8 / 1e9
@@ -102,7 +102,7 @@ def fit(options: argparse.Namespace, client: Client) -> tuple[Network, np.ndarra
 
 
 def draw(network: Network, losses: np.ndarray, file: Path) -> float:
-    """Draw the loss curve, the spirals, and the accuracy on rows that training did not use."""
+    """Plot the losses and the spirals; return the accuracy on rows that training did not use."""
     X, y = spirals(10**6, 4000)
     z = network(xp.asarray(X)).to_numpy()
     accuracy = float(np.mean((z > 0) == (y > 0.5)))

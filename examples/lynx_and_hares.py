@@ -2,16 +2,15 @@
 
     python examples/lynx_and_hares.py --out lynx_and_hares.png
 
-The Hudson's Bay Company counted the pelts that came in, year by year: few hares, few lynx, ten years
-later again. Lotka's and Volterra's equations have four numbers for that. A neural ODE has a network
-in their place, 42 numbers that know nothing of eating and being eaten; and a third model adds a small
-network to the equations. `arraytape.implicit.odeint` solves each for two years from every year of the
-first 14 at once, and the gradient of the squared errors goes back through the solver to SciPy's
-L-BFGS.
+The Hudson's Bay Company counted pelts of hares and lynx year by year, and the numbers rise and fall with
+a period of about ten years. Three models are fitted. The equations of Lotka and Volterra have four
+parameters. A neural ODE has a network of 42 parameters in place of the equations, and no knowledge about
+predators and prey. The third model adds a small network to the equations. `arraytape.implicit.odeint`
+solves each model for two years from each of the first 14 years at once. SciPy's L-BFGS uses the gradient
+of the squared errors through the solver.
 
-Seven more years say what was learned. From each of these years each model tells the next three: the
-network, which was told nothing, is as good as the equations, and all three halve the error of who
-says that nothing changes.
+Seven more years test the models, which predict the next three years from each of them. The network is as
+good as the equations. All three models have half the error of the prediction that nothing changes.
 
 Source of the counts (thousands of pelts): Howard 2009, "Modeling basics", after Hewitt 1921, "The
 conservation of the wild life of Canada".
@@ -41,15 +40,15 @@ LYNX = [
 ]  # fmt: skip
 YEARS = np.arange(1900, 1921)
 LOGS = np.log([HARES, LYNX])
-LEARNED, AHEAD, TOLD = 14, 2, 3  # years: of the fit, solved in the fit, told afterwards
-WIDTH, PENALTY = 8, 1e-3  # of the network: hidden units, and of the squares of its weights
+LEARNED, AHEAD, TOLD = 14, 2, 3  # years: used in the fit, solved in the fit, predicted afterwards
+WIDTH, PENALTY = 8, 1e-3  # hidden units, and the penalty on the squares of the weights
 DIFFERENCE = 1e-5  # the step of the central finite differences
 TOLERANCE = 1e-6  # for the largest relative difference between the two gradients
 
 
-# --- Three models: the rates of change of the logarithms, (2, n), at these -------------------------
+# --- Three models of the rates of change of the logarithms, (2, n), given the logarithms -----------
 def equations(logs, p):
-    """Lotka's and Volterra's: growth and catches of the hares, growth and deaths of the lynx."""
+    """Return the rates by Lotka and Volterra: the hares grow and are eaten, the lynx grow and die."""
     rates = xp.exp(p["rates"])
     hares = rates[0] - rates[1] * xp.exp(logs[1])
     lynx = rates[2] * xp.exp(logs[0]) - rates[3]
@@ -83,9 +82,9 @@ def starts(seed):
     }
 
 
-# --- What they tell ------------------------------------------------------------------------------
+# --- Predictions ---------------------------------------------------------------------------------
 def told(model, p, first, years):
-    """Return the model's logarithms in the years after each of some, (2, n, years)."""
+    """Return the logarithms that a model predicts for the years after each first year, (2, n, years)."""
     times = np.arange(1.0, years + 1.0)
 
     def rates(t, logs, p):
@@ -116,7 +115,7 @@ def root_mean_square(x):
 
 
 def unchanged(ahead):
-    """Return the error of predicting no change, in the years that no model has seen."""
+    """Return the error of predicting no change, in the years that were not used for the fit."""
     first = np.arange(LEARNED - 1, YEARS.size - ahead)
     return root_mean_square(LOGS[:, first + ahead] - LOGS[:, first])
 
@@ -127,7 +126,7 @@ def unseen(model, p, ahead):
 
 
 def worst_difference(models, seed):
-    """Return the relative difference of slopes along random directions from central differences."""
+    """Return the largest relative difference of slopes along random directions from differences."""
     random, away = np.random.default_rng(seed), []
     for model, p in models.values():
         loss = loss_of(model)

@@ -2,13 +2,14 @@
 
     python examples/maximum_likelihood.py --draws 200 --out maximum_likelihood.png
 
-scipy.stats fits a distribution by a search that needs no gradient, and does not say how sure it is of
-what it finds. Inside interop.scipy() its own logpdf and ppf differentiate as they are installed, by
-their parameters, too: a fit follows the Hessian, whose inverse gives the standard errors.
+scipy.stats fits a distribution by a search without a gradient, and gives no standard errors. Inside
+interop.scipy() the installed logpdf and ppf have derivatives, also with respect to the parameters. A fit
+uses the Hessian, whose inverse gives the standard errors.
 
-Then the same densities make up the hierarchical model of eight schools (Rubin 1981, "Estimation in
-parallel randomized experiments"), which is sampled by Hamiltonian Monte Carlo with the tape's gradient.
-This posterior is known up to an integral over one number: what is sampled can be checked.
+In the second part, the same densities make up the hierarchical model of eight schools (Rubin 1981,
+"Estimation in parallel randomized experiments"). Hamiltonian Monte Carlo samples its posterior with the
+tape's gradient. The exact posterior is known up to an integral over one number, so that the samples can
+be checked.
 """
 
 import os
@@ -35,24 +36,25 @@ from arraytape import interop
 from arraytape.optimizers import minimize_scipy
 
 TOLERANCE = 1e-6  # for the largest relative difference of estimates from SciPy's own
-MOST_ERRORS, MOST_R_HAT = 4.0, 1.02  # for what is sampled to be the exact posterior
+# Limits for the agreement of the samples with the exact posterior.
+MOST_ERRORS, MOST_R_HAT = (4.0, 1.02)
 RARE = 0.99  # the probability whose quantile is estimated
 
-# What coaching brought in eight schools, in points of a test, and the standard errors.
+# The effects of coaching in eight schools in points of a test, and their standard errors.
 EFFECTS = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
 ERRORS = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
-WIDTH = 5.0  # of the priors of the schools' mean and of the spread between them
+WIDTH = 5.0  # scale of the priors of the schools' mean and of the spread between schools
 
 
 # --- Maximum likelihood --------------------------------------------------------------------------
 class Problem(NamedTuple):
-    """Data, and the distribution, of one shape, that is fitted to them."""
+    """Data, and the distribution with one shape parameter that is fitted to them."""
 
     title: str
     data: np.ndarray
     distribution: stats.rv_continuous
-    start: dict[str, float]  # by name of the parameter
-    fixed: dict[str, float]  # what SciPy's fit is told to leave alone
+    start: dict[str, float]  # initial values by the names of the parameters
+    fixed: dict[str, float]  # arguments that fix parameters in SciPy's fit
 
     def call(self, method, p, x):
         """Call a method of SciPy's distribution at x.  p: a vector of parameters."""
@@ -64,12 +66,12 @@ class Problem(NamedTuple):
         return -xp.sum(self.call("logpdf", p, self.data))
 
     def rare(self, p):
-        """Return the quantile of a probability close to 1."""
+        """Return the quantile of the probability RARE."""
         return self.call("ppf", p, RARE)
 
 
 def problems():
-    """Colours of wines (scikit-learn's data), and what a share returns (matplotlib's)."""
+    """Return the problems: colours of wines (scikit-learn's data), returns of a share (matplotlib's)."""
     wine, days = load_wine(), get_sample_data("goog.npz")["price_data"]
     colours = wine.data[:, wine.feature_names.index("color_intensity")]
     returns, months = 100.0 * np.diff(np.log(days["adj_close"])), days["date"][1:].astype("M8[M]")
@@ -83,7 +85,10 @@ def problems():
 
 
 def fit(problem):
-    """Return the most likely parameters, found by Newton steps in the logarithms of positive ones."""
+    """Return the maximum likelihood estimates, found by Newton steps.
+
+    Positive parameters are replaced by their logarithms.
+    """
     positive = np.array([name in {"a", "df", "scale"} for name in problem.start])
     start = np.array([*problem.start.values()])
     start[positive] = np.log(start[positive])
@@ -98,7 +103,7 @@ def fit(problem):
 
 
 def scipy_fit(problem, **options):
-    """SciPy's own estimates of the same parameters."""
+    """Return SciPy's own estimates of the same parameters."""
     names = problem.distribution.shapes, "loc", "scale"
     values = problem.distribution.fit(problem.data, **problem.fixed, **options)
     found = dict(zip(names, values, strict=True))
@@ -106,18 +111,21 @@ def scipy_fit(problem, **options):
 
 
 def delta_method(slopes, covariance):
-    """Return standard errors of functions of the estimates.  slopes: Jacobian, (..., parameters)."""
+    """Return standard errors of functions of the estimates with the Jacobian ``slopes``."""
     return np.sqrt(np.einsum("...i,ij,...j->...", slopes, covariance, slopes))
 
 
 def standard_errors(problem, p, covariance):
-    """Return standard errors of the parameters and of the quantile.  covariance: of the parameters."""
+    """Return standard errors of the parameters and of the quantile.
+
+    covariance: the covariance of the parameters.
+    """
     slope = np.asarray(xp.grad(problem.rare)(xp.asarray(p)))
     return delta_method(np.vstack([np.eye(p.size), slope]), covariance)
 
 
 def errors_by_differences(problem, p):
-    """Return the same from central differences of SciPy's functions on NumPy arrays."""
+    """Return the standard errors from central differences of SciPy's functions on NumPy arrays."""
     steps = np.diag(3e-4 * p)
     loss, rare = problem.loss, problem.rare
 
@@ -131,9 +139,9 @@ def errors_by_differences(problem, p):
 
 
 def report(problem, p, covariance):
-    """Print a table of the fit; the largest relative difference of estimates from SciPy's."""
+    """Print a table of the fit; return the largest relative difference of estimates from SciPy's."""
     loose = scipy_fit(problem)
-    # SciPy's fit stops when four digits are sure: here its search goes on to the end.
+    # SciPy's fit stops at four digits; these options let its search go on to full precision.
     tight = scipy_fit(problem, optimizer=partial(fmin, xtol=1e-10, ftol=1e-14, maxfun=10_000))
     rows = zip(
         [*problem.start, f"{RARE:.0%} quantile"],
@@ -154,16 +162,16 @@ def report(problem, p, covariance):
 
 # --- Hierarchical model ------------------------------------------------------------------------------
 def schools(q):
-    """Means of the schools' effects, the spread between schools, and each school's own effect.
+    """Return the mean of the schools' effects, the spread between schools, and each school's effect.
 
-    q: (..., 10), in units of which the posterior is neither narrow nor wide.
+    q: (..., 10), scaled so that the posterior has a width of about 1 in each direction.
     """
     mean, spread = WIDTH * q[..., 0], WIDTH * xp.exp(q[..., 1])
     return mean, spread, mean[..., None] + spread[..., None] * q[..., 2:]
 
 
 def log_posterior(q):
-    """Up to a constant, of q: (..., 10)."""
+    """Return the log density of the posterior at q, (..., 10), up to a constant."""
     mean, spread, effects = schools(q)
     with interop.scipy():
         likelihood = xp.sum(stats.norm.logpdf(EFFECTS, effects, ERRORS), axis=-1)
@@ -173,17 +181,21 @@ def log_posterior(q):
 
 
 def state_at(q):
-    """Positions of all chains, (chains, 10), their energies, (chains, 1), and forces: one gradient."""
+    """Return the positions of all chains, (chains, 10), their energies, (chains, 1), and forces.
+
+    One gradient has the forces of all chains.
+    """
     watched = xp.asarray(q)
     with xp.GradientTape() as tape:
         tape.watch(watched)
         value = log_posterior(watched)
-    force = tape.gradient(value, watched)  # of the sum: no chain's density depends on another chain
+    # The gradient of the sum, because no chain's density depends on another chain.
+    force = tape.gradient(value, watched)
     return q, -np.asarray(value)[:, None], np.asarray(force)
 
 
 def leapfrog(state, momentum, step, count):
-    """Follow Hamilton's equations; the state and the momenta where they lead."""
+    """Follow Hamilton's equations for ``count`` steps; return the final state and momenta."""
     q, _, force = state
     for _ in range(count):
         momentum = momentum + 0.5 * step * force
@@ -193,10 +205,10 @@ def leapfrog(state, momentum, step, count):
 
 
 def move(state, step, random):
-    """One proposal for each chain: the state after it, and how probable each was to be accepted.
+    """Make a proposal for each chain; return the new state and the probabilities of acceptance.
 
-    Source: Neal 2011, "MCMC using Hamiltonian dynamics", sec. 5.3.  Length and number of the steps are
-    random, so that no orbit closes, and a chain that is where the density is narrow gets away.
+    Source: Neal 2011, "MCMC using Hamiltonian dynamics", sec. 5.3.  The length and the number of steps
+    are random, so that no orbit closes, and chains can leave regions where the density is narrow.
     """
     before = random.normal(size=state[0].shape)
     steps = step * random.uniform(0.4, 1.0, size=(len(before), 1))
@@ -208,9 +220,9 @@ def move(state, step, random):
 
 
 def sample(chains, draws, seed):
-    """Draws of the posterior, (draws, chains, 10), after half as many that find the step.
+    """Return draws of the posterior, (draws, chains, 10).
 
-    It is that at which 80% of the proposals are accepted, for all chains together.
+    Half as many draws before them adapt the step size, so that 80% of the proposals are accepted.
     """
     random, log_step, warm_up = np.random.default_rng(seed), np.log(0.3), draws // 2
     state = state_at(0.1 * random.normal(size=(chains, 2 + EFFECTS.size)))
@@ -227,8 +239,8 @@ def sample(chains, draws, seed):
 def convergence(values):
     """Return the standard error of the mean of draws, and R-hat.  values: (draws, chains, quantities).
 
-    Both compare chains, which know nothing of each other.  Source: Gelman et al. 2013, "Bayesian data
-    analysis", sec. 11.4, each chain cut in two.
+    Both compare independent chains.  Source: Gelman et al. 2013, "Bayesian data analysis", sec. 11.4,
+    with each chain split in two.
     """
     draws, chains, _ = values.shape
     error = np.std(np.mean(values, axis=0), axis=0, ddof=1) / np.sqrt(chains)
@@ -239,10 +251,10 @@ def convergence(values):
 
 
 def exact_posterior():
-    """Means and standard deviations of the schools' effects, by a sum over the spread.
+    """Return the exact means and standard deviations of the schools' effects, by a sum over the spread.
 
-    Given the spread, everything is Gaussian: the effects' prior covariance K and the measurements'
-    S give the posterior's, K - K (K + S)^-1 K, and the density of what was measured.
+    For a given spread, all distributions are Gaussian.  With the prior covariance K of the effects and
+    the covariance S of the measurements, the posterior covariance is K - K (K + S)^-1 K.
     """
     n, spreads = EFFECTS.size, np.exp(np.linspace(-8.0, 8.0, 801))
     weights, means, squares = [], [], []
@@ -259,7 +271,10 @@ def exact_posterior():
 
 
 def report_schools(effects):
-    """Print a table of the posterior; whether it is the exact one.  effects: (draws, chains, 8)."""
+    """Print a table of the posterior; return True if it agrees with the exact one.
+
+    effects: (draws, chains, 8).
+    """
     (error, r_hat), (mean, deviation) = convergence(effects), exact_posterior()
     sampled, around = np.mean(effects, axis=(0, 1)), np.std(effects, axis=(0, 1))
     titles = "measured", "sampled", "exact", "error", "R-hat"
@@ -277,7 +292,7 @@ def report_schools(effects):
 
 def draw_fit(axes, problem, p, covariance) -> None:
     places = np.linspace(problem.data.min(), problem.data.max(), 200)
-    # The band is that of the logarithm, and so stays above 0.
+    # The band is computed for the logarithm of the density, so that it stays above 0.
     slopes = xp.jacobian(lambda p: problem.call("logpdf", p, places))(xp.asarray(p))
     factor = np.exp(2.0 * delta_method(np.asarray(slopes), covariance))
     middle = problem.call("pdf", p, places)

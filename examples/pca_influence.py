@@ -1,11 +1,11 @@
-"""Ask scikit-learn's PCA which measurements its explained variance depends on.
+"""Find the measurements on which the explained variance of scikit-learn's PCA depends.
 
     python examples/pca_influence.py --out pca_influence.png
 
-Two components of 178 wines with 13 measurements each explain 55% of the variance. One gradient through
-StandardScaler and PCA, exactly as installed, says how that figure moves with each of the 2314
-measurements, and so what it would be without any one wine. Then the wines are really left out, one
-by one, and everything is fitted again.
+Two components explain 55% of the variance of 178 wines with 13 measurements each. One gradient through
+the installed StandardScaler and PCA has the derivatives of this percentage with respect to all 2314
+measurements. They predict the percentage without any single wine. As a check, each wine is left out in
+turn, and the pipeline is fitted again.
 """
 
 import os
@@ -28,7 +28,7 @@ from sklearn.preprocessing import StandardScaler
 
 import arraytape as xp
 
-sklearn.set_config(array_api_dispatch=True)  # scikit-learn uses the namespace of what it is given
+sklearn.set_config(array_api_dispatch=True)  # scikit-learn uses the namespace of its input
 
 SHOWN = 10  # wines in the table and the picture
 TOLERANCE = 1e-6  # for the largest relative difference between tape and finite differences
@@ -52,7 +52,7 @@ def tape_gradient(measurements: np.ndarray) -> np.ndarray:
 
 
 def worst_difference(data: np.ndarray, gradient: np.ndarray, count: int) -> float:
-    """Return the relative difference of the steepest slopes from those of two more fits each."""
+    """Return the largest relative difference of the steepest slopes from central differences."""
     spread = data.std(axis=0)
     steepest = np.argsort(-np.abs(gradient * spread), axis=None)[:count]
     errors = []
@@ -94,8 +94,9 @@ def main(arguments: list[str] | None = None) -> int:
     bunch = load_wine()
     data, features = bunch.data, bunch.feature_names
 
-    # A step s of a wine towards the mean shrinks its part of the covariance by (1 - s)**2, about
-    # 1 - 2s: twice what leaving it out to the extent s does. Hence half the slope of that step.
+    # Moving a wine by a share s towards the mean shrinks its part of the covariance by (1 - s)**2,
+    # about 1 - 2s. Reducing its weight by s would shrink it by 1 - s only. Hence half the slope
+    # predicts the effect of leaving the wine out.
     started = time.perf_counter()
     gradient = tape_gradient(data)
     shares = 0.5 * gradient * (data.mean(axis=0) - data)

@@ -1,18 +1,19 @@
-"""Tell how much a share moves with the market: a posterior by variational inference through scipy.stats.
+"""Estimate betas of shares: a posterior by variational inference through scipy.stats.
 
     python examples/posterior_of_betas.py --out posterior_of_betas.png
 
-A share's return in a month is a level, a multiple of the market's return, its beta, and a rest that
-is mostly small and sometimes huge: Student's t distribution. Of five shares since 1990 that is 20
-unknown numbers, the degrees of freedom among them. Their posterior is described by the Gaussian that
-is most like it: 230 numbers, found along the gradient of the lower bound of the evidence, through
-`scipy.stats.t.logpdf` and `scipy.stats.norm.logpdf` inside `arraytape.interop.scipy()`. The draws are
-points of scipy.stats.qmc, the same at each step, so that SciPy's L-BFGS can follow it to the end.
+The monthly return of a share is a constant level, plus a multiple (beta) of the market's return, plus a
+residual. Residuals are mostly small and sometimes huge, so they have Student's t distribution. For five
+shares since 1990 there are 20 unknown numbers, including the degrees of freedom. Variational inference
+approximates their posterior by the most similar Gaussian, which has 230 parameters. They maximise the
+lower bound of the evidence, with its gradient through `scipy.stats.t.logpdf` and
+`scipy.stats.norm.logpdf` inside `arraytape.interop.scipy()`. The draws are points of scipy.stats.qmc,
+the same in each step, so that SciPy's L-BFGS converges.
 
-Where the rests are Gaussian of a known width, the posterior is known: the same code finds its means
-and covariances. With Student's t, draws are weighed by how much too rare they are (importance
-sampling): 80 of0 count, so close is the Gaussian. The baseline is least squares: its betas have
-wider errors, and to months that neither has seen it gives a lower density.
+For Gaussian residuals of known width, the exact posterior is known, and the same code finds its means
+and covariances. With Student's t, importance sampling corrects the Gaussian's draws by weights. Their
+effective number is 80 of 100, so the Gaussian is close to the posterior. The baseline is least squares.
+Its betas have larger errors, and it gives a lower density to months that were not used for the fit.
 
 Source: Kucukelbir, Tran, Ranganath, Gelman and Blei 2017, "Automatic differentiation variational
 inference", JMLR 18(14). The returns are those of matplotlib's Stocks.csv.
@@ -40,8 +41,8 @@ from arraytape.optimizers import minimize_scipy
 
 SHARES = ("IBM", "AAPL", "MSFT", "XRX", "ADBE")
 MARKET = "^GSPC"
-POINTS = 32  # of the lower bound
-# Mean and width of the priors: of level, beta, logarithm of the width, logarithm of the degrees.
+POINTS = 32  # the number of draws in the lower bound
+# Mean and width of the priors of level, beta, log width and log degrees of freedom.
 PRIOR = np.array([[0.0, 2.0], [1.0, 1.0], [np.log(8.0), 1.0], [np.log(8.0), 1.0]])
 TOLERANCE = 1e-5  # for the largest relative difference from the exact posterior
 
@@ -51,7 +52,7 @@ def returns():
     with get_sample_data("Stocks.csv") as file:
         rows = [row for row in csv.reader(file) if not row[0].startswith("#")]
     place = [rows[0].index(name) for name in (MARKET, *SHARES)]
-    # What begins on another day than the first is no month but a dividend.
+    # Rows that do not begin on the first of a month are dividends.
     months = [[row[i] for i in place] for row in rows if row[0].endswith("-01")]
     prices = np.array([month for month in months if all(month)], dtype=float).T
     changes = 100.0 * np.diff(np.log(prices), axis=1)
@@ -59,7 +60,11 @@ def returns():
 
 
 class Model:
-    """A log density of parameters, (draws, shares, numbers of a share), up to a constant."""
+    """The log density of the parameters, up to a constant.
+
+    Parameters have the shape (draws, shares, numbers of a share).
+    widths: the known widths of Gaussian residuals, or None for Student's t.
+    """
 
     def __init__(self, market, shares, widths=None) -> None:
         self.market, self.shares, self.widths = market, shares, widths
@@ -81,12 +86,12 @@ class Model:
 
 
 class Gaussian:
-    """The most similar Gaussian: a mean, and a lower triangle that makes draws of standard ones."""
+    """The most similar Gaussian, given by its mean and a lower triangular factor of its covariance."""
 
     def __init__(self, model, steps, seed) -> None:
         self.model, self.size = model, len(SHARES) * model.numbers
         points = stats.qmc.MultivariateNormalQMC(np.zeros(self.size), rng=seed).random(POINTS)
-        # Mean 0 and covariance 1 not nearly but exactly: so a quadratic density is integrated exactly.
+        # Exactly mean 0 and covariance 1, so that quadratic log densities are averaged exactly.
         points -= points.mean(axis=0)
         self.points = points @ np.linalg.inv(np.linalg.cholesky(np.cov(points.T, ddof=0))).T
         self.below = np.tril(np.ones((self.size, self.size)), -1)
@@ -107,7 +112,7 @@ class Gaussian:
         return xp.reshape(flat, (-1, len(SHARES), self.model.numbers))
 
     def loss(self, q):
-        """Return the negative lower bound of the evidence, per share."""
+        """Return the negative lower bound of the evidence per share."""
         density = xp.mean(self.model.log_density(self.draws(q, xp.asarray(self.points))))
         return -(density + xp.sum(q["log diagonal"])) / len(SHARES)
 
@@ -121,7 +126,7 @@ class Gaussian:
         return triangle @ triangle.T
 
     def weighed_draws(self, count, seed):
-        """Draws, and weights that make them draws of the posterior."""
+        """Return draws of the Gaussian, with importance weights for the posterior."""
         standard = np.random.default_rng(seed).normal(size=(count, self.size))
         draws = self.draws(self.found.x, xp.asarray(standard))
         logs = np.asarray(self.model.log_density(draws)) + 0.5 * np.sum(standard**2, axis=1)
@@ -130,7 +135,7 @@ class Gaussian:
 
 
 def exact_posterior(market, shares, widths):
-    """Mean and covariance of levels and betas where the widths are known, share by share."""
+    """Return the exact mean and covariance of levels and betas for known widths of the residuals."""
     design = np.stack([np.ones_like(market), market], axis=1)
     known = np.diag(PRIOR[:2, 1] ** -2.0)
     size = 2 * len(SHARES)
@@ -144,14 +149,14 @@ def exact_posterior(market, shares, widths):
 
 
 def least_squares(market, shares):
-    """Levels and betas, (shares, 2), and the widths of the rests."""
+    """Return levels and betas, (shares, 2), and the widths of the residuals."""
     design = np.stack([np.ones_like(market), market], axis=1)
     numbers = np.linalg.lstsq(design, shares.T)[0].T
     return numbers, np.std(shares - numbers @ design.T, axis=1, ddof=2)
 
 
 def unseen_density(gaussian, market, shares, seed):
-    """Return the mean log density of months that the fit did not use, and that of least squares."""
+    """Return the mean log densities of unused months, by the posterior and by least squares."""
     draws, weights = gaussian.weighed_draws(500, seed)
     later = Model(market, shares)
     logs = np.asarray(later.log_likelihood(xp.asarray(draws)))

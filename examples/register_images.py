@@ -2,17 +2,18 @@
 
     python examples/register_images.py --out register_images.png
 
-Two pictures of a scene, the second warped by up to 14 pixels and noisy: where does each pixel lie in
-the other? A net of 9 by 13 knots carries a displacement each; scipy.ndimage.affine_transform spreads
-them over the picture by cubic splines, scipy.ndimage.map_coordinates reads the second picture there,
-also by splines, and the squares of the differences are added up. By the 234 numbers of the net that
-sum has a gradient inside `arraytape.interop.scipy()`, through both functions, for the time of some
-six sums, where differences would take 234. SciPy's L-BFGS follows it: on a blurred, small picture at
-first, then on finer ones.
+Given are two noisy pictures of a scene, the second one warped by up to 14 pixels. The program finds for
+each pixel its position in the second picture. A grid of 9 by 13 knots has a displacement at each knot.
+scipy.ndimage.affine_transform interpolates the displacements by cubic splines.
+scipy.ndimage.map_coordinates reads the second picture at the displaced positions, also by splines. The
+loss is the sum of squared differences. Inside `arraytape.interop.scipy()` it has a gradient with respect
+to the 234 numbers of the grid. The gradient takes the time of about six losses; differences would need
+234. SciPy's L-BFGS uses it, first on small, blurred pictures, then on finer ones.
 
-The scene is scikit-learn's photograph of a temple. The warp is known, so the error is known, in
-pixels: it falls from 7.9 to 0.05 where the picture has a structure. The clear sky does not say how it
-was moved; a penalty on how much neighbouring knots differ makes it follow what is around it.
+The scene is scikit-learn's photograph of a temple. The true warp is known, so that the error can be
+measured. It falls from 7.9 to 0.05 pixels where the picture has structure. The clear sky has none;
+there, a penalty on differences between neighbouring knots continues the displacements of the
+surroundings.
 """
 
 import os
@@ -37,16 +38,21 @@ from arraytape.optimizers import minimize_scipy
 
 KNOTS = (9, 13)
 NOISE = 0.02
-LEVELS = ((8, 6.0), (4, 2.0), (2, 1.0))  # every how many pixels, and the blur before, in pixels
-MARGIN = 16  # pixels at the borders that are not compared: they may lie outside the other picture
-PENALTY = 1e-8  # of the squared differences of neighbouring knots, in pixels
-PLAIN = 0.01  # the change of brightness from pixel to pixel below which there is nothing to see
+LEVELS = ((8, 6.0), (4, 2.0), (2, 1.0))  # the stride in pixels, and the width of the blur before it
+MARGIN = (
+    16  # width of the border that is not compared, because it may lie outside the second picture
+)
+PENALTY = 1e-8  # penalty on the squared differences of neighbouring knots, in pixels
+PLAIN = 0.01  # change of brightness per pixel below which the picture has no structure
 DIFFERENCE = 1e-4  # pixels: the step of the central finite differences
 TOLERANCE = 1e-6  # for the largest relative difference between the two gradients
 
 
 def spread(knots, shape, every=1):
-    """Return the displacements of every so many pixels of a picture, (2, ...).  knots: (2, *KNOTS)."""
+    """Interpolate displacements to every ``every``-th pixel of a picture, (2, ...).
+
+    knots: the displacements at the knots, (2, *KNOTS).
+    """
     steps = every * (np.array(KNOTS) - 1.0) / (np.array(shape) - 1.0)  # in knots
     sizes = tuple(-(-side // every) for side in shape)
     with interop.scipy():
@@ -55,7 +61,7 @@ def spread(knots, shape, every=1):
 
 
 class Pair:
-    """Two pictures of a level, and how much they differ as a function of the knots."""
+    """The two pictures at one level of detail, and their difference as a function of the knots."""
 
     def __init__(self, fixed, moving, every, blur) -> None:
         smooth = [ndimage.gaussian_filter(image, blur) for image in (fixed, moving)]
@@ -66,7 +72,7 @@ class Pair:
         self.inner = (slice(border, -border), slice(border, -border))
 
     def difference(self, knots):
-        """Return the errors of brightness at the compared pixels.  knots: displacements in pixels."""
+        """Return the differences of brightness at the compared pixels for displacements at the knots."""
         places = self.places + spread(knots, self.shape, self.every) / self.every
         with interop.scipy():
             found = ndimage.map_coordinates(self.moving, places, order=3, mode="nearest")
@@ -79,7 +85,7 @@ class Pair:
 
 
 def warp(shape):
-    """Return the true displacements, (2, *shape): waves longer than the distance of two knots."""
+    """Return the true displacements, (2, *shape): waves longer than the distance between two knots."""
     row, column = (np.linspace(0.0, 1.0, side) for side in shape)
     row = row[:, None]
     down = 7.0 * np.sin(2.0 * np.pi * (1.2 * column + 0.3 * row)) + 5.0 * np.cos(6.0 * row)
@@ -90,11 +96,14 @@ def warp(shape):
 
 
 def two_pictures(seed):
-    """Return the scene and its warped copy: warped(x + warp(x)) is the scene at x; both are noisy."""
+    """Return the scene and its warped copy, both noisy.
+
+    The warped picture at x + warp(x) equals the scene at x.
+    """
     scene = load_sample_image("china.jpg").mean(axis=2) / 255.0
     places = np.indices(scene.shape).astype(float)
     origin = places.copy()
-    for _ in range(30):  # the place x at which x + warp(x) is this pixel, a fixed point
+    for _ in range(30):  # a fixed point: the x for which x + warp(x) is this pixel
         moved = [
             ndimage.map_coordinates(part, origin, order=1, mode="nearest")
             for part in warp(scene.shape)
@@ -106,7 +115,7 @@ def two_pictures(seed):
 
 
 def worst_difference(pair, knots, count, seed):
-    """Return the relative difference of slopes at some knots from central differences."""
+    """Return the largest relative difference of some slopes from central differences."""
     gradient = np.asarray(xp.grad(pair.loss)(xp.asarray(knots)))
     errors = []
     for place in np.random.default_rng(seed).choice(knots.size, count, replace=False):
@@ -120,7 +129,7 @@ def worst_difference(pair, knots, count, seed):
 
 
 def cost_of_a_gradient(pair, knots):
-    """Seconds of a loss and of a loss with its gradient, the least of three."""
+    """Return the least seconds of three losses, and of three losses with gradients."""
     seconds = []
     for function in (pair.loss, xp.value_and_grad(pair.loss)):
         times = []
@@ -173,7 +182,7 @@ def main(arguments: list[str] | None = None) -> int:
     structured = (steepness > PLAIN)[inner]
 
     def off(knots):
-        """Return the error of each pixel's displacement."""
+        """Return the distance of each pixel's displacement from the true one."""
         found = np.asarray(spread(knots, fixed.shape))
         return np.linalg.norm(found - truth, axis=0)[inner]
 

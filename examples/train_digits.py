@@ -1,11 +1,11 @@
-"""Train a network on scikit-learn's digits: layers, minibatches, AdamW, and a run that can be resumed.
+"""Train a network on scikit-learn's digits with AdamW, in a run that can be stopped and resumed.
 
     python examples/train_digits.py                        # to the end
     python examples/train_digits.py --steps 600            # stop here...
     python examples/train_digits.py --steps 1500 --resume  # ...and go on: the same weights, bit for bit
 
-What a step does follows from its number and the seed alone, and the checkpoint holds all that steps
-change: the weights, the optimizer's running means, Dropout's state, and the learning curve.
+A step depends only on its number, the seed and the state of the run. The checkpoint holds this state:
+the weights, the optimizer's running means, Dropout's state, and the learning curve.
 """
 
 import argparse
@@ -37,7 +37,7 @@ COLUMNS = ("step", "training loss", "training accuracy", "test accuracy")
 
 
 def network(seed: int) -> nn.Sequential:
-    """Two hidden layers between the pixels and one logit for each digit."""
+    """Return a network with two hidden layers and one logit for each digit."""
     draw = np.random.default_rng(seed)
     return nn.Sequential(
         [
@@ -50,7 +50,7 @@ def network(seed: int) -> nn.Sequential:
 
 
 class Data:
-    """The digits, a quarter of them for the test; pixels from 0 to 1."""
+    """The digits, with pixels from 0 to 1; a quarter of them are test data."""
 
     def __init__(self, seed: int) -> None:
         bunch = load_digits()
@@ -66,7 +66,7 @@ class Data:
         self.seed = seed
 
     def batch(self, step: int) -> tuple[xp.Array, xp.Array]:
-        """Return the minibatch of a step; the order of an epoch depends on its number alone."""
+        """Return the minibatch of a step; the order of the digits depends on the seed and the epoch."""
         count = len(self.train_labels)
         epoch, place = divmod(step, count // BATCH)
         order = np.random.default_rng([self.seed, epoch]).permutation(count)
@@ -78,7 +78,7 @@ class Data:
 def train_step(
     model: nn.Sequential, optimizer: optimizers.Optimizer, x: xp.Array, labels: xp.Array
 ) -> xp.Array:
-    """Change the model by one minibatch; return the loss before."""
+    """Train on one minibatch; return the loss before the update."""
     with xp.GradientTape() as tape:
         loss = xp.mean(nn.softmax_cross_entropy(labels, model(x, training=True)))
     variables = model.trainable_variables
@@ -88,7 +88,7 @@ def train_step(
 
 
 def measure(model: nn.Sequential, data: Data, step: int) -> list[float]:
-    """One row of the learning curve, as COLUMNS says."""
+    """Return one row of the learning curve, with the columns COLUMNS."""
     logits = model(data.train)
     loss = float(xp.mean(nn.softmax_cross_entropy(data.train_labels, logits)))
     right, right_in_test = (nn.metrics.SparseCategoricalAccuracy() for _ in range(2))
@@ -106,7 +106,7 @@ class Run:
     def __init__(self, data: Data, path: Path) -> None:
         self.data, self.path = data, path
         self.model = network(data.seed)
-        self.model(data.train[:1, :])  # makes the weights
+        self.model(data.train[:1, :])  # creates the weights
         self.optimizer = optimizers.AdamW(LEARNING_RATE, weight_decay=0.1, global_clipnorm=1.0)
         self.optimizer.exclude_from_weight_decay(var_names=["bias"])
         self.optimizer.build(self.model.trainable_variables)
@@ -120,11 +120,12 @@ class Run:
         checkpoint.save(self.path, self.state(np.asarray(self.curve)))
 
     def resume(self) -> None:
-        """Continue with what the file holds; ValueError when it is not one of this program's."""
+        """Restore the state from the checkpoint; ValueError if this program did not write the file."""
         curve = checkpoint.load(self.path).get("curve")
         if curve is None or curve.ndim != 2 or curve.shape[1] != len(COLUMNS):
             raise ValueError(f"{str(self.path)!r} holds no learning curve of this program")
-        state = self.state(np.zeros(curve.shape))  # its length depends on how far the run came
+        # The curve's length depends on the number of steps.
+        state = self.state(np.zeros(curve.shape))
         checkpoint.load(self.path, state)
         self.curve = state["curve"].tolist()
 
@@ -143,7 +144,7 @@ class Run:
         self.save()
 
     def fingerprint(self) -> str:
-        """Return a number that is equal for equal weights only."""
+        """Return a hash of all weights."""
         weights = b"".join(np.asarray(v).tobytes() for v in self.model.variables)
         return hashlib.sha256(weights).hexdigest()[:16]
 

@@ -3,11 +3,12 @@
     pip install torch array-api-compat                # in any environment
     PYTHONPATH=src python tools/compare_training.py   # a table: seconds
 
-Layers get the same weights and data, random float64; a row has the largest difference of values, and of
-gradients by data and weights, each relative to the largest element of PyTorch's.  Optimizers take 100
-steps on one function from one start; where the two place ``epsilon`` differently it is 0.
+Layers get the same random float64 weights and data.  A row of the table has the largest difference of
+values, and of gradients with respect to data and weights, relative to PyTorch's largest element.
+Optimizers take 100 steps on one function from one start.  Where the two libraries add ``epsilon`` at
+different places, it is set to 0.
 
-Exit code 0: all differences are below LIMIT; 1: some is not; 2: PyTorch is not installed.
+Exit code 0: all differences are below LIMIT; 1: a difference is not; 2: PyTorch is not installed.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ LABELS = np.array([0, 3, 1, 1, 4, 2])
 
 
 def last(x: Any) -> Any:
-    """PyTorch's channels, which come second, as the last axis."""
+    """Move PyTorch's axis of channels, the second axis, to the end."""
     return torch.movedim(x, 1, -1)
 
 
@@ -45,7 +46,7 @@ def first(x: Any) -> Any:
 
 
 def kernel(w: Any) -> Any:
-    """Our kernel (places, inputs, outputs) as PyTorch has it (outputs, inputs, places)."""
+    """Permute a kernel's axes (positions..., inputs, outputs) to (outputs, inputs, positions...)."""
     return torch.permute(w, (w.ndim - 1, w.ndim - 2, *range(w.ndim - 2)))
 
 
@@ -68,7 +69,7 @@ def pooled(function: str, **options: Any) -> Callable[[Any, Any], Any]:
 
 
 def layers() -> dict[str, tuple[Any, Any, Any, dict[str, Any]]]:
-    """Each layer with its data, PyTorch's function, and options of the call."""
+    """Return by name: a layer, its data, PyTorch's function, and options of the layer's call."""
     training = {"training": True}
     return {
         "Dense": (nn.Dense(4, seed=0), ROWS, lambda x, w: x @ w["kernel"] + w["bias"], {}),
@@ -106,7 +107,7 @@ def layers() -> dict[str, tuple[Any, Any, Any, dict[str, Any]]]:
 
 
 class Of(nn.Module):
-    """A function as a Module."""
+    """A Module that calls a function."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         super().__init__()
@@ -117,7 +118,7 @@ class Of(nn.Module):
 
 
 def far(ours: Any, theirs: Any) -> float:
-    """Return the largest difference, relative to the largest element of theirs."""
+    """Return the largest difference, relative to the largest element of ``theirs``."""
     a, b = np.asarray(ours), theirs.detach().numpy()
     return float(np.max(np.abs(a - b)) / max(np.max(np.abs(b)), 1e-300))
 
@@ -125,7 +126,7 @@ def far(ours: Any, theirs: Any) -> float:
 def compare_layer(
     module: Any, data: Any, theirs: Any, options: dict[str, Any]
 ) -> tuple[float, float]:
-    """Return the differences of values, and of gradients."""
+    """Return the largest relative differences of a layer's values, and of its gradients."""
     module(xp.asarray(data))
     variables = [(name, v) for name, v in module.named_variables().items() if v.trainable]
     for _, v in variables:
@@ -145,7 +146,7 @@ def compare_layer(
 
 
 def rules() -> dict[str, tuple[Any, Callable[[Any], Any]]]:
-    """Each optimizer with PyTorch's."""
+    """Return by name: an optimizer, and a function that makes PyTorch's for a list of parameters."""
     o, opt = optimizers, torch.optim
     return {
         "SGD": (o.SGD(0.01), lambda p: opt.SGD(p, 0.01)),
@@ -180,7 +181,7 @@ def rules() -> dict[str, tuple[Any, Callable[[Any], Any]]]:
 
 
 def rates() -> dict[str, tuple[Any, Callable[[Any], Any]]]:
-    """Each schedule with PyTorch's."""
+    """Return by name: a schedule, and a function that makes PyTorch's for an optimizer."""
     s, sched = schedules, torch.optim.lr_scheduler
     return {
         "ExponentialDecay": (s.ExponentialDecay(0.05, 1, 0.97), lambda o: sched.ExponentialLR(o, 0.97)),
@@ -211,7 +212,7 @@ START = np.array([1.5, -0.8, 2.0])
 def compare_rule(
     ours: Any, make: Callable[[Any], Any], scheduler: Any = None, clip: float | None = None
 ) -> float:
-    """Return how far the two are apart at the worst of 100 steps."""
+    """Return the largest relative difference between the two libraries' parameters in 100 steps."""
     v, t = xp.Variable(START), torch.tensor(START, requires_grad=True)
     theirs = make([t])
     schedule = None if scheduler is None else scheduler(theirs)
@@ -232,7 +233,7 @@ def compare_rule(
 
 
 def main() -> int:
-    """Print the table."""
+    """Print the tables of all comparisons and return the exit code."""
     if torch is None:
         print("PyTorch is not installed")
         return 2
@@ -247,7 +248,8 @@ def main() -> int:
     print(f"\n| optimizer | worst of {STEPS} steps |\n| --- | --- |")
     found = {name: compare_rule(ours, make) for name, (ours, make) in rules().items()}
     for name, (schedule, scheduler) in rates().items():
-        # Without momentum, in which Keras has the rate of each step, and PyTorch that of the last one.
+        # Without momentum, because Keras scales each gradient with the rate of its own step, and
+        # PyTorch the whole momentum with the rate of the last step.
         ours = optimizers.SGD(schedule)
         found[f"SGD, {name}"] = compare_rule(ours, lambda p: torch.optim.SGD(p, 0.05), scheduler)
     found["SGD, clipnorm (PyTorch adds 1e-6 to the norm)"] = compare_rule(

@@ -2,12 +2,12 @@
 
     python tools/compare_with_peers.py [--peers torch,jax] [--seeds 3] [--op NAME]
 
-Every op of the registry takes part on random float64 and complex128 inputs, and at points where a
-derivative is a matter of convention.  It prints a table of disagreements (and of answers that are
-not finite on either side where finite differences find a derivative).  Each one must be in
-``peers/known.py``, which says who is right; the verdicts are checked against finite differences.
+Every op of the registry is compared on random float64 and complex128 inputs, and at points where a
+derivative is a matter of convention.  The output is a table of disagreements.  It also lists results
+that are not finite in either library although finite differences show a derivative.  Each disagreement
+must be in ``peers/known.py``, which says who is right; finite differences check these verdicts.
 
-Exit code 0: all agree or are explained; 1: something is not; 2: no peer is installed.
+Exit code 0: all agree or are explained; 1: a disagreement is not; 2: no peer is installed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PARTS = Derivatives._fields
 
 
 def installed(names: list[str]) -> list[Library]:
-    """Return the peers that can be imported, and print which cannot."""
+    """Return the libraries that can be imported, and print the names of those that cannot."""
     found: list[Library] = []
     for name in names:
         try:
@@ -47,13 +47,13 @@ class Report:
     Attributes
     ----------
     agreed : int
-        How many agree.
+        The number of comparisons that agree.
     rows : Counter
         The explained disagreements, as (op, sample, peer, part, ours, theirs, why).
     unexplained : Counter
         The others, in the same form.
     absent : dict
-        What a peer does not have, and the error that says so.
+        The derivatives that a peer cannot compute, with its errors.
     """
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class Report:
         self.used: set[Known] = set()
 
     def compare(self, case: Case, seed: int, peers: list[Library]) -> None:
-        """One case with one seed: value, gradient of each input, curvature of each input."""
+        """Compare a case with one seed: its value, and gradient and curvature for each input."""
         inputs = case.draw(seed)
         along = [direction(x, seed) for x in inputs] if case.second else None
         try:
@@ -97,7 +97,7 @@ class Report:
     def asked(
         self, peer: Library, case: Case, inputs: Data, weights: Data, along: Data | None
     ) -> Derivatives | None:
-        """Return a peer's answer; without the curvature, or None, where the peer has none."""
+        """Return a peer's derivatives; without curvature, or None, if it cannot compute them."""
         reason = ""
         for asked in (along, None) if along else (None,):
             try:
@@ -128,7 +128,7 @@ class Report:
 
 
 def short(x: np.ndarray[Any, Any]) -> str:
-    """Return an array in one line, as it stands in the table."""
+    """Return an array as one line of text for the table."""
     with np.printoptions(precision=6, threshold=12, edgeitems=2, suppress=True):
         text = " ".join(np.array2string(x, separator=",").split())
     return text if len(text) < 110 else text[:107] + "..."

@@ -1,11 +1,12 @@
 """Compare SciPy's functions inside ``interop.scipy()`` with the same formulas in PyTorch.
 
     pip install torch                                  # in any environment that has SciPy
-    python tools/pages.py interop      # the table of docs/howto/interop.md: seconds
+    python tools/pages.py interop      # writes the table of docs/howto/interop.md, in seconds
 
-Each function gets random float64 (and complex128) inputs and random cotangents of all results, three
-times.  A row has the largest difference of values, and of gradients by any input, each relative to
-the largest element of PyTorch's.  Of `svd` and `eigh` is compared what no choice of phases changes.
+Each function gets random float64 (and complex128) inputs and random cotangents of its results, three
+times.  A row has the largest difference of values, and of gradients with respect to any input, relative
+to PyTorch's largest element.  For `svd` and `eigh`, quantities that do not depend on the choice of
+phases are compared.
 
 A difference of LIMIT or more is an error that names the function.
 """
@@ -45,7 +46,10 @@ Draw = Callable[[np.random.Generator], Any]
 
 
 class Case(NamedTuple):
-    """A function of SciPy's, the same in PyTorch, and how to draw the inputs of both."""
+    """A SciPy function ``ours``, the same function ``theirs`` in PyTorch, and draws of their inputs.
+
+    by : the description of the PyTorch function in the table.
+    """
 
     name: str
     by: str
@@ -55,7 +59,7 @@ class Case(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The largest relative differences of a case."""
+    """The largest relative differences of values and gradients of a case."""
 
     case: Case
     value: float
@@ -66,7 +70,7 @@ CASES: list[Case] = []
 
 
 def compared(name: str, ours: Function, *draws: Draw, by: str) -> Callable[[Function], Function]:
-    """State that SciPy's ``ours`` is the decorated function of tensors; ``by`` says what that is."""
+    """Return a decorator that adds the case of SciPy's ``ours`` and the decorated PyTorch function."""
 
     def state(theirs: Function) -> Function:
         CASES.append(Case(name, by, ours, theirs, draws))
@@ -76,7 +80,7 @@ def compared(name: str, ours: Function, *draws: Draw, by: str) -> Callable[[Func
 
 
 def same(name: str, ours: Function, *draws: Draw, by: str) -> None:
-    """State that PyTorch has SciPy's ``ours`` under the name ``by``."""
+    """Add the case of SciPy's ``ours`` and PyTorch's function with the name ``by``."""
     compared(name, ours, *draws, by=f"`{by}`")(lambda *xs: attrgetter(by)(torch)(*xs))
 
 
@@ -99,7 +103,7 @@ def denominator(order: int) -> Draw:
 
 
 def sections(count: int) -> Draw:
-    """Second-order sections of a stable filter, their constant 1 left out."""
+    """Draw second-order sections of a stable filter, without the coefficient that is always 1."""
 
     def draw(rng: np.random.Generator) -> Any:
         zeros, poles = rng.standard_normal((count, 3)), rng.uniform(-0.9, 0.9, (count, 2))
@@ -127,7 +131,7 @@ compared(
 
 
 def with_ones(namespace: Any, parts: Any) -> Any:
-    """Second-order sections of SciPy's form."""
+    """Insert the column of ones that SciPy's second-order sections have."""
     ones = namespace.ones_like(parts[:, :1])
     return namespace.concat([parts[:, :3], ones, parts[:, 3:]], axis=1)
 
@@ -145,7 +149,7 @@ def cascade(parts: Any, x: Any, z: Any) -> Any:
 
 
 def slid(x: Any, weights: Any, mode: str = "constant") -> Any:
-    """Correlation along the last axis of a matrix, with lines continued as PyTorch's ``mode``."""
+    """Correlate each row of a matrix with weights; rows are padded in PyTorch's ``mode``."""
     size = (weights.shape[0] - 1) // 2
     lines = functional.pad(x[:, None], (size, size), mode=mode)
     return functional.conv1d(lines, weights[None, None])[:, 0]
@@ -222,7 +226,7 @@ def gaussian(mode: str) -> Function:
     """Return a Gaussian filter of sigma 1.2 along both axes, with PyTorch's padding ``mode``."""
 
     def smoothed(x: Any) -> Any:
-        places = torch.arange(-5, 6)  # SciPy's default truncate=4.0: int(4.0 * 1.2 + 0.5) each side
+        places = torch.arange(-5, 6)  # SciPy's truncate=4.0: int(4.0 * 1.2 + 0.5) = 5 per side
         weights = torch.exp(-0.5 * (places / 1.2) ** 2)
         weights = weights / weights.sum()
         return slid(slid(x.T, weights, mode).T, weights, mode)
@@ -247,7 +251,7 @@ def highest(x: Any) -> Any:
 
 
 def bilinear(x: Any, coordinates: Any) -> Any:
-    """Return a matrix at coordinates (2, ...), those outside moved to its border."""
+    """Interpolate a matrix at coordinates of shape (2, ...); outside it, use its border."""
     ends = torch.tensor([[n - 1.0] for n in x.shape])
     grid = 2.0 * coordinates.reshape(2, -1) / ends - 1.0
     found = functional.grid_sample(
@@ -293,7 +297,7 @@ def on_a_grid(x: Any, places: Any) -> Any:
 
 # --- scipy.spatial ----------------------------------------------------------------------------------
 def distances(metric: str, order: float, **options: float) -> None:
-    """``cdist`` by a norm."""
+    """Add the case of ``cdist`` with a SciPy metric and the order of the same norm in PyTorch."""
     pairs = lambda a, b: torch.cdist(a, b, order, "donot_use_mm_for_euclid_dist")  # noqa: E731
     compared(
         f"spatial.distance.cdist, {metric}",
@@ -316,12 +320,12 @@ same(
 
 # --- scipy.linalg -----------------------------------------------------------------------------------
 def hermitian(namespace: Any, x: Any) -> Any:
-    """Return a Hermitian matrix: both libraries' gradients of x hold, whichever triangle SciPy reads."""
+    """Return x + x^H, so that gradients do not depend on the triangle that a library reads."""
     return x + namespace.conj(namespace.matrix_transpose(x))
 
 
 def positive(namespace: Any, x: Any) -> Any:
-    """Return a positive definite matrix."""
+    """Return the positive definite matrix x @ x^H + I."""
     adjoint = namespace.conj(namespace.matrix_transpose(x))
     return x @ adjoint + namespace.eye(x.shape[-1], dtype=x.dtype)
 
@@ -379,7 +383,7 @@ def difference(ours: Data, theirs: Data) -> float:
 
 
 def measured(case: Case) -> Row:
-    """Return the differences of the two libraries in a case, the largest of SEEDS random points."""
+    """Return the largest differences between the two libraries at SEEDS random points."""
     ours, theirs = Ours(), Torch()
     found = []
     for seed in range(SEEDS):
@@ -401,7 +405,7 @@ def cotangent(rng: np.random.Generator, y: Any) -> Any:
 
 
 def titled(case: Case) -> str:
-    """Return the name of a case, the function's own part of it as code."""
+    """Return the name of a case with the part before the comma as code."""
     name, comma, rest = case.name.partition(",")
     return f"`{name}`{comma}{rest}"
 

@@ -1,9 +1,10 @@
-"""Write tests/storage/cupy_names.json: what the names are in CuPy that arraytape takes from CuPy.
+"""Write tests/storage/cupy_names.json, a table of the CuPy functions that arraytape uses.
 
-    python tools/cupy_names.py      # where CuPy is installed, with a GPU or without: adds its version
+    python tools/cupy_names.py      # adds the installed CuPy version; needs no GPU
 
-Tests compare the table with what the sources call, so that they need no CuPy: run this with the oldest
-CuPy that is supported and with the newest, whenever the sources take another name or keyword.
+The table has the kind and the keywords of each function.  Tests compare the sources with the table, and
+therefore need no CuPy.  Run this with the oldest and the newest supported CuPy whenever the sources use
+another name or keyword of CuPy.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ SPECIAL = "cupyx.scipy.special"
 
 
 def path_of(node: ast.AST) -> str | None:
-    """Return the dotted path that is taken from a variable or attribute named cupy, or None."""
+    """Return the dotted path behind a name or attribute ``cupy`` ("a.b" in ``cupy.a.b``), or None."""
     names: list[str] = []
     while isinstance(node, ast.Attribute) and node.attr != "cupy":
         names.append(node.attr)
@@ -34,9 +35,7 @@ def path_of(node: ast.AST) -> str | None:
 
 
 def taken(source: str) -> Iterator[tuple[str, bool, list[str]]]:
-    """Yield the longest paths in CuPy that a source names, whether each is called, and by which
-    keywords.
-    """
+    """Yield the CuPy paths that a source uses, as (path, True if it is called, keywords)."""
     tree = ast.parse(source)
     inner = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
     calls = {id(n.func): n for n in ast.walk(tree) if isinstance(n, ast.Call)}
@@ -49,7 +48,7 @@ def taken(source: str) -> Iterator[tuple[str, bool, list[str]]]:
 
 
 def all_taken() -> list[tuple[str, bool, list[str]]]:
-    """Return what all sources take from CuPy."""
+    """Return the CuPy paths that all sources use."""
     found = []
     for path in SOURCES:
         source = path.read_text(encoding="utf-8")
@@ -59,7 +58,7 @@ def all_taken() -> list[tuple[str, bool, list[str]]]:
 
 
 def kind_of(value: Any) -> str:
-    """Return what a value is: a module, a type, a ufunc, another function or none of these."""
+    """Return "module", "type", "ufunc", "function" or "value"."""
     if isinstance(value, ModuleType):
         return "module"
     if isinstance(value, type):
@@ -70,7 +69,7 @@ def kind_of(value: Any) -> str:
 
 
 def keywords_of(value: Any) -> list[str]:
-    """Return the names of a function's parameters; those of a ufunc stand in its documentation."""
+    """Return the names of a function's parameters; a ufunc's are read from its docstring."""
     try:
         return list(inspect.signature(value).parameters)
     except (TypeError, ValueError):
@@ -80,7 +79,7 @@ def keywords_of(value: Any) -> list[str]:
 
 
 def facts(library: Any, path: str) -> dict[str, Any] | None:
-    """Return the kind and keywords of what a path leads to; None where it leads nowhere."""
+    """Return the kind and the keywords of the object at a path, or None if it does not exist."""
     for part in path.split("."):
         library = getattr(library, part, None)
         if library is None:
@@ -91,13 +90,13 @@ def facts(library: Any, path: str) -> dict[str, Any] | None:
 
 
 def loops(value: Any) -> Any:
-    """Return the dtypes that a ufunc computes with; of another value its kind."""
+    """Return the loops of a ufunc as text, or the kind of another value."""
     kind = kind_of(value)
     return " ".join(dict.fromkeys(value.types)) if kind == "ufunc" else kind
 
 
 def main() -> None:
-    """Add the facts of the CuPy that is installed to the table."""
+    """Add the installed CuPy version to the table."""
     import cupy
 
     special = importlib.import_module(SPECIAL)
@@ -112,7 +111,7 @@ def main() -> None:
 
 
 def dynamic() -> tuple[str, ...]:
-    """Return the paths that the storage takes by ``getattr``."""
+    """Return the paths that the CuPy storage reads with ``getattr``, which ``taken`` cannot find."""
     from arraytape._storage.cupy import SINCE_14
 
     return SINCE_14

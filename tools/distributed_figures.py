@@ -3,8 +3,9 @@
     python tools/distributed_figures.py                 # 400 MB in 20 MB blocks, four losses
     python tools/distributed_figures.py --losses logistic --partitions 64 --megabytes 64
 
-It prints CPU seconds of the workers and of the driver (with the scheduler) for a step, and the ratios.
-The ways take turns, and of each the least counts: a machine that does something else disturbs less.
+The output has the CPU seconds of the workers, and of the driver with the scheduler, for one step, and
+the ratios of the ways to compute it.  The ways run in turn and the least cost of each counts, so that
+other work of the machine disturbs less.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ COLUMNS, UNITS, CLASSES = 50, 16, 10
 
 
 def block(seed: int, rows: int) -> Any:
-    """Return the columns, labels and classes of one partition, made where it lies."""
+    """Return the columns, labels and classes of one partition; workers call this function."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, COLUMNS))
     classes = np.eye(CLASSES)[rng.integers(0, CLASSES, rows)]
     return X, (X[:, 0] + 0.5 * rng.normal(size=rows) > 0).astype(float), classes
 
 
-# --- losses, and the same with their gradients, as a person would write them --------------------------
+# --- losses, and hand-written functions of their values and gradients ---------------------------------
 def logistic(w: Any, data: Any) -> Any:
-    """Logistic regression."""
+    """Return the loss of logistic regression."""
     X, y, _ = data
     z = X @ w
     return xp.sum(xp.logaddexp(z, xp.zeros_like(z)) - y * z)
@@ -47,7 +48,7 @@ def logistic_by_hand(w: np.ndarray, data: Any) -> tuple[float, np.ndarray]:
 
 
 def squares(w: Any, data: Any) -> Any:
-    """Least squares."""
+    """Return the loss of least squares."""
     X, y, _ = data
     r = X @ w - y
     return xp.sum(r * r)
@@ -60,7 +61,7 @@ def squares_by_hand(w: np.ndarray, data: Any) -> tuple[float, np.ndarray]:
 
 
 def net(p: Any, data: Any) -> Any:
-    """Return the outputs of a small net."""
+    """Return the squared error of a net with one hidden layer."""
     X, y, _ = data
     W, b, v = p
     r = xp.tanh(X @ W + b) @ v - y
@@ -78,7 +79,7 @@ def net_by_hand(p: Any, data: Any) -> tuple[float, Any]:
 
 
 def softmax(W: Any, data: Any) -> Any:
-    """Softmax regression."""
+    """Return the loss of softmax regression."""
     X, _, classes = data
     z = X @ W
     shifted = z - xp.stop_gradient(xp.max(z, axis=1, keepdims=True))
@@ -96,7 +97,7 @@ def softmax_by_hand(W: np.ndarray, data: Any) -> tuple[float, np.ndarray]:
 
 
 class Loss(NamedTuple):
-    """A loss, by hand with its gradient, and its parameters."""
+    """A loss f, a hand-written function of its value and gradient, and parameters."""
 
     f: Callable[..., Any]
     by_hand: Callable[..., Any]
@@ -104,7 +105,7 @@ class Loss(NamedTuple):
 
 
 def losses() -> dict[str, Loss]:
-    """Return the losses, with parameters that are not 0."""
+    """Return the losses by name, with random parameters."""
     rng = np.random.default_rng(0)
     w, W = rng.normal(size=COLUMNS), rng.normal(size=(COLUMNS, UNITS))
     return {
@@ -121,7 +122,7 @@ def mapped(function: Callable[..., Any], x: Any) -> Any:
 
 
 def added(parts: Sequence[tuple[float, Any]]) -> tuple[float, Any]:
-    """Return the sum of values and gradients."""
+    """Add up values and gradients of several partitions."""
     values, gradients = zip(*parts, strict=True)
     if isinstance(gradients[0], list):
         columns = zip(*gradients, strict=True)
@@ -143,7 +144,7 @@ Cost = tuple[float, float, float]
 
 
 def cost(client: Any, step: Callable[[], Any]) -> Cost:
-    """CPU seconds of the workers, of this process, and seconds of wall time, for one step."""
+    """Return CPU seconds of the workers and of this process, and wall-clock seconds, of one step."""
     before, here = client.run(time.process_time), time.process_time()
     start = time.perf_counter()
     step()
@@ -153,7 +154,7 @@ def cost(client: Any, step: Callable[[], Any]) -> Cost:
 
 
 def costs(client: Any, ways: dict[str, Callable[[], Any]], repeat: int) -> dict[str, Cost]:
-    """Return the least costs of each way, which take turns."""
+    """Run the ways in turn and return the least costs of each."""
     found: dict[str, list[Cost]] = {name: [] for name in ways}
     for turn in range(repeat + 1):
         for name, way in ways.items():
@@ -165,7 +166,7 @@ def costs(client: Any, ways: dict[str, Callable[[], Any]], repeat: int) -> dict[
 
 
 def ways_of(client: Any, futures: Sequence[Any], loss: Loss) -> dict[str, Callable[[], Any]]:
-    """Return the ways to compute, checked against each other."""
+    """Return, by name, the ways to compute the gradient, after a check that they agree."""
     data = distributed.partitions(futures)
     both, total = (
         distributed.value_and_grad(loss.f, data),

@@ -2,12 +2,12 @@
 
     PYTHONPATH=src python tools/gpu_hour.py OUT [--seconds 600] [--only times launches ...]
 
-Needs CuPy and a GPU; PyTorch and JAX with CUDA are measured, too, where they are installed.
-Nothing is fetched.  OUT gets ``page.md``, for docs/howto/benchmarks.md, and the logs of the tests.
+The script needs CuPy and a GPU, and downloads nothing.  PyTorch and JAX with CUDA are also measured if
+they are installed.  The folder OUT gets ``page.md``, for docs/howto/benchmarks.md, and logs of tests.
 
-Times are medians of at least 20 calls that end when the device is done, after 5 calls to warm up.  Each
-library computes the same step in the same precision on the same data; a captured step is one CUDA graph
-of the eager step with ``nan="keep"``.
+Times are medians of at least 20 calls after 5 calls to warm up; a call ends when the device is done.
+Each library computes the same step in the same precision on the same data.  A captured step is one CUDA
+graph of the eager step with ``nan="keep"``.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ import arraytape as xp
 
 ROOT = Path(__file__).resolve().parents[1]
 RNG = np.random.default_rng(0)
-SMALL = int(os.environ.get("GPU_HOUR_SMALL", "1"))  # what lengths are divided by, to rehearse
-STEPS = 20  # at least so many calls are timed
+SMALL = int(os.environ.get("GPU_HOUR_SMALL", "1"))  # lengths are divided by it, for a rehearsal
+STEPS = 20  # the least number of timed calls
 LONGEST = 2.0  # seconds for one row, after which no further call is timed
 Step = Callable[[], Any]
 
@@ -77,7 +77,7 @@ def factored(lib: Any, a: Any, b: Any) -> Any:
     return lib.sum(lib.linalg.cholesky(a)) + lib.sum(lib.linalg.solve(a, b) ** 2)
 
 
-# Name: the loss, its data, and how many of the last arguments are differentiated.
+# By name: the loss, its data, and the number of last arguments that are differentiated.
 WORKLOADS: dict[str, tuple[Callable[..., Any], list[Any], int]] = {
     "MLP step, 784-512-512-10, batch 256": (
         mlp,
@@ -98,7 +98,7 @@ WORKLOADS: dict[str, tuple[Callable[..., Any], list[Any], int]] = {
 
 
 def tape_step(name: str, nan: str) -> Step:
-    """Return a step on arraytape: the value and the gradients."""
+    """Return a step that computes the value and the gradients with a GradientTape."""
     loss, data, count = WORKLOADS[name]
     given = [xp.asarray(x, device="cuda:0") for x in data]
     followed = given[-count:]
@@ -113,12 +113,12 @@ def tape_step(name: str, nan: str) -> Step:
 
 
 def raw(results: Any) -> list[Any]:
-    """Return the data of results as CuPy's arrays."""
+    """Return the CuPy arrays of results."""
     return [getattr(x, "_data", x) for x in results]
 
 
 def captured_step(name: str) -> Step:
-    """Return the launch of a CUDA graph of the step; its results stand in ``launch.results``."""
+    """Return a function that launches a CUDA graph of the step; its results are ``launch.results``."""
     import cupy
 
     step, stream, pool = (
@@ -195,7 +195,7 @@ def wait() -> None:
 
 
 def milliseconds(step: Step) -> float:
-    """Return the median time of a call, which ends when the device is done."""
+    """Return the median time of a step in milliseconds."""
     for _ in range(5):
         step()
     wait()
@@ -212,7 +212,7 @@ def milliseconds(step: Step) -> float:
 
 
 def difference(found: Any, expected: list[Any]) -> float:
-    """Return the largest relative difference of results from those on the CPU."""
+    """Return the largest relative difference of results from ``expected``, computed on the CPU."""
     worst = 0.0
     for a, b in zip(raw(found), expected, strict=True):
         a = (
@@ -237,7 +237,7 @@ def expected_of(name: str) -> list[Any]:
 
 
 def times() -> Iterator[str]:
-    """Yield the table of times, with each way's difference from float64 on the CPU."""
+    """Yield the lines of the table of times, with differences from float64 results on the CPU."""
     yield "| ms (relative difference from the CPU) | " + " | ".join(WAYS) + " |"
     yield "| --- |" + " --- |" * len(WAYS)
     for name in WORKLOADS:
@@ -255,7 +255,7 @@ def times() -> Iterator[str]:
 
 
 def launches() -> Iterator[str]:
-    """Yield how many kernels and copies small calls take, as PyTorch's profiler counts them."""
+    """Yield lines with the numbers of kernels and copies in small calls, by PyTorch's profiler."""
     from torch.profiler import ProfilerActivity, profile
 
     x = xp.asarray(uniform(3, 3) + 3.0 * np.eye(3, dtype=np.float32), device="cuda:0")
@@ -302,7 +302,10 @@ def launches() -> Iterator[str]:
 
 
 def memory() -> Iterator[str]:
-    """Yield the peak of device memory of a gradient through 50 products, in arrays of its size."""
+    """Yield a line with the peak device memory of a gradient through 50 products.
+
+    The unit is the memory of one array.
+    """
     import cupy
 
     pool = cupy.cuda.MemoryPool()
@@ -322,7 +325,10 @@ def memory() -> Iterator[str]:
 
 
 def races() -> Iterator[str]:
-    """Yield how often a gradient went elsewhere than to the write that lasted, in 100 runs."""
+    """Yield a line with the number of runs in which a gradient went to an overwritten element.
+
+    Each of 100 runs writes many values to few elements; only the value that lasts has a gradient.
+    """
     wrong = 0
     v = xp.arange(100_000, dtype=xp.float64, device="cuda:0")
     at = xp.arange(100_000, device="cuda:0") % 7
@@ -339,7 +345,7 @@ def races() -> Iterator[str]:
 
 # --- tests and functions --------------------------------------------------------------------------
 def special() -> Iterator[str]:
-    """Yield what becomes of the special functions and their gradients."""
+    """Yield lines with the verdicts on all special functions and their gradients on the device."""
     found: dict[str, list[str]] = {}
     for name in xp.special.__all__:
         found.setdefault(judged(name), []).append(name)
@@ -349,7 +355,7 @@ def special() -> Iterator[str]:
 
 
 def judged(name: str) -> str:
-    """Return the status of a special function on the device, compared with the CPU."""
+    """Return the verdict on a special function on the device, compared with the CPU."""
     function = getattr(xp.special, name)
     parameters = inspect.signature(function).parameters.values()
     count = sum(p.default is p.empty and p.kind is not p.VAR_KEYWORD for p in parameters)
@@ -358,7 +364,7 @@ def judged(name: str) -> str:
         given = [np.asarray([3, 4]) - i if i < integers else values[i] for i in range(count)]
         try:
             expected = outcome(function, given, "cpu")
-        except Exception:  # it takes other arguments
+        except Exception:  # the function needs other arguments
             continue
         try:
             results = outcome(function, given, "cuda:0")
@@ -387,7 +393,7 @@ def outcome(function: Any, given: list[Any], device: str) -> list[Any]:
 
 
 def tests(out: Path, seconds: float) -> Iterator[str]:
-    """Yield the last lines of the device's tests, and of all that suit any storage."""
+    """Yield the last lines of the tests of the device, and of the tests that run on any storage."""
     workers = str(min(14, os.cpu_count() or 1))
     common = [
         sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:benchmark",
@@ -416,7 +422,7 @@ def tests(out: Path, seconds: float) -> Iterator[str]:
 
 
 def machine() -> Iterator[str]:
-    """Yield what was measured on."""
+    """Yield lines about the device and the versions of the libraries."""
     import cupy
 
     properties = cupy.cuda.runtime.getDeviceProperties(0)

@@ -1,12 +1,12 @@
-"""Follow five programs through the package: which of its functions run, in which files.
+"""List the functions of the package that five small programs ("journeys") run, and their files.
 
     python tools/journeys.py                              # frames and files of each journey
     python tools/journeys.py --calls jacobian             # every call of one of them, in order
     PYTHONPATH=other/src python tools/journeys.py         # the same, for another tree
 
-A frame is one call of a Python function of arraytape; what NumPy runs is not counted.  Each journey
-starts from Arrays that exist, and has run once before, so that the ops are compiled.
-docs/dev/architecture.md describes the five, and a test holds the page to what is found here.
+A frame is one call of a Python function of arraytape; NumPy's functions are not counted.  Each journey
+starts from existing Arrays, and has run once before, so that the ops are compiled.
+docs/dev/architecture.md describes the five journeys, and a test compares the page with this output.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COMPILED = "<arraytape"  # the file name of a compiled op
 
 
 class Entered(NamedTuple):
-    """One call: the function's qualified name, and its file within the package."""
+    """A call of a function: its qualified name, and its file within the package."""
 
     function: str
     file: str
@@ -34,7 +34,7 @@ Journey = Callable[[], object]
 
 
 def multiply() -> Journey:
-    """``x * w``, from the operator to its gradient."""
+    """Multiply two Arrays and compute the gradient."""
     x, w = xp.asarray([1.0, 2.0, 3.0]), xp.asarray([4.0, 5.0, 6.0])
 
     def journey() -> object:
@@ -63,7 +63,7 @@ def write() -> Journey:
 
 
 def jacobian() -> Journey:
-    """All rows of a derivative by one backward pass."""
+    """Compute all rows of a Jacobian in one backward pass."""
     x, a = xp.asarray([0.1, 0.2, 0.3]), xp.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 
     def journey() -> object:
@@ -113,7 +113,7 @@ def entered_by(made: Callable[[], Journey]) -> list[Entered]:
             file = name.removeprefix(PACKAGE).replace(os.sep, "/")
             calls.append(Entered(frame.f_code.co_qualname, file))
 
-    made()()  # compiles the ops, imports what is imported late
+    made()()  # compiles the ops and imports modules that are imported at their first use
     journey = made()  # on new Arrays
     sys.setprofile(profile)
     try:

@@ -1,7 +1,7 @@
 """Print the lowest release of each dependency that pyproject.toml allows, for ``pip install``.
 
-Of what users install, not of what only developers do: linters and test tools have no lower bound that
-anyone relies on.
+Only dependencies of users count.  Those of developers, such as linters, have no lower bounds that are
+tested.
 
     python tools/lowest_releases.py     # numpy==2.2.* array-api-compat==1.12.* ...
 """

@@ -1,14 +1,14 @@
-"""Examples of public names: which have none, and whether what the others show is so.
+"""Check that each public name has an example, and that the examples print what they show.
 
     python tools/name_examples.py                  # names without an example; exit code 1 for any
     python tools/name_examples.py --run            # run all examples, too
-    python tools/name_examples.py --apart          # run those that change the process
-    python tools/name_examples.py --write FILE...  # write what the examples in these files print
+    python tools/name_examples.py --apart          # run the examples that change the process
+    python tools/name_examples.py --write FILE...  # write the output into the examples of these files
 
-An example of a name is code behind ``>>>`` that uses the name and is shown on the name's own page of
-the reference: in its docstring; for members of a class also in the docstrings of the class and of its
-other members; for constants and data types in ``website.reference.VALUES_EXAMPLES``.  A further name
-of a function has that of the first.
+An example of a name is code behind ``>>>`` that uses the name, on the name's page of the reference.
+The page shows the name's docstring.  For members of a class it shows the docstrings of the class and of
+all members, and for constants and dtypes ``website.reference.VALUES_EXAMPLES``.  A further name of a
+function has the example of its first name.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from website.reference import Names
 
 NUMBER = re.compile(r"(?:(?<![\w.])|(?=[-+]))[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:e[-+]?\d+)?")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-CLOSE = 2e-7  # relative, of numbers that are shown with eight digits
+CLOSE = 2e-7  # relative tolerance of numbers, which are shown with eight digits
 PARSER = doctest.DocTestParser()
 SECTION = re.compile(r"^(\S+\n=+\n)", re.MULTILINE)
-# Whose examples change the process: ops enter the registry, interop is there to stay.
+# Names whose examples change the process: ops enter the registry, interop patches SciPy for good.
 APART = {
     "arraytape.define_op",
     "arraytape.interop.install",
@@ -45,21 +45,21 @@ APART = {
 }
 
 
-# --- which names have one -------------------------------------------------------------------------
+# --- names without an example ---------------------------------------------------------------------
 def without_example(names: Names) -> list[str]:
-    """Return the names that no example on their own page uses."""
+    """Return the names that have no example."""
     firsts = reference.first_names(names)
     return [name for name in names if name not in firsts and not has_example(name, names)]
 
 
 def has_example(name: str, names: Names) -> bool:
-    """Return True if an example that is shown on the page of a name uses it."""
+    """Return True if an example on the page of a name uses the name."""
     own = name.rpartition(".")[2]
     return own in used(PARSER.get_examples(text_of_page(name, names)))
 
 
 def text_of_page(name: str, names: Names) -> str:
-    """Return what the page on which a name is described says of it."""
+    """Return the docstrings that the page of a name shows."""
     if reference.on_the_page_of_values(name, names):
         return reference.VALUES_EXAMPLES
     if reference.is_member(name, names):
@@ -70,31 +70,31 @@ def text_of_page(name: str, names: Names) -> str:
 
 
 def docstring(name: str, names: Names) -> str:
-    """Return the docstring of a name itself."""
+    """Return the docstring of a name; "" if only its type has one."""
     value = names[name]
     if reference.is_member(name, names):
         cls, own = names[reference.owner(name)], name.rpartition(".")[2]
         value = inspect.getattr_static(cls, own)
         if not callable(value) and not isinstance(value, property | classmethod | staticmethod):
-            return ""  # that of its type
+            return ""  # getdoc would return the docstring of its type
     return inspect.getdoc(value) or ""
 
 
 def used(examples: list[doctest.Example]) -> set[str]:
-    """Return the names that the code of examples asks others for, imports, or defines in a class."""
+    """Return the names that examples read as attributes, import, or define in a class."""
     found: set[str] = set()
     for example in examples:
         for node in ast.walk(ast.parse(example.source)):
             match node:
                 case ast.Attribute(_, name) | ast.alias(name):
                     found.add(name)
-                case ast.ClassDef():  # of a user, who defines what such a class is to have
+                case ast.ClassDef():  # a class of the user that defines the members of a protocol
                     found |= set(defined(node))
     return found
 
 
 def defined(cls: ast.ClassDef) -> Iterator[str]:
-    """Return the names that a class gives its own."""
+    """Yield the names of the methods and attributes that a class defines."""
     for part in cls.body:
         if isinstance(part, ast.FunctionDef):
             yield part.name
@@ -102,9 +102,9 @@ def defined(cls: ast.ClassDef) -> Iterator[str]:
             yield from (node.id for node in ast.walk(target) if isinstance(node, ast.Name))
 
 
-# --- whether they are so --------------------------------------------------------------------------
+# --- checks of the output -------------------------------------------------------------------------
 class CloseNumbers(doctest.OutputChecker):
-    """Takes numbers for equal that differ by rounding."""
+    """An OutputChecker for which numbers are equal if they differ by rounding."""
 
     def check_output(self, want: str, got: str, optionflags: int) -> bool:
         if super().check_output(want, got, optionflags):
@@ -123,7 +123,7 @@ def close(a: float, b: float) -> bool:
 
 
 def failures(text: str, name: str) -> str:
-    """Return what the examples of a text print otherwise than it says; a warning is an error."""
+    """Return doctest's report on the examples of a text, "" if all pass; warnings are errors."""
     said: list[str] = []
     test = PARSER.get_doctest(text, {}, name, None, None)
     with warnings.catch_warnings():
@@ -133,7 +133,7 @@ def failures(text: str, name: str) -> str:
 
 
 def documented(names: Names) -> Iterator[tuple[str, str]]:
-    """Each text with examples, once, with the name that it belongs to."""
+    """Yield (name, docstring) for each docstring with examples, once."""
     firsts = reference.first_names(names)
     yield reference.VALUES, reference.VALUES_EXAMPLES
     for name in names:
@@ -145,7 +145,7 @@ def documented(names: Names) -> Iterator[tuple[str, str]]:
 
 # --- writing --------------------------------------------------------------------------------------
 def write(file: Path) -> None:
-    """Write what the examples of a file print: each of a text, each string literal of a module."""
+    """Write the output into the examples of a text file, or of the strings of a module."""
     if file.suffix == ".txt":
         first, *parts = SECTION.split(file.read_text(encoding="utf-8"))
         parts[1::2] = [
@@ -166,7 +166,7 @@ def write(file: Path) -> None:
 
 
 def printed(text: str, place: str) -> str:
-    """Return the text with what its examples print."""
+    """Return the text with the actual output of its examples."""
     test = PARSER.get_doctest(text, {"xp": reference.xp}, place, None, None)
     outputs: dict[int, str] = {}
 
@@ -175,7 +175,8 @@ def printed(text: str, place: str) -> str:
             outputs[example.lineno] = ""
 
         def report_success(self, out: Any, test: Any, example: Any, got: str) -> None:
-            outputs[example.lineno] = example.want  # as it is: it may say less, by an ellipsis
+            # Keep the expected text, which may have an ellipsis.
+            outputs[example.lineno] = example.want
 
         def report_failure(self, out: Any, test: Any, example: Any, got: str) -> None:
             outputs[example.lineno] = got

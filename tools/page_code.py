@@ -1,9 +1,10 @@
-"""The code of the pages: blocks that run, and what they say that they print.
+"""The code blocks of Markdown pages, and checks of the output that their comments show.
 
     python tools/page_code.py docs/tutorials/from_torch_jax_autograd.md
 
-runs the blocks of other libraries that are installed, and compares what they print.  These are marked
-``py`` and begin with an import of it.  Blocks marked ``python`` are arraytape's, which tests run.
+runs the blocks of other libraries, if these are installed, and compares their output.  Such blocks are
+marked ``py`` and begin with an import of the library.  Blocks marked ``python`` use arraytape; tests run
+them.
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ LIBRARY = re.compile(r"(?:import|from) (\w+)")
 
 
 def blocks_of(page: Path, mark: str = "python") -> list[str]:
-    """Return the blocks of code of a page that have this mark."""
+    """Return the code blocks of a page that have this mark."""
     return blocks_in(page.read_text(encoding="utf-8"), mark)
 
 
 def blocks_in(text: str, mark: str = "python") -> list[str]:
-    """Return the blocks of code in a text that have this mark."""
+    """Return the code blocks of a text that have this mark."""
     return [code for name, code in BLOCK.findall(text) if name == mark]
 
 
 def shown_in(block: str) -> list[str]:
-    """Return what a block says that its calls of print print: the comment at the end of each."""
+    """Return the output that a block shows: the comments behind its calls of print."""
     lines = block.splitlines()
     calls = [
         node
@@ -50,12 +51,12 @@ def shown_in(block: str) -> list[str]:
 
 
 def matches(line: str, expected: str) -> bool:
-    """Return True if a line is the expected one, in which ``...`` stands for anything."""
+    """Return True if a line matches the expected one, in which ``...`` matches any text."""
     return bool(re.fullmatch(".*".join(map(re.escape, expected.split("..."))), line))
 
 
 def difference(block: str, printed: list[str]) -> str:
-    """In which line a block printed something else than it says; "" when in none."""
+    """Return a description of the first line that differs from the output that a block shows, or ""."""
     expected = shown_in(block)
     for line, shown in zip(printed, expected, strict=False):
         if not matches(line, shown):
@@ -64,7 +65,7 @@ def difference(block: str, printed: list[str]) -> str:
 
 
 def run_others(page: Path) -> tuple[Counter[str], list[str]]:
-    """Run the blocks of other libraries: how many of each ran, and what differs."""
+    """Run the blocks of other libraries; return the number run by library, and the differences."""
     scopes: dict[str, dict[str, Any]] = {}
     ran: Counter[str] = Counter()
     wrong = []

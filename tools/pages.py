@@ -1,12 +1,12 @@
-"""Write the pages that programs write, or list all that is stale in them.
+"""Write the generated pages, or check that they are up to date.
 
-    make pages                                 # all that follow from the sources: about a minute
-    python tools/pages.py coverage special     # these
-    python tools/pages.py --check              # exit code 1, and the differences, when one is stale
-    python tools/pages.py --list               # the names, and how long measured ones take
-    python tools/pages.py estimators_table --only NMF    # some rows of a page that takes long
+    make pages                                 # all pages that follow from the sources: a minute
+    python tools/pages.py coverage special     # the pages with these names
+    python tools/pages.py --check              # exit code 1 and the differences if a page is stale
+    python tools/pages.py --list               # the names, and the times of measured pages
+    python tools/pages.py estimators_table --only NMF    # some rows of a slow page
 
-A page that measures is written when it is named, and is not checked.
+A page with measurements is written only when it is named, and is not checked.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ GENERATED = "docs/reference/generated"
 
 
 class Page(NamedTuple):
-    """A file, and the function that makes its new text from the one that it has.
+    """A generated file.
 
-    render : the function, by module and name.  measured : what the page takes, where it does not follow
-    from the sources alone.  release : a function, by module and name, that gives a line of a text which
-    was made with the releases of other libraries that are installed.
+    render : "module.name" of the function that makes the new text from the present text.
+    measured : the time that the page takes, if it has measurements; otherwise "".
+    release : "module.name" of a function that returns the line about the installed releases of other
+    libraries.  A page whose text lacks this line was made with other releases, and is not checked.
     """
 
     file: str
@@ -42,7 +43,7 @@ class Page(NamedTuple):
         return ROOT / self.file
 
     def text(self) -> str:
-        """Return the text that the file has; "" where there is none."""
+        """Return the present text of the file; "" if there is no file."""
         return self.path.read_text(encoding="utf-8") if self.path.exists() else ""
 
     def new_text(self, *only: str) -> str:
@@ -50,7 +51,7 @@ class Page(NamedTuple):
         return function_of(self.render)(self.text(), *only)
 
     def is_comparable(self) -> bool:
-        """Return True if the text was made with the releases of libraries that are installed."""
+        """Return True if the text was made with the installed releases of other libraries."""
         return not self.release or function_of(self.release)() in self.text()
 
 
@@ -93,34 +94,34 @@ PAGES = {
 
 
 class CannotBeWritten(Exception):
-    """A page lacks what its message says."""
+    """An error because a page, or the input for it, lacks something that the message names."""
 
 
 # --- parts of pages -------------------------------------------------------------------------------
 def row(cells: Sequence[str]) -> str:
-    """Return a line of a table."""
+    """Return a row of a Markdown table."""
     return f"| {' | '.join(cells)} |"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table, without a line's end."""
+    """Return a Markdown table without a newline at the end."""
     return "\n".join(map(row, [head, ["---"] * len(head), *rows]))
 
 
 def ends_of(name: str, part: str = "") -> tuple[str, str]:
-    """Return the comments between which a page's text, or a part of it, is written by this program."""
+    """Return the two comments that enclose the generated text of a page, or a part of it."""
     about = f" ({part})" if part else ""
     begin = f"<!-- Written by `python tools/pages.py {name}`; do not edit.{about} -->"
     return begin, f"<!-- End of {name}{about}. -->"
 
 
 def mark(name: str) -> str:
-    """Return the comment at the top of a page that this program writes."""
+    """Return the comment at the top of a generated page."""
     return ends_of(name)[0]
 
 
 def between(text: str, ends: tuple[str, str], new: str) -> str:
-    """Return a page with another text between two comments."""
+    """Replace the text of a page between two comments."""
     begin, end = ends
     before, _, rest = text.partition(begin)
     _, found, after = rest.partition(end)
@@ -131,18 +132,18 @@ def between(text: str, ends: tuple[str, str], new: str) -> str:
 
 # --- all pages ------------------------------------------------------------------------------------
 def followed() -> list[str]:
-    """Return the names of the pages that follow from the sources."""
+    """Return the names of the pages without measurements."""
     return [name for name, page in PAGES.items() if not page.measured]
 
 
 def differences(file: str, old: str, new: str) -> list[str]:
-    """Return the lines in which a file differs from what it should be."""
+    """Return a unified diff between the present and the new text of a file."""
     lines = old.splitlines(), new.splitlines()
     return [*difflib.unified_diff(*lines, file, f"{file}, as it should be", n=0, lineterm="")]
 
 
 def stale(names: Iterable[str]) -> list[str]:
-    """Return all that is stale or cannot be written, as lines of one message."""
+    """Return the differences of stale pages, and the errors of pages that cannot be written."""
     lines = []
     for name in names:
         page = PAGES[name]
@@ -157,7 +158,7 @@ def stale(names: Iterable[str]) -> list[str]:
 
 
 def write(names: Iterable[str], only: Sequence[str]) -> list[str]:
-    """Write pages; return what is wrong in them."""
+    """Write pages; return the errors."""
     faults = []
     for name in names:
         page = PAGES[name]

@@ -1,10 +1,10 @@
-"""Steps of PyTorch or JAX on the benchmarks' workloads, for tools/status/ratios.py, which starts this.
+"""A process that runs steps of PyTorch or JAX on the benchmarks' workloads for status/ratios.py.
 
     PYTHONPATH=src:asv_bench python tools/peer_steps.py torch
 
-reads a question a line as JSON and answers in kind: ["start", name] makes the step of a workload ready
-and answers with a digest of its gradients, or with why there is none; ["burst", count] answers with the
-CPU seconds of one step.
+reads a question from each line of standard input as JSON, and prints its answer as JSON.
+["start", name] prepares the step of a workload; the answer is a digest of its gradients, or the reason
+for which there is no step.  ["burst", count] runs the step; the answer is the CPU seconds of one step.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Step = Callable[[], Sequence[Any]]
 
 
 class TorchNamespace:
-    """The functions of the standard that the workloads call, as PyTorch has them."""
+    """The functions of the standard that the workloads call, made of PyTorch's functions."""
 
     def __init__(self, torch: Any) -> None:
         self.torch = torch
@@ -95,7 +95,7 @@ def jax_step(name: str) -> Step:
 
 
 def put_data(work: Any, made: Callable[[Any], Any]) -> None:
-    """Give the workload its data as the peer's arrays."""
+    """Convert the data of the workload to the peer's arrays."""
     data = vars(work).get("data")
     if data is not None:
         arrays = [np.array(x) for x in data] if isinstance(data, tuple) else np.array(data)
@@ -105,7 +105,7 @@ def put_data(work: Any, made: Callable[[Any], Any]) -> None:
 def main() -> None:
     make = {"torch": torch_step, "jax": jax_step}[sys.argv[1]]
     with os.fdopen(os.dup(1), "w", buffering=1) as answers:
-        os.dup2(2, 1)  # what the libraries print
+        os.dup2(2, 1)  # the output of the libraries goes to standard error
         for line in sys.stdin:
             question, given = json.loads(line)
             answer: Any

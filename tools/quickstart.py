@@ -1,9 +1,9 @@
-"""Run what README and the first page of the docs show, as far as it needs no extra.
+"""Run the code blocks of README and of the first docs page that need no optional dependency.
 
     build/fresh/bin/python tools/quickstart.py
 
-The exit code is 1 where a block fails, warns or prints something else.  ``make fresh`` runs it with the
-wheel, installed with its two dependencies and nothing else.
+The exit code is 1 if a block fails, warns or prints other output than it shows.  ``make fresh`` runs
+this script with the wheel, installed with its two dependencies and nothing else.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ EXTRAS = re.compile(r"\b(scipy|sklearn|matplotlib|optimizers|safetensors|dask)\b
 
 
 def blocks_of(page: str) -> list[str]:
-    """Return the blocks of a page that need no extra, nor names that only such a block defines."""
+    """Return the blocks that need no optional dependency, and no name of a block that needs one."""
     chosen: list[str] = []
     known: set[str] = set()
     missing: set[str] = set()
     for block in page_code.blocks_of(ROOT / page):
-        if "elementwise(" in block:  # the library's own lines
+        if "elementwise(" in block:  # a line from the source of the library
             continue
         nodes = [*ast.walk(ast.parse(block))]
         names = [node for node in nodes if isinstance(node, ast.Name)]
@@ -46,7 +46,7 @@ def blocks_of(page: str) -> list[str]:
 
 
 def faults(page: str, blocks: Sequence[str]) -> Iterator[str]:
-    """Yield what a page's blocks do not print as it says; an exception of theirs is raised."""
+    """Run blocks; yield the differences between their output and the output that they show."""
     scope: dict[str, object] = {}
     for number, block in enumerate(blocks):
         printed = io.StringIO()

@@ -2,10 +2,10 @@
 
     python tools/release.py 0.2.0                      # a release, of today
     python tools/release.py 0.2.0 --date 2027-01-15
-    python tools/release.py 0.3.0.dev0                 # what main is on its way to, afterwards
+    python tools/release.py 0.3.0.dev0                 # afterwards: the next version in development
 
-What stands under "Unreleased" becomes the release's section.  Nothing is committed:
-docs/dev/releases.md has the steps before and after.
+The entries under "Unreleased" become the release's section.  Nothing is committed.
+docs/dev/releases.md lists the steps before and after.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LINK = re.compile(r"^\[Unreleased\]: .*\n", flags=re.M)
 
 
 def version_of(root: Path = ROOT) -> str:
-    """Return the version that the package says."""
+    """Return ``__version__`` of the package."""
     text = (root / VERSION_FILE).read_text(encoding="utf-8")
     found = re.search(r'^__version__ = "([^"]*)"$', text, flags=re.M)
     if not found:
@@ -38,13 +38,13 @@ def version_of(root: Path = ROOT) -> str:
 
 
 def releases(root: Path = ROOT) -> dict[str, str]:
-    """Return the dates of the releases in the changelog, newest first, by version."""
+    """Return a dict from version to date of the releases in the changelog, newest first."""
     text = (root / CHANGELOG).read_text(encoding="utf-8")
     return {found["version"]: found["date"] for found in SECTION.finditer(text)}
 
 
 def order(version: str) -> tuple[int, int, int, bool]:
-    """Return a version as what can be compared; ValueError for what is none."""
+    """Return a tuple by which versions can be compared; raise ValueError for other text."""
     found = VERSION.fullmatch(version)
     if not found:
         raise ValueError(f"{version!r} is no version such as 0.2.0 or 0.3.0.dev0")
@@ -52,7 +52,7 @@ def order(version: str) -> tuple[int, int, int, bool]:
 
 
 def replaced(path: Path, pattern: str, text: str) -> None:
-    """Put a line in the place of the one that matches."""
+    """Replace the only match of ``pattern`` in a file by a text."""
     old = path.read_text(encoding="utf-8")
     new, count = re.subn(pattern, text, old, flags=re.M)
     if count != 1:
@@ -61,7 +61,10 @@ def replaced(path: Path, pattern: str, text: str) -> None:
 
 
 def with_section(text: str, version: str, date: str, before: str | None) -> str:
-    """Return the changelog with the section of a release; ValueError when nothing is unreleased."""
+    """Return the changelog with a new release section.
+
+    before : the previous version.  ValueError is raised if nothing is unreleased.
+    """
     head, found, rest = text.partition(UNRELEASED)
     if not found:
         raise LookupError(f"{CHANGELOG} has no line {UNRELEASED.strip()}")
@@ -80,7 +83,7 @@ def with_section(text: str, version: str, date: str, before: str | None) -> str:
 
 
 def release(version: str, date: str, root: Path = ROOT) -> None:
-    """Write the version where it is said; ValueError for one that is not newer than the last release."""
+    """Write the version into all files; raise ValueError if it is not newer than the last release."""
     done = releases(root)
     last = next(iter(done), None)
     if last and order(version) <= order(last):

@@ -1,10 +1,10 @@
-"""Time whole steps, eager and replayed by ``xp.function``, and what other libraries take for the same.
+"""Time whole steps: eager, replayed by ``xp.function``, and in other libraries.
 
     PYTHONPATH=src python tools/replay_figures.py      # the table of docs/tutorials/replay.md: a minute
 
-Rows that need scikit-learn or PyTorch are left out where these are not installed.  All is CPU time of
-one thread: of runs that take turns, the least mean of one turn.  "traced" is the time of the first two
-calls, with the program that comes of them, in eager calls.
+Rows that need scikit-learn or PyTorch are left out if these are not installed.  Times are CPU times of
+one thread.  The ways run in turn, and the least mean of one turn counts.  "traced" is the time of the
+first two calls, which trace and build the program, as a multiple of an eager call.
 """
 
 from __future__ import annotations
@@ -27,12 +27,16 @@ import numpy as np
 import arraytape as xp
 from arraytape import nn, optimizers
 
-ROUNDS, TURN = 12, 0.02  # turns, and seconds of each
+ROUNDS, TURN = 12, 0.02  # the number of turns, and the seconds of each
 Run = Callable[[], Any]
 
 
 class Case(NamedTuple):
-    """A step as a function of nothing, a function that makes the same step replayed, and another's."""
+    """A step in several forms.
+
+    eager : the step.  replayed : a function that returns a new replayed form of it.
+    other, theirs : the name of another library, and its step or None.
+    """
 
     name: str
     eager: Run
@@ -49,7 +53,7 @@ def seconds(run: Run, times: int = 1) -> float:
 
 
 def row(case: Case) -> str:
-    """Return a line of the table."""
+    """Time a case and return its row of the table."""
     traced = []
     for _ in range(5):
         run = case.replayed()
@@ -70,7 +74,7 @@ def row(case: Case) -> str:
 
 # --- scikit-learn -------------------------------------------------------------------------------------
 def pipeline() -> Case:
-    """Return the step of ``make demo``, for which scikit-learn computes the error on NumPy's arrays."""
+    """Return the step of ``make demo``; scikit-learn's own is the error on NumPy arrays."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
     import differentiate_sklearn as demo
 

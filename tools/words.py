@@ -1,10 +1,10 @@
-"""Check the words of docstrings, comments and pages: first words, retired words, length of sentences.
+"""Check first words, retired words and the length of sentences in docstrings, comments and pages.
 
-    python tools/words.py                   # what the rules refuse, a line each; exit code 1 for any
+    python tools/words.py                   # print a line for each fault; exit code 1 if there is one
     python tools/words.py src/arraytape/nn docs/howto
 
-The rules stand in CONTRIBUTING.md ("Words").  ruff checks that a docstring begins with a verb (D401);
-this script checks what ruff has no rule for.
+The rules are in CONTRIBUTING.md ("Words").  ruff checks that a docstring begins with a verb (D401);
+this script checks rules that ruff does not have.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ WHERE = [
 GENERATED = ROOT / "docs" / "reference" / "generated"
 LONGEST = 30  # words in a sentence; 25 is the aim
 
-# A docstring that begins with one of these asks the reader for its subject and its verb.
+# A docstring that begins with one of these words has no clear subject and verb.
 FIRST_WORDS = {
     *("what", "whether", "how", "where", "which", "when", "who", "that", "as", "for", "by", "of"),
     *("its", "their", "theirs"),
 }
-# Images, and words with a meaning that only this project gives them -> what to say.
+# Metaphors, and words with a meaning that only this project gives them -> words to use instead.
 RETIRED = {
     r"\bdearer\b": "slower, or costs more",
     r"\bhangs? on\b": "depends on",
@@ -85,7 +85,7 @@ def texts_of(path: Path) -> Iterator[Text]:
 
 
 def comments(path: Path, source: str) -> Iterator[Text]:
-    """Yield the comments of a file; neighbouring lines that hold comments alone are one text."""
+    """Yield the comments of a file; consecutive lines with nothing but comments are one text."""
     last, own_line, lines = 0, False, []
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
@@ -94,7 +94,7 @@ def comments(path: Path, source: str) -> Iterator[Text]:
                 yield Text(path, last - len(lines) + 1, "comment", " ".join(lines))
                 lines = []
             last = token.start[0]
-            if not token.string.startswith("# ---"):  # a heading
+            if not token.string.startswith("# ---"):  # headings of sections are no texts
                 lines.append(token.string.lstrip("#: "))
     if lines:
         yield Text(path, last - len(lines) + 1, "comment", " ".join(lines))
@@ -116,12 +116,12 @@ def paragraphs(path: Path, source: str) -> Iterator[Text]:
 
 # --- rules --------------------------------------------------------------------------------------------
 def is_table(sentence: str) -> bool:
-    """Return True for rows of words in columns."""
+    """Return True if the text has columns that are separated by three or more spaces."""
     return len(re.findall(r"\S {3,}\S", sentence)) > 2
 
 
 def complaints(text: Text) -> Iterator[str]:
-    """Yield what the rules refuse in a text."""
+    """Yield a message for each fault of a text."""
     words = without_code(text.text)
     first = re.sub(r"\W", "", (words.split() or [""])[0]).lower()
     if text.kind == "docstring" and first in FIRST_WORDS:
@@ -130,14 +130,14 @@ def complaints(text: Text) -> Iterator[str]:
         for found in re.finditer(pattern, words):
             yield f"{found[0]!r}: say {better}"
     for sentence in sentences(words):
-        # Symbols of formulas are no words.
+        # Symbols in formulas do not count as words.
         length = sum(bool(re.search("[A-Za-z]{2}", word)) for word in sentence.split())
         if length > LONGEST and not is_table(sentence):
             yield f"{length} words: {' '.join(sentence.split()[:8])} ..."
 
 
 def without_code(text: str) -> str:
-    """Return a text without examples, parameter names and code, which are one word each."""
+    """Return a text without examples and parameter names, and with CODE in place of inline code."""
     text = re.sub(r"(?m)^\s*(?:>>>|\.\.\.) .*$|^\s*\S.* : .*$|^\s*[-=]{3,}$|^ {8,}.*$", "", text)
     text = re.sub(r"``[^`]+``|`[^`]+`", "CODE", text)
     return re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
@@ -150,7 +150,7 @@ def sentences(text: str) -> list[str]:
 
 
 def files(names: list[str]) -> Iterator[Path]:
-    """Yield the Python files and pages of folders that people write."""
+    """Yield the Python files and pages of folders, without generated pages."""
     for name in names:
         path = ROOT / name
         for found in sorted(path.rglob("*")) if path.is_dir() else [path]:

@@ -1,1 +1,1 @@
-"""Cost of arraytape: counts, which are free of noise, then times as ratios to NumPy."""
+"""Benchmarks of arraytape: counts, which have no noise, and times as ratios to NumPy's."""

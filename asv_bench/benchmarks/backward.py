@@ -1,4 +1,4 @@
-"""Gradients of two models, compared with hand-written NumPy."""
+"""Gradients of the workloads, compared with hand-written NumPy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .workloads import MLP, Curvature, LogisticRegression, pair, step, tape_of
 WORKLOADS = {"mlp": MLP, "logistic regression": LogisticRegression}
 
 
-# The MLP's aim is the best eager peer's figure, PyTorch's.
+# The aim of the MLP is the ratio of PyTorch, the fastest other library that runs eagerly.
 @benchmark(
     "x hand",
     budget={"mlp": 4.5, "logistic regression": 2.0},
@@ -22,14 +22,14 @@ WORKLOADS = {"mlp": MLP, "logistic regression": LogisticRegression}
     workload=list(WORKLOADS),
 )
 def track_gradient(workload: str) -> float:
-    """Value and gradient, with the tape made anew each time as in training."""
+    """Measure value and gradient, with a new tape in each run, as in training."""
     ours, hand = pair(WORKLOADS[workload]())
     return ratio(repeated(ours), repeated(hand))
 
 
 @benchmark("x hand", workload=list(WORKLOADS))
 def track_backward(workload: str) -> float:
-    """Measure the backward pass alone over the hand-written value and gradient."""
+    """Measure the time of the backward pass, divided by that of hand-written value and gradient."""
     work = WORKLOADS[workload]()
     parameters = [xp.asarray(p) for p in work.parameters]
     tape, y = tape_of(work, parameters, persistent=True)
@@ -37,7 +37,7 @@ def track_backward(workload: str) -> float:
     return ratio(repeated(lambda: tape.gradient(y, parameters)), repeated(hand))
 
 
-# Its aim is the best eager peer's figure, PyTorch's.
+# The aim is the ratio of PyTorch, the fastest other library that runs eagerly.
 @benchmark(
     "x hand",
     budget={"reverse": 8.0, "forward": 20.0},
@@ -45,7 +45,7 @@ def track_backward(workload: str) -> float:
     mode=["reverse", "forward"],
 )
 def track_hessian_vector_product(mode: str) -> float:
-    """Reverse, or forward, over reverse mode."""
+    """Measure a Hessian-vector product by reverse-over-reverse or forward-over-reverse mode."""
     work = Curvature()
     parameters = [xp.asarray(p) for p in work.parameters]
     ours = {"reverse": work.reverse, "forward": work.forward}[mode]
@@ -57,7 +57,7 @@ def track_hessian_vector_product(mode: str) -> float:
 
 
 class Model:
-    """The same in seconds, for the dashboard."""
+    """The value and gradient of the workloads in seconds, for the dashboard."""
 
     params = (list(WORKLOADS),)
     param_names = ("workload",)

@@ -20,7 +20,7 @@ OPS: dict[str, Callable[[Any, Any], Any]] = {
     "tanh(x)": lambda x, y: xp.tanh(x),
     "sum(x, axis=0)": lambda x, y: xp.sum(x, axis=0),
 }
-# What takes more: masks made for the tape, and NumPy's scalar results made 0-d arrays again.
+# Ops with more frames: they make masks for the tape, or convert NumPy's scalar results to 0-d arrays.
 DEARER: dict[str, Callable[[Any, Any], Any]] = {
     "maximum(x, 0.0)": lambda x, y: xp.maximum(x, 0.0),
     "sum(x)": lambda x, y: xp.sum(x),
@@ -30,7 +30,10 @@ MODES = ["no tape", "not followed", "recorded"]
 
 
 def frames_of(mode: str, op: Callable[[Any, Any], Any], shape: tuple[int, ...]) -> int:
-    """Frames of ``op(x, y)``: without a tape, with one that does not follow x, or recorded by it."""
+    """Count the Python frames of ``op(x, y)``.
+
+    mode : "no tape", a tape that does not follow the operands, or "recorded".
+    """
     x, y, other = (xp.asarray(np.full(shape, value)) for value in (0.5, 0.7, 0.9))
     if mode == "no tape":
         return frames(lambda: op(x, y)) - 1
@@ -47,13 +50,13 @@ def frames_of(mode: str, op: Callable[[Any, Any], Any], shape: tuple[int, ...]) 
     op=list(OPS),
 )
 def track_frames(mode: str, op: str) -> int:
-    """Python frames of one op above the raw call."""
+    """Count the Python frames of one op beyond those of the raw call."""
     return frames_of(mode, OPS[op], (3, 3))
 
 
 @benchmark("frames", exact=True, mode=MODES, op=list(DEARER))
 def track_frames_dearer(mode: str, op: str) -> int:
-    """Count the frames of ops that do more than their raw call; no budget."""
+    """Count the frames of ops that do more than their raw call; these have no budget."""
     return frames_of(mode, DEARER[op], () if "0-d" in op else (3, 3))
 
 
@@ -69,13 +72,13 @@ FORMS: dict[str, Callable[[Any], Any]] = {
 
 
 def square(x: Any) -> Any:
-    """Return x * x: a function of one line, so that what surrounds the call counts."""
+    """Return sum(x * x), so short that nearly all frames are those of the derivative's own code."""
     return xp.sum(x * x)
 
 
 @benchmark("frames", exact=True, given=["Array", "NumPy array"], form=list(FORMS))
 def track_frames_of_forms(given: str, form: str) -> int:
-    """Python frames of a derivative as a function of a function, on Arrays and on NumPy's data."""
+    """Count the frames of a function form (``grad``, ...), called with an Array or NumPy data."""
     data = np.full((3,), 0.5)
     x = xp.asarray(data) if given == "Array" else data
     FORMS[form](x)

@@ -1,4 +1,4 @@
-"""Solutions: the derivative of a known root, compared with a hand-written implicit derivative."""
+"""The derivative of a known root, compared with a hand-written implicit derivative."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Raw = np.ndarray[Any, Any]
 
 
 class Equilibrium:
-    """The gradient of a loss through ``x = tanh(W x + b)`` by W and b, where x is known.
+    """The gradient with respect to W and b of a loss of the x that solves ``x = tanh(W x + b)``.
 
-    Source: Bai, Kolter and Koltun 2019, "Deep equilibrium models", theorem 1.
+    The solution x is known.  Source: Bai, Kolter and Koltun 2019, "Deep equilibrium models", theorem 1.
     """
 
     def __init__(self, size: int) -> None:
@@ -48,14 +48,14 @@ class Equilibrium:
 
 @benchmark("x hand", budget={20: 150.0, 200: 25.0}, size=[20, 200])
 def track_root(size: int) -> float:
-    """Value, checks and gradient, eager; by hand without the checks."""
+    """Measure value, checks and gradient in eager mode; the hand-written gradient has no checks."""
     ours, theirs = pair(Equilibrium(size))
     return ratio(repeated(ours), repeated(theirs))
 
 
 @benchmark("runs", budget=7, exact=True)
 def track_runs_of_the_function() -> int:
-    """Count the runs of the function for a known solution, its checks and one gradient."""
+    """Count the calls of the user's function for a known solution, its checks and one gradient."""
     work = Equilibrium(5)
     parameters = [xp.asarray(p) for p in work.parameters]
     step(work, parameters)

@@ -1,6 +1,6 @@
-"""Time of ``import arraytape`` relative to the ``import numpy`` that is a part of it.
+"""Time of ``import arraytape``, which includes ``import numpy``, divided by that of ``import numpy``.
 
-The package imports the rest when it is first asked for, so the second row has a gradient in it.
+The package imports most modules at their first use.  Therefore a second benchmark includes a gradient.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from functools import cache
 from . import measure
 from .measure import benchmark
 
-# run.py sets the latter; with one thread NumPy's own import is quicker than a user's.
+# Environment variables that users do not set.  run.py sets numbers of threads; with one thread, NumPy's
+# import is faster than a user's.
 NOT_A_USERS = (
     "PYTHONDONTWRITEBYTECODE",
     "OPENBLAS_NUM_THREADS",
@@ -33,7 +34,7 @@ PROGRAMS = {"arraytape": "import arraytape", "numpy": "import numpy", "gradient"
 
 
 def seconds(program: str, variables: dict[str, str]) -> float:
-    """Return the processor seconds of a program in a process of its own, without Python's start."""
+    """Run a program in a new process; return its CPU seconds without those of Python's start."""
     arguments = [sys.executable, "-c", TIMED.format(program)]
     done = subprocess.run(arguments, env=variables, capture_output=True, text=True, check=True)
     return float(done.stdout)
@@ -41,7 +42,10 @@ def seconds(program: str, variables: dict[str, str]) -> float:
 
 @cache
 def imports() -> dict[str, list[float]]:
-    """Seconds of each program, in turn, with byte code that is written first, as pip does."""
+    """Run the programs in turn; return the seconds of all runs.
+
+    A first run writes the byte code, as pip does at installation.
+    """
     found: dict[str, list[float]] = {name: [] for name in PROGRAMS}
     with tempfile.TemporaryDirectory() as place:
         variables = {k: v for k, v in os.environ.items() if k not in NOT_A_USERS}
@@ -55,7 +59,7 @@ def imports() -> dict[str, list[float]]:
 
 
 def ratio(program: str, of: str) -> float:
-    """Return the time of a program over that of importing NumPy."""
+    """Return the time of a program, divided by the time of ``import numpy``."""
     pick = min if of == "minimum" else statistics.median
     found = imports()
     return pick(found[program]) / pick(found["numpy"])
@@ -65,11 +69,11 @@ def ratio(program: str, of: str) -> float:
     "x NumPy", budget=1.3, headline="import beside NumPy's", rank=6, of=["minimum", "median"]
 )
 def track_import(of: str) -> float:
-    """Measure the import of arraytape, NumPy's included, over that of NumPy."""
+    """Measure the import of arraytape (with NumPy), divided by the import of NumPy."""
     return ratio("arraytape", of)
 
 
 @benchmark("x NumPy", budget=2.0, aim=1.5, of=["minimum", "median"])
 def track_first_gradient(of: str) -> float:
-    """Measure the import of arraytape and a first gradient, over the import of NumPy."""
+    """Measure the import of arraytape and a first gradient, divided by the import of NumPy."""
     return ratio("gradient", of)

@@ -18,7 +18,7 @@ Pair = tuple[Callable[[], Any], Callable[[], Any]]
 
 
 def layers(*sizes: int) -> list[Raw]:
-    """Weights and biases of a net."""
+    """Return the weights and biases of a net with layers of these sizes."""
     random = np.random.default_rng(0)
     made: list[Raw] = []
     for rows, columns in itertools.pairwise(sizes):
@@ -36,7 +36,7 @@ def jacobian_of(f: Callable[[xp.Array], xp.Array], x: xp.Array) -> xp.Array:
 
 
 def net() -> Pair:
-    """50 outputs of a net of three layers with respect to 50 inputs."""
+    """Return the Jacobian of a three-layer net with 50 inputs and 50 outputs: ours and hand-written."""
     raw, x = layers(50, 50, 50, 50), np.random.default_rng(1).standard_normal(50)
     w1, b1, w2, b2, w3, b3 = raw
     arrays, start = [xp.asarray(p) for p in raw], xp.asarray(x)
@@ -60,7 +60,7 @@ def net() -> Pair:
 
 
 def chain() -> Pair:
-    """16 elementwise ops on 2,000 elements: the Jacobian is diagonal."""
+    """Return the diagonal Jacobian of 16 elementwise ops on 2,000 elements: ours and hand-written."""
     random = np.random.default_rng(0)
     x, a = random.uniform(0.5, 1.0, 2000), random.uniform(0.5, 1.0, 2000)
     start, factor = xp.asarray(x), xp.asarray(a)
@@ -89,7 +89,7 @@ def chain() -> Pair:
 
 
 def per_example() -> Pair:
-    """Return the gradients of a net's loss for each of 32 examples."""
+    """Return the gradients of a net's loss for each of 32 examples: ours and hand-written."""
     raw, random = layers(64, 64, 10), np.random.default_rng(1)
     x, y = random.standard_normal((32, 64)), np.eye(10)[random.integers(0, 10, 32)]
     w1, b1, w2, b2 = raw
@@ -103,7 +103,7 @@ def per_example() -> Pair:
     def hand() -> Raw:
         h = np.tanh(x @ w1 + b1)
         g = 2.0 * (h @ w2 + b2 - y)
-        _ = h[:, :, None] * g[:, None, :]  # with respect to w2, and g to b2
+        _ = h[:, :, None] * g[:, None, :]  # with respect to w2; the one with respect to b2 is g
         back = (g @ w2.T) * (1.0 - h * h)
         return x[:, :, None] * back[:, None, :]
 
@@ -114,13 +114,13 @@ WORKLOADS = {"net": net, "16 elementwise ops": chain, "per-example gradients": p
 
 
 def pair(workload: str) -> Pair:
-    """Ours and the hand-written one, which must agree."""
+    """Return arraytape's and the hand-written function of a workload, after a check that they agree."""
     ours, hand = WORKLOADS[workload]()
     np.testing.assert_allclose(np.from_dlpack(ours()), hand(), rtol=1e-6, atol=1e-12)
     return ours, hand
 
 
-# The aim of per-example gradients is PyTorch's figure (torch.func).
+# The aim of per-example gradients is the ratio of PyTorch (torch.func).
 @benchmark(
     "x hand",
     budget={"net": 6.5, "16 elementwise ops": 3.0, "per-example gradients": 6.5},
@@ -130,6 +130,6 @@ def pair(workload: str) -> Pair:
     workload=list(WORKLOADS),
 )
 def track_jacobian(workload: str) -> float:
-    """Value and derivative, with the tape made anew each time."""
+    """Measure value and derivative, with a new tape in each run."""
     ours, hand = pair(workload)
     return ratio(repeated(ours), repeated(hand))

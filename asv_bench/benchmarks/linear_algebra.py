@@ -1,4 +1,4 @@
-"""Linear algebra: a Gaussian process and its hand-written twin, and factorisations of its matrix."""
+"""A Gaussian process, compared with a hand-written gradient, and its matrix factorizations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORMS = ["cholesky and solve", "slogdet and solve", "cholesky alone"]
 
 
 class GaussianProcess:
-    """The negative log marginal likelihood by amplitude, length scale and noise.
+    """The negative log marginal likelihood as a function of amplitude, length scale and noise.
 
     Source: Rasmussen and Williams 2006, "Gaussian processes for machine learning", eq. 2.30 and 5.9.
     """
@@ -58,14 +58,14 @@ class GaussianProcess:
 
 @benchmark("x hand", budget={100: 2.2, 400: 1.5}, size=[100, 400], form=FORMS)
 def track_gaussian_process(size: int, form: str) -> float:
-    """Value and gradient, eager."""
+    """Measure value and gradient in eager mode."""
     ours, theirs = pair(GaussianProcess(size, form))
     return ratio(repeated(ours), repeated(theirs))
 
 
 @benchmark("factorisations", budget=1, exact=True, form=FORMS)
 def track_eliminations_of_rules(form: str) -> int:
-    """Count the matrices that the rules of one step factor, after NumPy's own functions did."""
+    """Count the factorizations by rules in one step, in addition to those of the forward pass."""
     work = GaussianProcess(100, form)
     parameters = [xp.asarray(p) for p in work.parameters]
     return sum(code.co_name == FACTORS for code in codes(lambda: step(work, parameters)))

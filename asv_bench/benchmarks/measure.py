@@ -1,7 +1,7 @@
-"""Measurements of the benchmarks: bursts in turn, Python frames, bytes.
+"""Functions that measure CPU times, Python frames and bytes for the benchmarks.
 
-Nothing here may begin with ``time_``, ``track_``, ``mem_`` or ``peakmem_``: asv takes a function
-of such a name for a benchmark wherever it is imported.
+No name here may begin with ``time_``, ``track_``, ``mem_`` or ``peakmem_``, because asv treats a
+function with such a name as a benchmark in every module that imports it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ import numpy as np
 import arraytape as xp
 
 F = TypeVar("F", bound=Callable[..., Any])
-Burst = Callable[[], float]  # runs something some times; CPU seconds per run
+Burst = Callable[[], float]  # runs a step several times and returns CPU seconds per run
 
 QUICK = os.environ.get("ARRAYTAPE_BENCH_QUICK") == "1"
-SECONDS = 0.03 if QUICK else 0.2  # of the processor, for one ratio
-BURSTS = 3  # at least
-BURST = 1e-3 if QUICK else 2e-3  # seconds, about
-LONG = 0.1  # seconds
+SECONDS = 0.03 if QUICK else 0.2  # CPU seconds for one ratio
+BURSTS = 3  # the least number of bursts for each side of a ratio
+BURST = 1e-3 if QUICK else 2e-3  # the approximate seconds of one burst
+LONG = 0.1  # seconds of a call above which the caches are not warmed up before a burst
 
 
 def benchmark(
@@ -43,12 +43,13 @@ def benchmark(
     rank: int = 100,
     **parameters: list[Any],
 ) -> Callable[[F], F]:
-    """Declare a ``track_`` function: its unit, its parameters and the budget, where there is one.
+    """Return a decorator that declares a ``track_`` function as a benchmark.
 
-    budget : the most it may be; a mapping goes by the first parameter.  A time's has room for noise.
-    aim : what it should come to, for the reader.
-    exact : a count, the same on every run.
-    headline, rank : the title under which the dashboard's first page has it, and at which place.
+    unit, parameters : the unit of the value, and the lists of the parameters' values.
+    budget : the largest allowed value, or a mapping by the first parameter; times have room for noise.
+    aim : the value to reach, for information only.
+    exact : True for a count that is the same in every run.
+    headline, rank : the title and the position on the first page of the dashboard.
     """
 
     def declare(function: F) -> F:
@@ -63,7 +64,7 @@ def benchmark(
 
 # --- times ----------------------------------------------------------------------------------------
 def ratio(ours: Burst, theirs: Burst) -> float:
-    """CPU time of one burst over that of the other: in turn, and the quickest of each counts."""
+    """Run both bursts in turn; return the quotient of their least CPU times."""
     end = process_time() + SECONDS
     least_ours = least_theirs = inf
     done = 0
@@ -75,19 +76,20 @@ def ratio(ours: Burst, theirs: Burst) -> float:
 
 
 def statement(text: str, names: dict[str, Any], number: int) -> Burst:
-    """Return a burst of ``number`` runs of a statement; the garbage collector runs as in real life."""
+    """Return a burst of ``number`` runs of a statement, with the garbage collector on."""
     timer = Timer(text, "gc.enable()", timer=process_time, globals={**names, "gc": gc})
     return lambda: timer.timeit(number) / number
 
 
 def repeated(call: Callable[[], Any]) -> Burst:
-    """Bursts of a call that takes from microseconds to milliseconds."""
+    """Return a burst of a call, with as many runs as fit in BURST seconds."""
     call()
     start = process_time()
     call()
     taken = process_time() - start
     number = max(1, round(BURST / max(taken, 1e-6)))
-    # The setup also brings the caches back after the other's turn; a long call does not mind.
+    # The setup loads the caches again, which the other side's burst emptied; for a long call this has
+    # no effect.
     names = {"gc": gc, "call": call}
     setup = "gc.enable()" if taken > LONG else "gc.enable(); call()"
     timer = Timer("call()", setup, timer=process_time, globals=names)
@@ -97,27 +99,27 @@ def repeated(call: Callable[[], Any]) -> Burst:
 # --- counts ---------------------------------------------------------------------------------------
 @cache
 def raw_files() -> tuple[str, ...]:
-    """Return where frames of a raw call come from: NumPy, and the namespace that ops get as ``xp``."""
+    """Return the files whose frames belong to raw calls: NumPy's, and that of the raw namespace."""
     files = [os.path.dirname(np.__file__) + os.sep]
 
     def forward(x: Any, xp: Any) -> Any:
         files.append(xp.__file__)
         return x + 0.0
 
-    name = f"namespace_{uuid4().hex}"  # there may be a module like this one in the process already
+    name = f"namespace_{uuid4().hex}"  # unique, because another copy of this module may be loaded
     xp.define_op(name, forward, "nondifferentiable")(xp.asarray(1.0))
     return tuple(files)
 
 
 def codes(call: Callable[[], Any]) -> list[CodeType]:
-    """Return the code of each Python function that a call enters, the call's own included."""
+    """Return the code object of each Python function that runs in a call, including the call itself."""
     found: list[CodeType] = []
 
     def look(frame: Any, event: str, argument: Any) -> None:
         if event == "call":
             found.append(frame.f_code)
 
-    call()  # what is looked up once
+    call()  # fills caches
     before = sys.getprofile()
     sys.setprofile(look)
     try:
@@ -128,13 +130,13 @@ def codes(call: Callable[[], Any]) -> list[CodeType]:
 
 
 def frames(call: Callable[[], Any]) -> int:
-    """Return how many Python frames a call enters: without its own and those inside the raw calls."""
+    """Return the number of Python frames of a call, without its own and those of raw calls."""
     raw = raw_files()
     return sum(not code.co_filename.startswith(raw) for code in codes(call)) - 1
 
 
 def traced(make: Callable[[], Any]) -> tuple[int, int, Any]:
-    """Bytes that a call's result holds, bytes in use at the peak of the call, and the result."""
+    """Return the bytes that a call's result holds, the peak bytes of the call, and the result."""
     gc.collect()
     tracemalloc.start()
     try:
@@ -148,12 +150,12 @@ def traced(make: Callable[[], Any]) -> tuple[int, int, Any]:
 
 
 def records(tape: xp.GradientTape) -> list[tuple[Any, ...]]:
-    """Return the records of a tape: the only access past the public functions."""
+    """Return the records of a tape; the benchmarks use no other private attribute."""
     return tape._recording.records
 
 
 def kept_arrays(tape: xp.GradientTape) -> list[np.ndarray[Any, Any]]:
-    """Return the arrays that a tape's records keep, each once; of a view, the owner of its memory."""
+    """Return the arrays that a tape's records keep, each once; for a view, the owner of its memory."""
     found: dict[int, np.ndarray[Any, Any]] = {}
     waiting: list[Any] = list(records(tape))
     while waiting:

@@ -1,4 +1,4 @@
-"""Bytes, counted by tracemalloc, which sees NumPy's data and Python's objects alike."""
+"""Memory of tapes, counted by tracemalloc, which includes NumPy's data and Python's objects."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STEPS = 1000
 
 @benchmark("bytes", exact=True, budget=300, headline="memory of a record", rank=2, op=list(CHAINS))
 def track_bytes_per_record(op: str) -> float:
-    """Bytes of a record beyond the arrays that it keeps, over a chain of 10^4 ops."""
+    """Measure the bytes of a record without the arrays that it keeps, as the mean of 10^4 ops."""
     x, y = (xp.asarray(np.full(10, value)) for value in (0.5, 0.99))
     given = {id(x._data), id(y._data)}
 
@@ -61,14 +61,17 @@ def track_kept_bytes() -> int:
 
 @benchmark("x minimum", exact=True, budget=1.15)
 def track_kept_ratio() -> float:
-    """Measure the same as a multiple of the results of exp and tanh (a relu's bool mask adds 1/16)."""
+    """Measure the kept bytes, divided by those of the results of exp and tanh.
+
+    A tape must keep these results.  The bool masks of relu add 1/16.
+    """
     held, work = held_by_chain()
     return held / work.results
 
 
 @benchmark("x minimum", budget=1.15, headline="peak over what must be held", rank=3)
 def track_peak_ratio() -> float:
-    """Peak of forward and backward pass over those results and the gradients."""
+    """Measure the peak of a step, divided by the bytes of exp's and tanh's results and gradients."""
     work = MemoryChain(200_000)
     parameters = [xp.asarray(p) for p in work.parameters]
     step(work, parameters)
@@ -77,7 +80,7 @@ def track_peak_ratio() -> float:
 
 
 def peak_of(loss: Callable[..., Any], *parameters: Any) -> int:
-    """Bytes at the peak of a forward and a backward pass."""
+    """Return the peak bytes of a forward and a backward pass."""
     watched = [xp.asarray(p) for p in parameters]
 
     def both() -> Any:
@@ -92,7 +95,7 @@ def peak_of(loss: Callable[..., Any], *parameters: Any) -> int:
 
 @benchmark("x minimum", budget=1.15)
 def track_peak_of_large_elementwise_ops() -> float:
-    """Peak of a few ops on 8 MB over the results of tanh and exp and the gradient."""
+    """Measure the peak of a few ops on 8 MB, divided by the results of tanh and exp and a gradient."""
     n = 1_000_000
 
     def loss(x: Any, a: Any, b: Any) -> Any:
@@ -103,7 +106,7 @@ def track_peak_of_large_elementwise_ops() -> float:
 
 @benchmark("x minimum", budget=1.15)
 def track_peak_of_a_deep_net() -> float:
-    """Peak of 40 layers of matmul and relu over their activations and masks."""
+    """Measure the peak of 40 layers of matmul and relu, divided by their activations and masks."""
     layers, batch, width = 40, 1024, 96
     random = np.random.default_rng(0)
     weights = [random.standard_normal((width, width)) * (2 / width) ** 0.5 for _ in range(layers)]
@@ -120,7 +123,7 @@ def track_peak_of_a_deep_net() -> float:
 
 @benchmark("MiB", budget=64)
 def track_peak_of_dead_results() -> float:
-    """Peak above what lives, of 1000 results of 1 MiB that die while a tape records."""
+    """Measure the peak in MiB while a tape records 1000 results of 1 MiB that are dead at once."""
 
     def loss(x: Any) -> Any:
         for _ in range(1000):
@@ -132,9 +135,9 @@ def track_peak_of_dead_results() -> float:
 
 @benchmark("KiB", exact=True, budget=6.4)
 def track_heap_growth() -> float:
-    """Growth of the heap over 1000 training steps with the cyclic garbage collector off.
+    """Measure the growth of the heap in 1000 training steps without the cyclic garbage collector.
 
-    The budget is a tenth of that for 10,000 steps.
+    The budget is a tenth of the budget for 10,000 steps.
     """
     work = MLP(8, (8, 16, 16, 4))
     parameters = [xp.asarray(p) for p in work.parameters]
@@ -148,8 +151,8 @@ def track_heap_growth() -> float:
     gc.collect()
     gc.disable()
     try:
-        # Settle first: CPython keeps up to 2000 dead tuples of a size for reuse, which is no growth,
-        # and what lived before tracing began is not counted until it is replaced.
+        # Train first until memory is steady.  CPython keeps up to 2000 dead tuples of each size for
+        # reuse, and objects from before the start of tracing count only when they are replaced.
         train(2500)
         tracemalloc.start()
         train(100)

@@ -1,4 +1,4 @@
-"""Cost of one op relative to NumPy's, recorded and not, and of a chain of a thousand ops."""
+"""Cost of one op relative to NumPy's, with and without a tape, and of a chain of 1,000 ops."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHAPES: list[tuple[int, ...]] = [(), (10,), (1000,)]
 
 
 def operands(shape: tuple[int, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the names in a statement: arraytape's, then NumPy's."""
+    """Return the variables of a statement for arraytape, and those for NumPy."""
     random = np.random.default_rng(0)
     raw = {name: np.asarray(random.uniform(0.5, 1.0, shape)) for name in "xy"}
     ours = {name: xp.asarray(value) for name, value in raw.items()}
@@ -37,7 +37,7 @@ def track_unrecorded(op: str, shape: tuple[int, ...]) -> float:
 
 @benchmark("x NumPy", headline="an op on a tape", rank=1, op=STATEMENTS, shape=SHAPES)
 def track_recorded(op: str, shape: tuple[int, ...]) -> float:
-    """Measure an op that a tape records, with a new tape for each burst, whose end is not timed."""
+    """Measure an op that a tape records; each burst has a new tape, whose release is not timed."""
     ours, theirs = operands(shape)
     number = number_for(shape)
     record = statement(op, ours, number)
@@ -73,13 +73,13 @@ def track_chain_forward(shape: tuple[int, ...]) -> float:
     shape=SHAPES,
 )
 def track_chain_gradient(shape: tuple[int, ...]) -> float:
-    """Measure a thousand chained ops forward and backward over a hand-written gradient."""
+    """Measure value and gradient of 1,000 chained ops, divided by a hand-written gradient."""
     ours, hand = pair(ScalarChain(shape))
     return ratio(repeated(ours), repeated(hand))
 
 
 class Chain:
-    """The same in seconds, for the dashboard."""
+    """The chain of ops in seconds, for the dashboard."""
 
     params = (SHAPES,)
     param_names = ("shape",)

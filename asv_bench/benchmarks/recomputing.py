@@ -1,4 +1,4 @@
-"""Time of recompute_grad, and the memory that a tape keeps for it, with and without a policy."""
+"""Time of recompute_grad, and the memory that a tape keeps for it, with several policies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ POLICIES: dict[str, Any] = {
 
 
 def layers(x: Any, weights: Any) -> Any:
-    """Layers of a product and of some elementwise ops."""
+    """Return the result of layers with a matrix product and some elementwise ops each."""
     for w in weights:
         h = x @ w
         x = xp.tanh(h) * xp.exp(-h * h) + 0.1 * h
@@ -27,7 +27,7 @@ def layers(x: Any, weights: Any) -> Any:
 
 
 class Net:
-    """The layers on a tape: all of them in one function."""
+    """The layers as one function on a tape."""
 
     def __init__(self, rows: int, size: int) -> None:
         random = np.random.default_rng(0)
@@ -48,7 +48,7 @@ class Net:
 
 
 def checked(net: Net, policy: str) -> Any:
-    """Return the layers in recompute_grad, whose gradient is checked against that of the bare ones."""
+    """Return the layers in recompute_grad, after a check of their gradient."""
     f = xp.recompute_grad(layers, policy=POLICIES[policy])
     for found, expected in zip(net.step(f), net.step(layers), strict=True):
         np.testing.assert_array_equal(np.from_dlpack(found), np.from_dlpack(expected))
@@ -57,7 +57,7 @@ def checked(net: Net, policy: str) -> Any:
 
 @benchmark("x bare", policy=list(POLICIES))
 def track_recomputed_gradient(policy: str) -> float:
-    """Value and gradient of layers of products 256 wide, over the same without recompute_grad."""
+    """Measure value and gradient of layers of width 256, divided by those without recompute_grad."""
     net = Net(SIZE, SIZE)
     f = checked(net, policy)
     return ratio(repeated(lambda: net.step(f)), repeated(lambda: net.step(layers)))
@@ -65,17 +65,17 @@ def track_recomputed_gradient(policy: str) -> float:
 
 @benchmark("x bare", policy=list(POLICIES))
 def track_gradient_of_small_ops(policy: str) -> float:
-    """Measure the gradient of arrays so small that calls dominate."""
+    """Measure value and gradient of layers so small that the cost of calls dominates."""
     net = Net(2, WIDTH)
     f = checked(net, policy)
     return ratio(repeated(lambda: net.step(f)), repeated(lambda: net.step(layers)))
 
 
-# The six products, where they are kept.
+# With the policies that keep matrix products, the tape keeps six arrays.
 @benchmark("arrays", exact=True, budget={"without": 0.1, "matmul": 6.12, "a function": 6.2},
            policy=list(POLICIES))  # fmt: skip
 def track_kept_arrays(policy: str) -> float:
-    """Measure what the tape keeps besides the function's inputs, in arrays of the layers' size."""
+    """Measure the memory that the tape keeps in addition to the inputs, in arrays of layer size."""
     net = Net(SIZE, SIZE)
     f = checked(net, policy)
     held, _, _ = traced(lambda: net.tape_of(f))

@@ -1,4 +1,4 @@
-"""Replayed functions compared with hand-written NumPy, and the cost of a trace."""
+"""Replayed functions, compared with hand-written NumPy, and the cost of tracing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Raw = np.ndarray[Any, Any]
 
 
 class Rosenbrock:
-    """A few ops on parts of one vector."""
+    """Rosenbrock's function: a few ops on parts of one vector."""
 
     def __init__(self, size: int) -> None:
         self.parameters = [np.random.default_rng(0).uniform(-1.0, 1.0, size)]
@@ -41,7 +41,7 @@ class Rosenbrock:
 
 
 class Elementwise:
-    """Elementwise ops on arrays that fit in no cache."""
+    """Elementwise ops on arrays larger than the caches."""
 
     def __init__(self, size: int) -> None:
         random = np.random.default_rng(0)
@@ -72,7 +72,7 @@ WORKLOADS: dict[str, Workload] = {
     "MLP": MLP(),
     "logistic regression": LogisticRegression(),
     "elementwise, large": Elementwise(100_000 if QUICK else 2_000_000),
-    # What lies outside of the memory that stays, and is new from the system in each call.
+    # Above the size up to which freed memory stays in the process: each call gets new pages.
     "elementwise, 17 MiB": Elementwise(2_200_000),
 }
 
@@ -82,11 +82,11 @@ def arrays(work: Workload) -> list[xp.Array]:
 
 
 def without_raw(work: Workload) -> Workload:
-    """Return the workload without the ndarrays that the hand-written side reads.
+    """Return the workload without the ndarrays that the hand-written gradient reads.
 
-    A replay compares the contents of each ndarray in reach with what was traced: of the logistic
-    regression's 8 MB that took as long as the rest of the call, of the MLP's parameters a third.  The
-    Arrays have the same values.
+    A replay compares every ndarray that the function can reach with its contents at the trace.  For the
+    8 MB of the logistic regression this took as long as the rest of the call, for the MLP's parameters a
+    third of it.  The function reads Arrays with the same values instead.
     """
     ours = copy(work)
     for name in ("x", "y", "parameters"):
@@ -168,7 +168,8 @@ def track_compiling(workload: str) -> float:
     )
 
 
-# A tape keeps what the way back reads in new memory, so that large arrays gain nothing.
+# A tape keeps the values for the backward pass in new memory, so that replays of large arrays are not
+# faster than eager calls.
 @benchmark(
     "x hand",
     budget={
@@ -178,7 +179,10 @@ def track_compiling(workload: str) -> float:
     workload=list(WORKLOADS),
 )  # fmt: skip
 def track_replayed_under_a_tape(workload: str) -> float:
-    """Value replayed and gradient of a tape around it: one record, whose way back is a program."""
+    """Measure a replayed function and its gradient by an outer tape.
+
+    The call is one record on the tape, and its backward pass is a program of its own.
+    """
     work = WORKLOADS[workload]
     ours = without_raw(work)
     parameters = arrays(work)
@@ -205,7 +209,7 @@ def track_replayed_under_a_tape(workload: str) -> float:
     workload=["1,000 ops on 10 elements", "MLP", "elementwise, 17 MiB"],
 )
 def track_first_two_calls(workload: str) -> float:
-    """Measure the two calls that are traced, and the making of the program."""
+    """Measure the two calls that are traced, including the construction of the program."""
     work = WORKLOADS[workload]
     parameters = arrays(work)
 

@@ -1,4 +1,4 @@
-"""Small programs, each with the gradient that one would write by hand in NumPy."""
+"""Small programs, each with a hand-written gradient in NumPy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Raw = np.ndarray[Any, Any]
 
 
 class Workload(Protocol):
-    """``f`` computes a scalar over any namespace; ``hand`` gives its gradients in plain NumPy."""
+    """A program: ``f`` computes a scalar in any namespace, ``hand`` its gradients in plain NumPy."""
 
     parameters: list[Raw]
 
@@ -34,13 +34,13 @@ def tape_of(
 
 
 def step(work: Workload, parameters: list[xp.Array]) -> list[xp.Array]:
-    """Forward and backward pass."""
+    """Run a forward and a backward pass; return the gradients."""
     tape, y = tape_of(work, parameters)
     return tape.gradient(y, parameters)
 
 
 def pair(work: Workload) -> tuple[Callable[[], Any], Callable[[], Any]]:
-    """Value and gradient: arraytape's and the hand-written one, which must agree."""
+    """Return arraytape's and the hand-written gradient as functions, after a check that they agree."""
     parameters = [xp.asarray(p) for p in work.parameters]
     for ours, theirs in zip(step(work, parameters), work.hand(*work.parameters), strict=True):
         np.testing.assert_allclose(np.from_dlpack(ours), theirs, rtol=1e-6, atol=1e-12)
@@ -48,7 +48,7 @@ def pair(work: Workload) -> tuple[Callable[[], Any], Callable[[], Any]]:
 
 
 class ScalarChain:
-    """1,000 chained elementwise ops: the fixed cost of an op."""
+    """A chain of 1,000 elementwise ops, which shows the fixed cost of an op."""
 
     blocks = 250
 
@@ -84,7 +84,7 @@ class ScalarChain:
 
 
 class MLP:
-    """Two hidden relu layers, softmax cross-entropy."""
+    """A multilayer perceptron with two hidden relu layers and a softmax cross-entropy."""
 
     def __init__(self, batch: int = 32, sizes: tuple[int, ...] = (64, 64, 64, 10)) -> None:
         random = np.random.default_rng(0)
@@ -129,7 +129,7 @@ class MLP:
 
 
 class Curvature(MLP):
-    """The MLP's Hessian-vector product."""
+    """The Hessian-vector product of the MLP."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -138,7 +138,7 @@ class Curvature(MLP):
         self.tangents = [xp.asarray(v) for v in self.along]
 
     def reverse(self, parameters: list[xp.Array]) -> list[xp.Array]:
-        """Reverse over reverse mode."""
+        """Return the product, computed by reverse-over-reverse mode."""
         with xp.GradientTape() as outer:
             outer.watch(parameters)
             with xp.GradientTape() as inner:
@@ -148,13 +148,16 @@ class Curvature(MLP):
         return outer.gradient(gradients, parameters, self.tangents)
 
     def forward(self, parameters: list[xp.Array]) -> list[xp.Array]:
-        """Forward over reverse mode."""
+        """Return the product, computed by forward-over-reverse mode."""
         with xp.ForwardAccumulator(parameters, self.tangents) as accumulator:
             gradients = step(self, parameters)
         return accumulator.jvp(gradients)
 
     def product(self, w1: Raw, b1: Raw, w2: Raw, b2: Raw, w3: Raw, b3: Raw) -> list[Raw]:
-        """Return the product by Pearlmutter 1994, "Fast exact multiplication by the Hessian"."""
+        """Return the hand-written product.
+
+        Source: Pearlmutter 1994, "Fast exact multiplication by the Hessian".
+        """
         v1, u1, v2, u2, v3, u3 = self.along
         n = len(self.x)
         h1 = np.maximum(self.x @ w1 + b1, 0.0)
@@ -179,7 +182,7 @@ class Curvature(MLP):
 
 
 class LogisticRegression:
-    """20,000 rows of 50 features, ridge penalty."""
+    """A logistic regression with a ridge penalty on 20,000 rows of 50 features."""
 
     def __init__(self) -> None:
         random = np.random.default_rng(0)
@@ -187,7 +190,7 @@ class LogisticRegression:
         self.parameters = [random.standard_normal(columns) * 0.2, np.asarray(0.1)]
         x, y = random.standard_normal((rows, columns)), np.sign(random.standard_normal(rows))
         self.data = xp.asarray(x), xp.asarray(y)
-        # The same memory for both sides: two copies would drive each other out of the cache.
+        # Both sides read the same memory, because two copies would evict each other from the cache.
         self.x, self.y = (array._data for array in self.data)
 
     def f(self, xp: Any, w: Any, b: Any) -> Any:
@@ -211,7 +214,7 @@ class LogisticRegression:
 
 
 class Rows:
-    """Rows written in a loop, each from the row before it, then an integer-array gather."""
+    """A loop that writes rows, each computed from the previous row, and a gather by integer arrays."""
 
     def __init__(self, rows: int, columns: int = 64) -> None:
         random = np.random.default_rng(0)
@@ -255,7 +258,7 @@ class Rows:
 
 
 class Scan:
-    """Rows written in a loop, each a function of the row before it."""
+    """A loop that writes rows, each a function of the previous row."""
 
     def __init__(self, rows: int, columns: int = 16) -> None:
         random = np.random.default_rng(0)
@@ -299,14 +302,14 @@ class Scan:
 
 
 class MemoryChain:
-    """relu, exp, tanh and a product, 25 times: a backward pass needs what exp and tanh gave."""
+    """A chain of 25 times relu, exp, tanh and a product; a tape must keep exp's and tanh's results."""
 
     blocks = 25
 
     def __init__(self, n: int = 10_000) -> None:
         random = np.random.default_rng(0)
         self.parameters = [random.uniform(-1, 1, n), random.uniform(-1, 1, n)]
-        self.results = 2 * self.blocks * 8 * n  # bytes that no reverse pass can do without
+        self.results = 2 * self.blocks * 8 * n  # bytes that every backward pass needs
         self.gradients = 2 * 8 * n
 
     def f(self, xp: Any, y: Any, w: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Row by row: a loop of T writes must cost T rows, forward, backward and in forward mode."""
+"""Loops that write row by row, whose cost must be linear in the number of rows in all modes."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def track_kept_bytes_per_row(rows: int) -> float:
 
 @benchmark(f"x at {FEW} rows", exact=True, budget=1.25)
 def track_kept_bytes_growth() -> float:
-    """Measure the bytes per row of 1000 rows over those of 100: 1 when no write copies the array."""
+    """Measure bytes per row at 1000 rows, divided by those at 100; 1 means no write copies the array."""
     return bytes_per_row(MANY) / bytes_per_row(FEW)
 
 
 @benchmark(f"x at {FEW} rows", budget=1.6)
 def track_growth() -> float:
-    """Time per row at 1000 rows over 100 rows, value and gradient: 1 when it is flat."""
+    """Measure the time per row of a gradient at 1000 rows, divided by that at 100; 1 means linear."""
     few, _ = pair(Rows(FEW))
     many, _ = pair(Rows(MANY))
     return ratio(repeated(many), repeated(few)) * FEW / MANY
@@ -45,13 +45,13 @@ def track_growth() -> float:
 
 @benchmark("x hand", budget={FEW: 11.0, MANY: 15.0}, aim=4.0, rows=[FEW, MANY])
 def track_gradient(rows: int) -> float:
-    """Value and gradient, compared with hand-written ones."""
+    """Measure value and gradient, divided by hand-written ones."""
     ours, hand = pair(Rows(rows))
     return ratio(repeated(ours), repeated(hand))
 
 
 def scan(mode: str, rows: int) -> Callable[[], Any]:
-    """Value and gradient of a scan, or its derivative along a direction."""
+    """Return a function that computes a scan's gradient, or its derivative by forward mode."""
     work = Scan(rows)
     ours, _ = pair(work)
     if mode == "reverse":
@@ -65,13 +65,13 @@ def scan(mode: str, rows: int) -> Callable[[], Any]:
 
 @benchmark(f"x at {FEW} rows", budget=1.5, mode=["reverse", "forward"], rows=[MANY, MOST])
 def track_scan_growth(mode: str, rows: int) -> float:
-    """Time per row of a scan over that at 100 rows: 1 when it is flat."""
+    """Measure the time per row of a scan, divided by that at 100 rows; 1 means linear."""
     few, many = scan(mode, FEW), scan(mode, rows)
     return ratio(repeated(many), repeated(few)) * FEW / rows
 
 
 class Loop:
-    """The same in seconds, for the dashboard."""
+    """The loop over rows in seconds, for the dashboard."""
 
     params = ([FEW, MANY],)
     param_names = ("rows",)
@@ -85,7 +85,7 @@ class Loop:
 
 
 def reading(rows: int) -> Callable[[], Any]:
-    """Return the gradient of a loop that reads every element of an array, one by one."""
+    """Return a function that computes the gradient of a loop that reads an array element by element."""
     x = xp.asarray(np.linspace(0.1, 1.0, rows))
 
     def total(x: Any) -> Any:
@@ -99,12 +99,12 @@ def reading(rows: int) -> Callable[[], Any]:
 
 @benchmark(f"x at {FEW} reads", budget=1.5, reads=[MANY, MOST])
 def track_reading_growth(reads: int) -> float:
-    """Time per read of an element over that at 100 reads: 1 when no read costs the whole array."""
+    """Measure the time per read, divided by that at 100 reads; 1 means no read costs the whole array."""
     return ratio(repeated(reading(reads)), repeated(reading(FEW))) * FEW / reads
 
 
 def logging(losses: int) -> Callable[[], Any]:
-    """Return the gradient by as many Variables of losses each of which is read as a float."""
+    """Return a step with as many Variables as losses, in which each loss is logged as a float."""
     variables = [xp.Variable(np.ones(2)) for _ in range(losses)]
     log: list[float] = []
 
@@ -122,5 +122,5 @@ def logging(losses: int) -> Callable[[], Any]:
 
 @benchmark(f"x at {FEW} floats", budget=1.5, floats=[MANY])
 def track_logging_growth(floats: int) -> float:
-    """Time per loss that is logged over that at 100 losses: 1 when the sources do not multiply it."""
+    """Measure the time per logged loss, divided by that at 100 losses; 1 means linear."""
     return ratio(repeated(logging(floats)), repeated(logging(FEW))) * FEW / floats

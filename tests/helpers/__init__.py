@@ -1,1 +1,1 @@
-"""What several test modules use that is too large for a fixture: tables, strategies, checks."""
+"""Tables, hypothesis strategies and checks that several test modules share."""

@@ -1,4 +1,7 @@
-"""Calls of ``gradient`` and the registry that must raise: for ``util/test_errors``."""
+"""Calls of ``gradient``, ``register_gradient`` and ``no_gradient`` that must raise an error.
+
+``tests/util/test_errors.py`` runs them.
+"""
 
 import numpy as np
 
@@ -18,7 +21,8 @@ def released(e):
     tape.gradient(y, e.x)
 
 
-# What is done after the block of the tape in the test's ``environment``.
+# Calls that the test makes after the block of the tape in its ``environment``, with the class of the
+# exception and regular expressions that its message must match.
 CALLS = {
     "source-number": (
         lambda e: e.tape.gradient(e.y, 3.0),

@@ -1,4 +1,4 @@
-"""Statements that must raise, by what is wrong with them: for ``util/test_errors``."""
+"""Statements that must raise an error, by their mistake; ``tests/util/test_errors.py`` runs them."""
 
 import operator
 
@@ -7,7 +7,7 @@ import numpy as np
 import arraytape as xp
 from arraytape import GradientTape
 
-HERE = r"\[at .*bad_ops\.py:\d+"  # where the user's line is
+HERE = r"\[at .*bad_ops\.py:\d+"  # the end of a message, which names the user's line
 LinAlgError = np.linalg.LinAlgError
 
 
@@ -26,8 +26,8 @@ def left(e):
     tape.watch(e.x)
 
 
-# What is done to the arrays of the test's ``environment`` while its tape records, the exact class of the
-# exception, and what its message must contain, as regular expressions.
+# Calls on the arrays of the test's ``environment`` while its tape records, with the exact class of the
+# exception and regular expressions that its message must match.
 OPS = {
     # --- shapes
     "add-shapes": (
@@ -166,7 +166,7 @@ OPS = {
     "shift-floats": (lambda e: e.x << 1, TypeError, ["bitwise_left_shift", "float64", HERE]),
     "negative-bool": (lambda e: -(e.x > 0), TypeError, ["negative", "bool", HERE]),
     "take-floats": (lambda e: xp.take(e.x, e.x), TypeError, ["take", "float64", HERE]),
-    # --- leaving
+    # --- conversions to Python numbers
     "float-of-a-vector": (lambda e: float(e.x), TypeError, ["float", r"float64\(3,\)", HERE]),
     "int-of-a-vector": (lambda e: int(e.x), TypeError, ["int", r"float64\(3,\)", HERE]),
     "complex-of-a-vector": (

@@ -1,7 +1,7 @@
 """Calls under ``vmap`` with each argument batched or shared, compared with a loop over the examples.
 
-Compared are values and gradients per example, with respect to the batched and the shared arguments, of
-first and second order, and under a second ``vmap``.
+The values and the gradients per example are compared, of first and second order and under a second
+``vmap``.  Gradients are those with respect to batched and shared arguments.
 """
 
 import re
@@ -28,7 +28,7 @@ LOOSER = (
 
 
 def results_of(found):
-    """Return the Arrays and numbers that a call gives, each in memory of its own."""
+    """Return copies of the numeric Arrays and numbers in the result of a call."""
     numeric = (xp.Array, np.ndarray, np.number, np.bool, int, float, complex)
     leaves = [x for x in nest.leaves(found) if isinstance(x, numeric)]
     return [
@@ -38,7 +38,10 @@ def results_of(found):
 
 
 class TableCase:
-    """A call of the table of good calls: its Arrays are the arguments, also those whose method it is."""
+    """A call from the table of valid calls, as a function of its Arrays.
+
+    If the call is a method of an Array, that Array is the first argument.
+    """
 
     def __init__(self, name, make, environment):
         function, args, keywords = make(environment)
@@ -57,7 +60,7 @@ class TableCase:
 
 
 class VariantCase:
-    """A drawn call, of which the operands that are Arrays are the arguments."""
+    """A drawn call, as a function of those operands that are Arrays."""
 
     def __init__(self, variant):
         self.variant = variant
@@ -77,7 +80,7 @@ class VariantCase:
 
 
 def by_loop(f, arrays, axes):
-    """Results of f for one example after the other, each stacked."""
+    """Call f on one example after the other and stack each result."""
     rows = [
         f(*[x if axis is None else x[i, ...] for x, axis in zip(arrays, axes, strict=True)])
         for i in range(SIZE)
@@ -86,12 +89,15 @@ def by_loop(f, arrays, axes):
 
 
 def by_vmap(f, arrays, axes):
-    """Results of f for all examples at once."""
+    """Return the results of f under ``vmap``."""
     return [np.asarray(x) for x in xp.vmap(f, in_axes=tuple(axes))(*arrays)]
 
 
 def gradients_of(plain, watched):
-    """Return the function that gives the gradient of a weighted sum of the results of ``plain``."""
+    """Return a function that computes the gradient of a weighted sum of the results of ``plain``.
+
+    watched : the positions of the arguments with respect to which it is computed.
+    """
 
     def gradient(*arrays):
         with xp.GradientTape() as tape:
@@ -104,7 +110,7 @@ def gradients_of(plain, watched):
 
 
 def refusal_in(error):
-    """Return the refusal, beneath an error, of a read of values that stand for many; or None."""
+    """Return the first error in the chain of causes that says "no batched form"; None without one."""
     while error is not None:
         if isinstance(error, NoBatchedForm) or "has no batched form" in str(error):
             return error
@@ -113,16 +119,15 @@ def refusal_in(error):
 
 
 def is_looser(expected):
-    """Return True for what a loop raises where results under ``vmap`` are no finding.
+    """Return True if vmap may return a result although the loop raises the error ``expected``.
 
-    Results of various shapes; a call that NumPy refuses by the way it is spelled; what is NaN where the
-    values are not at hand.
+    Examples are results whose shapes differ between examples, and calls whose spelling NumPy refuses.
     """
     return any(part in str(expected) for part in LOOSER)
 
 
 def reason_of(refused):
-    """Return the name of the part without a batched form, from a refusal."""
+    """Return the name of the function without a batched form from the text of an error."""
     found = re.search(r"([\w() .]+?) has no batched form", str(refused))
     return found[1].strip() if found else str(refused)[:60]
 
@@ -137,7 +142,10 @@ def tried(f, *args):
 
 
 def compare(found, expected, what, near=NEAR):
-    """AssertionError unless results are those of the loop, but for rounding."""
+    """Assert that the results equal those of the loop up to rounding.
+
+    Return True if they are equal bit for bit.
+    """
     assert len(found) == len(expected), f"{what}: {len(found)} results, a loop {len(expected)}"
     exact = True
     for i, (a, b) in enumerate(zip(found, expected, strict=True)):
@@ -154,7 +162,7 @@ def compare(found, expected, what, near=NEAR):
 
 
 def check_against_loop(f, arrays, axes, what, counts):
-    """Compare f under vmap with a loop; True where both gave results."""
+    """Compare f under vmap with a loop; return True if both returned results."""
     expected = tried(by_loop, f, copies_of(arrays), axes)
     found = tried(by_vmap, f, copies_of(arrays), axes)
     return judge(found, expected, what, counts, any(is_single(x) for x in arrays))
@@ -169,7 +177,10 @@ def is_single(x):
 
 
 def judge(found, expected, what, counts, single=False):
-    """Count the outcome of a result compared with a loop's; AssertionError for a finding."""
+    """Count the outcome of a comparison with the loop; raise AssertionError if vmap is wrong.
+
+    found, expected : the results, or the exceptions that were raised.
+    """
     refused = refusal_in(found) if isinstance(found, Exception) else None
     if isinstance(expected, Exception):
         if not isinstance(found, Exception) and not is_looser(expected):
@@ -187,7 +198,7 @@ def judge(found, expected, what, counts, single=False):
 
 
 def values_like(x, rng, size):
-    """Stacked values near x."""
+    """Return a stack of arrays with values near those of x; integers and booleans are repeated."""
     if x.dtype.kind not in "fc":
         return np.stack([x] * size)
     return np.stack([x * (1 + 1e-3 * rng.standard_normal(x.shape)) for _ in range(size)]).astype(
@@ -196,7 +207,7 @@ def values_like(x, rng, size):
 
 
 def check(name, case, seed, counts=None):
-    """One call with some of its arguments batched; how it fared goes into ``counts``."""
+    """Check one call with some arguments batched, and count the outcomes in ``counts``."""
     counts = Counter() if counts is None else counts
     rng = np.random.default_rng(seed)
 
@@ -229,7 +240,7 @@ def check(name, case, seed, counts=None):
 
 
 def reshaped(data, rng):
-    """Return the arrays, some or all of them with fewer dimensions or elements."""
+    """Return the arrays; at random, some or all of them have fewer dimensions or elements."""
     how = rng.random()
     if how < 0.5:
         return data
@@ -242,11 +253,10 @@ def reshaped(data, rng):
 
 
 def within(f, axes):
-    """Return the function under ``vmap``."""
     return lambda *arrays: xp.vmap(f, in_axes=tuple(axes))(*arrays)
 
 
 def axes_for(count, rng):
-    """Return the batched arguments among some: one at least."""
+    """Draw ``in_axes`` of 0 and None for ``count`` arguments; at least one argument is batched."""
     chosen = 1 + int(rng.integers(2**count - 1))
     return [0 if chosen >> i & 1 else None for i in range(count)]

@@ -1,4 +1,4 @@
-"""Stacks of examples, and loops over them, to hold vmap against."""
+"""Stacks of examples, and loops over the examples with which results of vmap are compared."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def close(found, expected, tolerance=1e-12):
 
 
 def by_loop(f, *args):
-    """f of each example, stacked."""
+    """Call f on each example and stack the results."""
     rows = [f(*[x[i, ...] for x in args]) for i in range(args[0].shape[0])]
     return xp.stack(rows)
 

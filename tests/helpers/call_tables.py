@@ -1,5 +1,5 @@
 # ruff: noqa: E501 -- a table
-"""Functions, their operands and plausible values of their options, for ``call_variants``."""
+"""Tables of functions, with operands and plausible values of options, for ``call_variants``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REALS = ("float64", "float64", "float32")
 
 # --- operands ---------------------------------------------------------------------------------------
 class Shapes:
-    """Draws operands."""
+    """A generator of random operands, all drawn with one ``random.Random``."""
 
     def __init__(self, rng: random.Random):
         self.rng = rng
@@ -38,7 +38,10 @@ class Shapes:
         return tuple(self.rng.choice(sizes) for _ in range(dims))
 
     def spread(self, shape, low=-2.0, high=2.0, dtype="float64"):
-        """Numbers that differ from each other and from whole numbers."""
+        """Return numbers in an interval that differ from each other.
+
+        One number lies well inside each of ``size`` equal parts of the interval, in random order.
+        """
         size = int(np.prod(shape, dtype=int))
         places = (self.numbers.permutation(size) + 0.2 + 0.6 * self.numbers.random(size)) / max(
             size, 1
@@ -53,11 +56,11 @@ class Shapes:
         return self.operand(self.spread(shape, low, high, self.rng.choice(dtypes)))
 
     def doubles(self, shape=None, **limits):
-        """Floats in double precision: for what computes in it whatever is given."""
+        """Return float64 operands, for functions that compute in float64 whatever the dtype is."""
         return self.floats(shape, ("float64",), **limits)
 
     def numeric(self, shape=None, **limits):
-        """Floats, complex numbers, or now and then integers or truth values."""
+        """Return floats or complex numbers, and sometimes integers or booleans."""
         shape = self.shape(**limits) if shape is None else shape
         dtype = self.rng.choice([*FLOATS, "int64", "uint8", "bool"])
         if np.dtype(dtype).kind in "fc":
@@ -65,7 +68,7 @@ class Shapes:
         return self.integers(0, 2 if dtype == "bool" else 5, shape, dtype)
 
     def integers(self, low, high, shape, dtype=None):
-        """Integers from ``low`` to below ``high``."""
+        """Return integers from ``low`` up to, but not including, ``high``."""
         dtypes = ["int64", "int64", "int32", "int8"] + (["uint8", "uint64"] if low >= 0 else [])
         data = self.numbers.integers(low, max(high, low + 1), shape)
         return self.operand(np.asarray(data).astype(dtype or self.rng.choice(dtypes)), False)
@@ -74,7 +77,7 @@ class Shapes:
         return self.operand(np.asarray(self.numbers.random(shape) < 0.6), False)
 
     def matrix(self, square=False, dtypes=FLOATS, positive=False):
-        """Return a matrix of full rank, tall, wide or square, or a stack of such; well conditioned."""
+        """Return a well-conditioned matrix of full rank (tall, wide or square), or a stack of them."""
         stack = self.rng.choice([(), (), (), (2,), (1,), (2, 1)])
         m = self.rng.choice([1, 2, 3, 3, 4])
         n = m if square else self.rng.choice([1, 2, 3, 4])
@@ -90,7 +93,7 @@ class Shapes:
         return self.operand(a.astype(dtype))
 
     def broadcast(self, count, domain, name):
-        """Operands whose shapes broadcast, with numbers in an op's domain."""
+        """Return operands whose shapes broadcast, with numbers in the domain of an op."""
         shape = self.shape(sizes=(0, 1, 2, 3, 3, 2))
         operands = []
         for i in range(count):
@@ -202,7 +205,7 @@ WRITES = [("x[key] = v", written), ("x[key] += v", added), ("x[key] *= v", multi
 
 
 def key_for(shape, rng):
-    """Return a key of one part or of several, of every type that NumPy takes as one."""
+    """Draw an index of one or several parts, of every type that NumPy accepts."""
 
     def integer(n):
         value = rng.randrange(-n, n) if rng.random() < 0.7 else rng.randrange(n)
@@ -236,7 +239,7 @@ def key_for(shape, rng):
         ends = [None, None, 0, 1, -1, n, n - 1, np.int64(1), np.uint8(0), np.asarray(1)]
         return slice(rng.choice(ends), rng.choice(ends), rng.choice([None, 1, 2, -1, np.int64(2)]))
 
-    count = rng.randint(1, 3)  # as many elements for all lists of a key
+    count = rng.randint(1, 3)  # elements in each list of one key, so that the lists broadcast
 
     def part(n):
         return rng.choice([integer, bounds, bounds, lambda n: several(n, count)])(n)
@@ -271,7 +274,7 @@ def axes_of(ndim):
 
 
 def pool(parameter, annotation, x):
-    """Plausible values of an option of a function of x, by the option's name and annotation."""
+    """Return plausible values of an option of a function of x, by the option's name and annotation."""
     ndim, shape = x.data.ndim, x.data.shape
     if parameter == "axis":
         values = axes_of(ndim) if ndim else []
@@ -295,9 +298,9 @@ POOLS = {
     "indexing": ["xy", "ij"], "endpoint": [True, False], "upper": [True, False],
     "full_matrices": [True, False], "mode": ["reduced", "complete"], "return_sign": [True, False],
 }  # fmt: skip
-ENTRIES = {}  # name -> a function of Shapes: the required arguments, and values of each option
+ENTRIES = {}  # name -> a function of a Shapes, which returns the required arguments and the options' values
 REFERENCES = {}  # name -> NumPy's function
-# Functions whose inputs the standard wants to be arrays: others are refused.
+# Functions that refuse lists and numbers as operands, because the standard requires arrays.
 ARRAYS_ONLY = set()
 
 
@@ -309,7 +312,10 @@ def function_of(name):
 
 
 def options_of(name, x, given=0, **others):
-    """Return the optional arguments of a function, each with values: by name, or those given here."""
+    """Return a dict of a function's optional arguments with values to draw from.
+
+    given : the number of required arguments.  others : values that replace those of ``pool``.
+    """
     found = {}
     for parameter in list(inspect.signature(function_of(name)).parameters.values())[given:]:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -322,7 +328,11 @@ def options_of(name, x, given=0, **others):
 
 
 def enter(name, required, reference=None, **others):
-    """Enter a function; others : values of options, or functions of Shapes and the arguments."""
+    """Add a function to ENTRIES and REFERENCES.
+
+    required : a function of a Shapes that returns the required arguments.
+    others : values of options, or functions of a Shapes and of the arguments that return them.
+    """
     if reference is None:
         reference = np
         for part in name.split("."):
@@ -429,7 +439,7 @@ enter("repeat", repeated)
 
 
 def diff_of_ends(x, n=1, axis=-1, **ends):
-    """NumPy's diff; None is no end, of which NumPy makes an array of objects."""
+    """Call np.diff without the ends that are None, of which NumPy would make arrays of objects."""
     return np.diff(x, n, axis, **{name: end for name, end in ends.items() if end is not None})
 
 
@@ -569,7 +579,7 @@ for _name in ("det", "inv", "slogdet"):
 
 
 def always_complex(function):
-    """Return a function whose results NumPy gives as real numbers where they are."""
+    """Wrap a NumPy function so that its results are complex, also where NumPy returns real ones."""
 
     def called(x):
         found = function(x)
@@ -658,7 +668,7 @@ enter(
 )
 for _name in ("zeros", "ones"):
     enter(_name, lambda s: [spelling(s, [3, (2,), (2, 3), (), 0])])
-# --- special functions that are no ufuncs -------------------------------------------------------------
+# --- functions of scipy.special that are no ufuncs ----------------------------------------------------
 enter("special.logsumexp", lambda s: [s.doubles(sizes=(1, 2, 3))], scipy_special.logsumexp,
       axis=lambda s, x: [*axes_of(x.data.ndim), None, tuple(range(x.data.ndim))] if x.data.ndim else [None],
       b=lambda s, x: [s.floats(x.data.shape, low=0.2), s.floats((), low=0.2), None])  # fmt: skip
@@ -668,7 +678,7 @@ for _name in ("softmax", "log_softmax"):
 
 
 def beside_numbers(function):
-    """Return a function whose Python numbers take the dtype of the array: SciPy makes them float64."""
+    """Wrap a SciPy function so that Python numbers get the dtype of the array, and not float64."""
 
     def called(N, k, *args, **keywords):
         dtype = np.result_type(*[x if type(x) in (int, float) else x.dtype for x in (N, k)])
@@ -696,11 +706,15 @@ ARRAYS_ONLY |= {n for n in NAMES if n.startswith(("linalg.", "fft."))}
 CLOSE = {name: 64.0 for name in NAMES if name.startswith(("linalg.", "fft.", "special."))} | dict.fromkeys(("vecdot", "tensordot", "matmul", "einsum", "std", "var", "mean", "sum", "prod", "logspace", "linspace", "cumulative_prod", "bincount"), 8.0)  # fmt: skip
 ROUGH = {"linalg.eig", "linalg.eigvals", "searchsorted", "astype"}
 OUTPUTS = {"linalg.svd": 3, "linalg.eigh": 2, "linalg.qr": 2, "linalg.eig": 2, "linalg.slogdet": 2}
-PHASED = {"linalg.svd", "linalg.eigh", "linalg.qr"}  # rough where the phases of vectors are complex
-# Of which one triangle is read: derivatives are those with respect to Hermitian matrices.
+PHASED = {
+    "linalg.svd",
+    "linalg.eigh",
+    "linalg.qr",
+}  # complex vectors have an arbitrary phase, so that differences do not show the derivative
+# Functions that read one triangle; their derivatives are those with respect to Hermitian matrices.
 HERMITIAN = {"linalg.cholesky", "linalg.eigh", "linalg.eigvalsh"}
-# What this library accepts, and NumPy does not.
-# np.common_type: NumPy asks a list for its dtype.
+# Functions that accept calls which NumPy refuses, such as lists in np.common_type, whose ``dtype``
+# attribute NumPy reads.
 ACCEPTED = {"pad", "special.comb", "np.take_along_axis", "diff", "einsum", "np.einsum", "fft.fftshift", "fft.ifftshift", "np.common_type"}  # fmt: skip
 # --- elementwise ---------------------------------------------------------------------------------------
 INTEGER_ORDERS = {"bdtr": 2, "bdtrc": 2, "bdtri": 2, "nbdtr": 2, "nbdtrc": 2, "nbdtri": 2, "kn": 1, "yn": 1,
@@ -709,7 +723,8 @@ INTEGER_ORDERS = {"bdtr": 2, "bdtrc": 2, "bdtri": 2, "nbdtr": 2, "nbdtrc": 2, "n
                   "eval_hermite": 1, "eval_hermitenorm": 1, "jn": 1}  # fmt: skip
 
 
-# Whose values are found by a search that may end elsewhere, or have a domain for each operand.
+# Functions of scipy.special that are not drawn: SciPy computes them by a search whose last digits
+# vary, or each operand has a domain of its own.
 SEARCHED = {
     "bdtrik", "bdtrin", "btdtria", "btdtrib", "chndtridf", "chndtrinc", "chndtrix", "fdtridfd", "gdtria",
     "gdtrib", "nbdtrik", "nbdtrin", "ncfdtri", "ncfdtridfd", "ncfdtridfn", "ncfdtrinc", "nctdtridf",
@@ -776,7 +791,7 @@ def close_of(name):
 
 
 def numpy_call(name, function, rng):
-    """Return the required arguments of one call of the table, and the values of options."""
+    """Return required arguments, values of options, and the call of the table that has them."""
     calls = [c for c in numpy_calls.CALLS[name] if not has_files(c)]
     base = rng.choice(calls)
     signature = inspect.signature(function)
@@ -810,7 +825,7 @@ def bound(signature, call):
 
 
 def operands_in(value):
-    """Return a nesting with an operand in the place of each NumPy array."""
+    """Replace each NumPy array in nested lists and tuples by an Operand."""
     if isinstance(value, np.ndarray):
         return Operand(value, "Array", value.dtype.kind in "fc")
     if type(value) in (list, tuple) and value and not isinstance(value[0], str):

@@ -1,22 +1,22 @@
-"""Calls with every subset of optional arguments, on operands and options of every kind, from seeds.
+"""Random calls with every subset of optional arguments, on operands and options of every kind.
 
 Interface::
 
     variant = draw(rng)      # rng: random.Random; families: some of FAMILIES, all by default
     variant.name             # "take", "linalg.svd", "np.sum", "x.sum", "x ** y", "x[key]", "x[key] = v"
     variant.operands         # list of Operand, in order: .data (an ndarray), .kind, .smooth
-    variant.made()           # its own operands, each of its kind: at least one is an Array
+    variant.made()           # the operands as objects of their kinds; at least one is an Array
     variant.call(*values)    # arraytape's result with these values (Arrays, numbers) as operands
-    variant.expected()       # NumPy's result, or its exception where NumPy refuses the call;
-                             # takes other ndarrays as operands, too
+    variant.expected()       # NumPy's result (raises where NumPy refuses the call);
+                             # other ndarrays may be passed as operands
     print(variant)           # the call as text
 
-An Operand's ``kind`` is one of ``operand_kinds.KINDS``: how arraytape is given it (``Operand.made``).
-``smooth`` says whether a derivative with respect to it is asked for.  Options are spelled as Python's or
-NumPy's scalars, 0-d arrays, lists or tuples; ``expected`` gets them in Python's spelling.
-``variant.close`` : by how many rounding errors values may differ.
-``variant.rough`` : True where differences need not show the derivative (jumps, phases of vectors).
-``variant.hermitian`` : True where the derivative is that with respect to Hermitian matrices.
+An Operand's ``kind`` is one of ``operand_kinds.KINDS``: the type and layout in which arraytape gets
+the operand (``Operand.made``).  ``smooth`` is True if its derivative is tested.  Options are Python's
+or NumPy's scalars, 0-d arrays, lists or tuples; ``expected`` converts them to Python's types.
+``variant.close`` : the number of rounding errors by which values may differ.
+``variant.rough`` : True if differences may not show the derivative (jumps, phases of vectors).
+``variant.hermitian`` : True if the derivative is that with respect to Hermitian matrices.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from helpers.same_values import quiet
 
 
 class Variant(NamedTuple):
-    """One call; Operands stand in ``args`` and ``keywords`` in the places of its operands."""
+    """One call; ``args`` and ``keywords`` hold Operands in place of arrays."""
 
     name: str
     function: Callable[..., Any]
@@ -49,29 +49,29 @@ class Variant(NamedTuple):
 
     @property
     def operands(self) -> list[Operand]:
-        """The operands, in order."""
+        """The Operands in ``args`` and ``keywords``, in order."""
         return operands_of((self.args, self.keywords))
 
     def made(self) -> list:
-        """Return the operands as arraytape gets them."""
+        """Return the operands as objects of their kinds, for arraytape."""
         return [x.made() for x in self.operands]
 
     def call(self, *values: Any) -> Any:
-        """Return what arraytape gives with these values in the places of the operands."""
+        """Call arraytape's function with these values in place of the operands."""
         rest = iter(values)
         args, keywords = fill((self.args, self.keywords), lambda _: next(rest))
         return self.function(*args, **keywords)
 
     def expected(self, *arrays: np.ndarray) -> Any:
-        """Return what NumPy gives, by default with the operands' own values."""
+        """Call NumPy's function on ``arrays``, by default on the operands' own values."""
         return self.by_reference(arrays or [x.data for x in self.operands], in_python)
 
     def expected_as_spelled(self) -> Any:
-        """Return what NumPy gives with the options in the very spelling that arraytape is given."""
+        """Call NumPy's function with the options unchanged, as arraytape gets them."""
         return self.by_reference([x.data for x in self.operands], lambda option: option)
 
     def by_reference(self, arrays: Any, of_option: Callable) -> Any:
-        """Return what NumPy gives with arrays as operands and its options in a spelling."""
+        """Call NumPy's function with ``arrays`` as operands and ``of_option(x)`` for each option x."""
         rest = iter(arrays)
         given = fill((self.args, self.keywords), lambda x: x.plain(next(rest)), of_option)
         with quiet(), warnings.catch_warnings():
@@ -95,14 +95,13 @@ class Variant(NamedTuple):
 
 
 def operands_of(nested: Any) -> list[Operand]:
-    """Return the Operands in a nesting, in order."""
     found: list[Operand] = []
     exchange(nested, found.append)
     return found
 
 
 def exchange(value: Any, of_operand: Callable) -> Any:
-    """Return a nesting with the function's result in the place of each Operand; Fixed options stay."""
+    """Replace each Operand in a nesting by ``of_operand(operand)``; Fixed options stay Fixed."""
     if isinstance(value, Operand):
         return of_operand(value)
     if isinstance(value, Fixed):
@@ -115,7 +114,10 @@ def exchange(value: Any, of_operand: Callable) -> Any:
 
 
 def fill(value: Any, of_operand: Callable, of_option: Callable = lambda x: x) -> Any:
-    """Return the arguments of a call: values in place of Operands, and options through of_option."""
+    """Replace Operands by ``of_operand(operand)``, other options by ``of_option(option)``.
+
+    Fixed options are unwrapped, and do not pass ``of_option``.
+    """
     if isinstance(value, Operand):
         return of_operand(value)
     if isinstance(value, Fixed):
@@ -129,7 +131,7 @@ def fill(value: Any, of_operand: Callable, of_option: Callable = lambda x: x) ->
 
 
 def in_python(option: Any) -> Any:
-    """Return an option as NumPy's own callers spell it."""
+    """Return an option as a Python object: lists of axes as tuples, scalars as Python numbers."""
     if type(option) is list and all(isinstance(x, int | tuple) for x in option):
         return tuple(option)
     if isinstance(option, np.generic) or (isinstance(option, np.ndarray) and option.ndim == 0):
@@ -138,13 +140,13 @@ def in_python(option: Any) -> Any:
 
 
 def draw(rng: random.Random, families: tuple[str, ...] | None = None) -> Variant:
-    """Draw a call that NumPy may refuse, too."""
+    """Draw a call; NumPy may refuse it."""
     return FAMILIES[rng.choice(families or tuple(FAMILIES))](rng)
 
 
 # --- options ----------------------------------------------------------------------------------------
 def some_options(rng: random.Random, options: dict[str, list]) -> dict[str, Any]:
-    """Return a subset of optional arguments with values: each alone, all, none, or any."""
+    """Draw optional arguments with values: one of them, all, or any subset."""
     names = [name for name, values in options.items() if values]
     how = rng.randrange(4)
     if how == 0 and names:
@@ -157,13 +159,13 @@ def some_options(rng: random.Random, options: dict[str, list]) -> dict[str, Any]
 def as_given(
     function: Callable, required: list, options: dict[str, Any], rng: random.Random
 ) -> tuple[tuple, dict]:
-    """Return the arguments of a call, positional where they may be, or by name."""
+    """Return ``(args, keywords)``; options are passed by position or by name at random."""
     args, keywords = list(required), dict(options)
     try:
         names = list(inspect.signature(function).parameters.values())[len(required) :]
     except ValueError:
         names = []
-    places = [p.name for p in names if p.kind is p.POSITIONAL_ONLY]  # as of np.where, written in C
+    places = [p.name for p in names if p.kind is p.POSITIONAL_ONLY]  # np.where, in C, has such
     for i, name in enumerate(places):
         if name not in keywords:
             keywords = {key: x for key, x in keywords.items() if key not in places[i:]}
@@ -179,7 +181,7 @@ def as_given(
 
 # --- operands ---------------------------------------------------------------------------------------
 def with_kinds(args: Any, keywords: dict, rng: random.Random) -> tuple[Any, dict]:
-    """Return the same call with operands of drawn kinds, at least one of which is an Array."""
+    """Draw a kind for each operand of a call, so that at least one is an Array."""
     operands = operands_of((args, keywords))
     kinds = [kind_for(x, rng) for x in operands]
     if kinds and not any(Operand(x.data, k).is_array for x, k in zip(operands, kinds, strict=True)):
@@ -206,7 +208,7 @@ PYTHONS = [np.dtype(t) for t in ("bool", "int64", "float64", "complex128")]
 
 # --- families ---------------------------------------------------------------------------------------
 def of_namespace(rng: random.Random) -> Variant:
-    """Return a function of the namespace or of its extensions."""
+    """Draw a call of a function of the namespace, ``linalg``, ``fft`` or ``special``."""
     name = rng.choice(tables.NAMES)
     function = tables.function_of(name)
     required, options = tables.ENTRIES[name](tables.Shapes(rng))
@@ -230,7 +232,7 @@ def finished(name, function, reference, required, options, rng) -> Variant:
 
 
 def one_output(variant: Variant, rng: random.Random) -> Variant:
-    """Return a call of a function of several results, of which one or all are kept."""
+    """Return the variant of a function with several results that returns one of them, or all."""
     chosen = rng.choice([*range(tables.OUTPUTS[variant.name]), slice(None)])
     one = [
         lambda *args, f=f, **keywords: f(*args, **keywords)[chosen]
@@ -249,7 +251,7 @@ def arrays_only(operand: Operand) -> Operand:
 
 
 def of_elementwise(rng: random.Random) -> Variant:
-    """Return an elementwise function of the namespace or of ``special``, on operands of every kind."""
+    """Draw a call of an elementwise function of the namespace or of ``special``."""
     name = rng.choice(tables.ELEMENTWISE)
     op, count = tables.ELEMENTWISE_OPS[name]
     shapes = tables.Shapes(rng)
@@ -260,7 +262,10 @@ def of_elementwise(rng: random.Random) -> Variant:
 
 
 def of_numpy(rng: random.Random) -> Variant:
-    """Return a function of NumPy's, or a method: a call of the table with options of its others."""
+    """Draw a call of a NumPy function, or of a method of an Array.
+
+    The required arguments are those of one call of the table; the options come from all its calls.
+    """
     name = rng.choice(tables.NUMPY_NAMES)
     function = tables.NUMPY_FUNCTIONS[name]
     required, options, base = tables.numpy_call(name, function, rng)
@@ -268,20 +273,18 @@ def of_numpy(rng: random.Random) -> Variant:
     chosen = some_options(rng, options)
     args, keywords = as_given(function, required, chosen, rng)
     args, keywords = with_kinds(args, keywords, rng)
-    if name in numpy_calls.UNASKED and isinstance(args[0], Operand):  # it leaves, and says so
+    # A list of Arrays would be converted to NumPy.
+    if name in numpy_calls.UNASKED and isinstance(args[0], Operand):
         args = (arrays_only(args[0]), *args[1:])
     if name == "np.select" and not any(x.is_array for x in operands_of(args[:2])):
-        args = (
-            args[0],
-            exchange(args[1], arrays_only),
-            *args[2:],
-        )  # NumPy does not ask the default
+        # Np.select does not dispatch on its default.
+        args = (args[0], exchange(args[1], arrays_only), *args[2:])
     first = args[0] if args else None
     if name[3:] in tables.METHODS and isinstance(first, Operand) and rng.random() < 0.4:
         short = name[3:]
         args = (arrays_only(first), *args[1:])
         method = lambda x, *args, **keywords: getattr(x, short)(*args, **keywords)  # noqa: E731
-        # Methods of Arrays take the function's ``correction``, those of NumPy's arrays do not.
+        # Methods of Arrays accept ``correction`` like the function; ndarray's methods do not.
         reference = function if "correction" in keywords else method
         return Variant(
             f"x.{short}", method, args, keywords, reference, tables.close_of(name), rough
@@ -290,7 +293,7 @@ def of_numpy(rng: random.Random) -> Variant:
 
 
 def of_operators(rng: random.Random) -> Variant:
-    """Return an operator, reflected or in place, too, on operands of every kind and dtype."""
+    """Draw a call of a binary operator, reflected and in-place ones included."""
     symbol = rng.choice(tuple(tables.OPERATORS))
     in_place = rng.random() < 0.3 and symbol in tables.IN_PLACE
     args = tables.Shapes(rng).operator_operands(symbol)
@@ -305,7 +308,7 @@ def of_operators(rng: random.Random) -> Variant:
 
 
 def of_keys(rng: random.Random) -> Variant:
-    """Return a read, a write or a sum in place at a key of every kind."""
+    """Draw a read ``x[key]`` or a write ``x[key] = v``, ``x[key] += v`` or ``x[key] *= v``."""
     shapes = tables.Shapes(rng)
     x = shapes.floats(min_dims=1, sizes=(1, 2, 3, 4))
     key = tables.key_for(x.data.shape, rng)
@@ -319,7 +322,7 @@ def of_keys(rng: random.Random) -> Variant:
     value = shapes.floats(shape=np.shape(part) if rng.random() < 0.7 else ())
     name, function = rng.choice(tables.WRITES)
     (x, value), _ = with_kinds((x, value), {}, rng)
-    # Of a list NumPy asks more than of an array.
+    # A list with more dimensions than the part is refused by NumPy, where an array may fit.
     if np.ndim(part) < value.data.ndim and value.kind == "list":
         value = value._replace(kind="ndarray")
     return Variant(name, function, (arrays_only(x), key, value), {}, function)

@@ -1,4 +1,4 @@
-"""Derivatives by one operand alone: what goes back to the others is not computed."""
+"""Checks that a derivative with respect to one operand computes no cotangents of the others."""
 
 from contextlib import contextmanager
 
@@ -12,7 +12,7 @@ from arraytape._tape import data
 
 @contextmanager
 def formed(monkeypatch):
-    """Record the joint rules that run in the block, as (op, input, whether that is followed)."""
+    """List the contributions that joint rules form in the block, as (op, input, input is followed)."""
     found = []
 
     def of_followed(part, i, plan):
@@ -29,7 +29,7 @@ def formed(monkeypatch):
 
 
 def squared(value):
-    """Return a number that depends on all elements of all results, not linearly."""
+    """Return the sum of the squared absolute values of all elements of all results."""
     values = value if isinstance(value, tuple | list) else [value]
     return sum(
         xp.sum(xp.real(y * xp.conj(y)))
@@ -46,7 +46,7 @@ def gradient(function, arrays, sources):
 
 
 def curvature(function, arrays, x):
-    """Return the gradient with respect to x of the sum of a gradient's squares."""
+    """Return the gradient, with respect to x, of the sum of squares of the gradient."""
     with GradientTape() as outer:
         outer.watch(x)
         g = gradient(function, arrays, [x])
@@ -61,9 +61,10 @@ def pushed(function, arrays, x):
 
 
 def check_each_operand_alone(function, arrays, monkeypatch, free=()):
-    """Check derivatives in each operand alone against those in all; no other is formed.
+    """Check derivatives with respect to each operand alone against those with respect to all.
 
-    free : (op, input) of which the contribution is there anyway.
+    Also check that rules form no contribution to a constant operand.
+    free : pairs (op, input) whose contribution costs nothing extra, and may be formed.
     """
     together = gradient(function, arrays, arrays)
     for x, expected in zip(arrays, together, strict=True):

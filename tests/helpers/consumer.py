@@ -1,4 +1,4 @@
-"""A program of a user's: ``mypy --strict`` and pyright with default settings find nothing in it.
+"""A user's program, in which ``mypy --strict`` and pyright with default settings find no error.
 
 ``tests/test_typing.py`` runs both over this file, from outside the repository, and then runs it.
 """

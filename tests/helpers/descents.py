@@ -1,4 +1,4 @@
-"""A function to minimise, and steps of an optimizer."""
+"""Rosenbrock's function, and a loop that applies an optimizer to a loss."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Cases of the attack ``dispatched-calls``: functions of SciPy, NumPy, scikit-learn at drawn points."""
+"""Cases of the attack ``dispatched-calls``: SciPy's, NumPy's, scikit-learn's functions, random data."""
 
 from __future__ import annotations
 
@@ -13,38 +13,39 @@ from .dispatched_points import drawn, point
 
 
 class Case:
-    """A function of a list of arrays, and the arrays.
+    """A function ``on`` of a list of arrays, with the arrays ``operands``.
 
-    differentiable : the places of those by which it is differentiated.  ulps : how far values may be
-    from NumPy's.  loud : why NaN may stand where differences show a number.
+    differentiable : the positions of the arrays with respect to which it is differentiated.
+    ulps : by how many units in the last place values may differ from NumPy's.
+    loud : the reason for which a derivative may be NaN where differences show a number, or None.
     """
 
     def __init__(self, name, on, operands, differentiable, shown="", ulps=4.0):
         self.name, self.on, self.operands = name, on, operands
         self.differentiable, self.shown, self.ulps = differentiable, shown, ulps
         self.loud = LOUD.get(name)
-        self.least = 1.0 if name in ULPS else 0.0  # the size that such units are of at least
+        self.least = 1.0 if name in ULPS else 0.0  # the least magnitude to which ``ulps`` refers
         self.dtypes = ("int64",) if name in IN_DOUBLE else ("float32", "int64")
 
     def __repr__(self):
         return f"{self.name}: {[v.tolist() for v in self.operands]} {self.shown}"
 
 
-# NaN where there is a number: said, and no number that is wrong.
+# Functions whose derivative may be NaN where differences show a number, with the reason.
 LOUD = dict.fromkeys(("stats.tsem", "stats.tstd"), "a root of 0, of one element within limits") | {
     "np.nanstd": "a root of 0, of one number in a line",
     "special.binom": "0 times a pole",
     "special.poch": "0 times a pole",
     "stats.alexandergovern": "a root of squares of 0, squared",
 }
-# Of NumPy's float32 alone, scikit-learn computes these by compiled code in float64.
+# For NumPy's float32, scikit-learn runs compiled code in float64 here, which Arrays do not use.
 IN_DOUBLE = {
     "sklearn.metrics.pairwise.laplacian_kernel", "sklearn.metrics.pairwise.manhattan_distances",
 }  # fmt: skip
-# Values of another algorithm than NumPy's, or of sums in another order, in units of the last place.
+# Allowed differences in units in the last place, where another algorithm or order of summation runs.
 ULPS = {
-    "stats.circstd": 1e9,  # a root of what rounding leaves
-    "stats.circvar": 8.0,  # 1 less what is nearly 1
+    "stats.circstd": 1e9,  # a square root of a rounding error
+    "stats.circvar": 8.0,  # 1 minus a number near 1
     "stats.epps_singleton_2samp": 1e5,
     "stats.kurtosistest": 64.0,
 }
@@ -72,8 +73,8 @@ def of_scipy(call, rng, how):
 
 
 # --- NumPy's ------------------------------------------------------------------------------------------
-# What writes, has undefined values, or gives more results at other points; eigenvectors have a phase,
-# and a polynomial that is 0 no quotient.
+# Functions that are not drawn: they write to arguments, have undefined values, results whose number
+# depends on the values, an arbitrary phase (eigenvectors), or a division by the polynomial 0.
 NOT_OF_NUMPY = {
     *numpy_calls.WRITERS, "np.empty_like", "np.intersect1d", "np.trim_zeros", "np.linalg.eig",
     "np.linalg.eigh", "np.linalg.svd", "np.polydiv",
@@ -99,7 +100,7 @@ def of_numpy(name, rng, how):
 
 
 def moved(rng, v, how):
-    """Return an operand of this shape and kind at a point; whole numbers and bools stay."""
+    """Return an operand like v with values of the kind ``how``; only float64 operands change."""
     if v.dtype != np.float64 or how in ("one element", "numbers") or not np.isfinite(v).all():
         return v
     low, high = (float(v.min()), float(v.max())) if v.size else (0.0, 1.0)
@@ -111,7 +112,7 @@ def moved(rng, v, how):
 
 # --- scikit-learn's -----------------------------------------------------------------------------------
 def of_sklearn(name, rng, how):
-    """Return a function of ``sklearn.metrics`` or a transformer, of one or two sets of rows."""
+    """Return the Case of a function of ``sklearn.metrics`` or a transformer, on one or two matrices."""
     import sklearn
 
     function, low, two = SKLEARN[name]
@@ -156,7 +157,7 @@ def measured(name, **options):
     return function
 
 
-SKLEARN = {  # function, the least value, and whether it takes two sets
+SKLEARN = {  # function, least value of the data, and True if it accepts a second matrix
     **{
         f"sklearn.metrics.pairwise.{name}": (of_pairs(name, **options), low, True)
         for name, options, low in (
@@ -193,7 +194,7 @@ ALWAYS_TWO = {
 
 
 def cases():
-    """Return functions by name: each makes a case from a generator and a kind of point."""
+    """Return, by name, functions that make a Case from a random generator and a kind of point."""
     found = {
         name: functools.partial(of_scipy, call)
         for name, call in dispatched_functions.calls().items()

@@ -1,8 +1,8 @@
-"""What SciPy dispatches on Arrays, as calls: from its own table of what dispatches, and signatures.
+"""Calls of the SciPy functions that dispatch on Arrays, derived from SciPy's table and signatures.
 
-A call is a function and a kind for each operand that is an array: an interval in which its values are
-good arguments, and how many dimensions it has.  Options are drawn from ``OPTIONS`` by the names that the
-signature has; a few functions say more in ``SAID``.
+A Call has a function and a Kind for each array operand: the interval of its values and the number of
+its dimensions.  Options are drawn from ``OPTIONS`` by the parameters' names.  ``SAID`` has the
+functions whose operands or options do not follow from the signature.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ REAL, POSITIVE, UNIT = (-2.0, 2.0), (0.2, 4.0), (0.05, 0.95)
 MODULES = (
     "cluster.vq", "constants", "fft", "integrate", "linalg", "optimize", "signal", "special", "stats",
 )  # fmt: skip
-# By the name of a parameter: the values that an option may have.
+# The values of an option, by the name of the parameter.
 OPTIONS: dict[str, tuple[Any, ...]] = {
     "alternative": ("two-sided", "less", "greater"),
     "axis": (0, 1, -1, None),
@@ -34,7 +34,7 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "standardize": (True, False),
     "type": (1, 2, 3, 4),
 }
-# The parameters that are arrays, in this order where a signature has them.
+# The names of parameters that are arrays, in the order in which they are drawn.
 ARRAYS = (
     "a", "b", "x", "y", "samples", "sample", "values", "scores", "compare", "pk", "qk", "f_obs", "f_exp",
     "data", "rvs", "pvalues", "ps", "popmean", "mean1", "std1", "mean2", "std2", "weights", "obs",
@@ -43,9 +43,10 @@ ARRAYS = (
 
 
 class Kind(NamedTuple):
-    """An operand: an interval for its values, its dimensions (None: one or two), and what it may be.
+    """The values that an operand may have.
 
-    whole : whether it takes whole numbers.  constant : whether there is no derivative by it.
+    interval : its values lie in it.  ndim : number of dimensions; None means one or two.
+    whole : True if it has whole numbers.  constant : True if it has no derivative.
     """
 
     interval: tuple[float, float] = REAL
@@ -55,7 +56,10 @@ class Kind(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A function, its operands by name ("*": three of them), and its options with their values."""
+    """A function with its operands by name and its options with values.
+
+    The operand "*" means three positional operands of that kind.
+    """
 
     name: str
     function: Any
@@ -64,13 +68,13 @@ class Call(NamedTuple):
 
     @property
     def by_position(self) -> bool:
-        """Return True if the operands have no names: of ufuncs, and of any number of samples."""
+        """Return True if operands are passed by position, as to ufuncs and to ``*samples``."""
         return "*" in self.operands or (not self.options and self.name.startswith("special."))
 
 
 POS, PROB = Kind(POSITIVE), Kind(UNIT)
 SCALAR = Kind(REAL, 0)
-# What is not read off the signature: operands by name, and options that are always given.
+# Operands by name, and options, of functions whose signature does not tell them.
 SAID: dict[str, tuple[dict[str, Kind], dict[str, tuple[Any, ...]]]] = {
     "stats.alexandergovern": ({"*": Kind()}, {}),
     "stats.bartlett": ({"*": Kind()}, {}),
@@ -146,23 +150,24 @@ SAID: dict[str, tuple[dict[str, Kind], dict[str, tuple[Any, ...]]]] = {
     "constants.lambda2nu": ({"lambda_": POS}, {}),
     "constants.nu2lambda": ({"nu": POS}, {}),
 }
-# What samples at random, calls back, has no float result, or makes objects: other tests have these.
+# Functions that other tests cover: they draw random samples, call a function of the user, have no
+# float result, or return objects.
 APART = frozenset(
     (
         "cluster.vq.kmeans", "cluster.vq.kmeans2", "fft.fftfreq", "fft.fht", "fft.ifht", "fft.rfftfreq",
         "integrate.cubature", "integrate.nsum", "integrate.qmc_quad", "integrate.tanhsinh",
         "stats.bootstrap", "stats.cramervonmises", "stats.ks_1samp", "stats.monte_carlo_test",
         "stats.permutation_test", "stats.power", "stats.rankdata", "stats.sigmaclip",
-        # Where rows are equal, its rotation is a choice.
+        # Where rows are equal, the rotation is not unique.
         "linalg.orthogonal_procrustes",
-        # Their roots come from another program where data are not NumPy's.
+        # For Arrays, SciPy computes the roots with another algorithm than for NumPy data.
         "signal.freqs", "signal.tf2sos", "signal.tf2zpk", "signal.zpk2sos",
     )
 )  # fmt: skip
 
 
 def offered() -> dict[str, Any]:
-    """SciPy's functions that take arrays of any namespace, by their names below ``scipy``."""
+    """Return SciPy's functions that accept arrays of any namespace, by their names below ``scipy``."""
     from scipy._lib._array_api import xp_capabilities_table
 
     found = {}
@@ -180,7 +185,7 @@ def offered() -> dict[str, Any]:
 
 
 def of_special(name: str, function: Any) -> Call | None:
-    """Return a special function with the operands of its own statement."""
+    """Return the Call of a special function, with operands from arraytape's statement of its op."""
     from arraytape import special
 
     statement = special.STATEMENTS.get(special.OTHER_NAMES.get(name, name))
@@ -195,7 +200,7 @@ def of_special(name: str, function: Any) -> Call | None:
 
 
 def call(name: str, function: Any) -> Call | None:
-    """Return a call of SciPy's function with the arguments of its signature; None where unknown."""
+    """Return the Call of a SciPy function, or None if its required arguments are not known."""
     if name.startswith("special."):
         found = of_special(name.removeprefix("special."), function)
         if found:
@@ -212,6 +217,6 @@ def call(name: str, function: Any) -> Call | None:
 
 
 def calls() -> dict[str, Call]:
-    """All calls by name."""
+    """Return all Calls by name."""
     found = {name: call(name, f) for name, f in offered().items() if name not in APART}
     return {name: c for name, c in found.items() if c}

@@ -1,4 +1,4 @@
-"""Points at which library code branches: ties, zeros, ones, equal rows and more."""
+"""Random data at points where library code branches: ties, zeros, ones, equal rows and more."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ POINTS = (
 
 
 def drawn(rng, call, how):
-    """Return the operands of a call of SciPy's at a kind of point, by name."""
+    """Draw the operands of a Call, by name, at the kind of point ``how`` (one of POINTS)."""
     n, m = (1, 1) if how == "one element" else (int(rng.integers(4, 8)), int(rng.integers(1, 4)))
     common = (n, n) if how == "symmetric" else (n, m)[: 1 + int(rng.integers(2))]
     if how == "numbers" and call.by_position and "*" not in call.operands:
@@ -32,7 +32,7 @@ def drawn(rng, call, how):
 
 
 def point(rng, shape, low, high, how):
-    """Return an array of a shape with values in an interval, at a kind of point."""
+    """Draw an array with values in [low, high] at the kind of point ``how`` (one of POINTS)."""
     x = rng.uniform(low, high, shape)
     ones = np.ones(shape)
     some = np.round(rng.uniform(low, high, 2), 2)

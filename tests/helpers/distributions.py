@@ -19,18 +19,22 @@ QUANTILES = (1e-6, 0.3, 0.8)
 TAILS = (1e-10, 1.0 - 1e-9)
 LOC, SCALE = 0.3, 1.7
 RIGHT, LOUD, WRONG = "right", "loud", "wrong"
-# Counts: parameters that take whole numbers alone have no derivative by design.
+# The indices of shape parameters that are whole numbers, and therefore have no derivative.
 COUNTS = {"irwinhall": (0,), "ksone": (0,), "kstwo": (0,)}
 
 
 class Point(NamedTuple):
-    """One value of a method: where it was asked, and what of it is right."""
+    """The verdicts on one value of a method of a distribution.
+
+    shapes, place : the shape parameters, and the x or the quantile.
+    by : for each argument RIGHT, or a text that begins with LOUD (an error or warning) or WRONG.
+    """
 
     name: str
     method: str
     shapes: tuple[float, ...]
     place: float
-    by: dict[str, str]  # "x", the shapes' names, "loc", "scale" -> right, loud, or what is wrong
+    by: dict[str, str]  # keys: "x", the shapes' names, "loc", "scale"
 
 
 def distributions() -> dict[str, tuple[float, ...]]:
@@ -43,7 +47,7 @@ def distributions() -> dict[str, tuple[float, ...]]:
 
 
 def parameter_points(name: str) -> list[tuple[float, ...]]:
-    """Return three points: SciPy's example, and two near it that are as good."""
+    """Return SciPy's example of shape parameters, and up to two valid points near it."""
     distribution, shapes = getattr(stats, name), distributions()[name]
     points = [shapes]
     for factor in (0.9, 1.15):
@@ -59,9 +63,9 @@ def parameter_points(name: str) -> list[tuple[float, ...]]:
 def difference(
     f: Callable[..., float], values: Sequence[float], i: int, rounding: float
 ) -> tuple[float, float]:
-    """Return a derivative by central differences, and its possible error.
+    """Return a derivative by central differences and a bound of its error.
 
-    rounding : of f, beyond its last bit.
+    i : the index of the argument.  rounding : the rounding error of f beyond its last bit.
     """
     best, middle = (math.nan, math.inf), float(f(*values))
     for size in (1e-3, 1e-2, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9):
@@ -84,7 +88,7 @@ def difference(
                 60 * h
             )
             fourth = (8 * (near[3] - near[2]) - (near[4] - near[1])) / (12 * h)
-            # At a kink, or over the end of the support, differences are a mean of two slopes.
+            # At a kink, or across the end of the support, a difference is the mean of two slopes.
             outside = middle != 0.0 and 0.0 in near
             bent = outside or abs(near[3] + near[2] - 2.0 * middle) > 0.3 * abs(near[3] - near[2])
         noise = (4e-15 * max(map(abs, near)) + rounding) / h
@@ -101,7 +105,7 @@ def difference(
 
 
 def check(name: str, method: str, shapes: tuple[float, ...], quantile: float) -> Point:
-    """One value with its derivatives by everything."""
+    """Check the value of a method and its derivatives with respect to x, shapes, loc and scale."""
     distribution = getattr(stats, name)
     place = (
         quantile
@@ -123,7 +127,7 @@ def check(name: str, method: str, shapes: tuple[float, ...], quantile: float) ->
 
 
 def one(function: Callable[..., Any], values: Sequence[float], i: int, expected: float) -> str:
-    """Return the derivative with respect to one argument."""
+    """Return the verdict on the derivative with respect to argument ``i``, as text."""
     arrays = [xp.asarray(v) for v in values]
     try:
         with interop.scipy(), warnings.catch_warnings():
@@ -139,7 +143,7 @@ def one(function: Callable[..., Any], values: Sequence[float], i: int, expected:
     slope, error = difference(function, values, i, rounding(function, values, expected))
     found = 0.0 if g is None else float(g)
     if not math.isfinite(error):
-        return RIGHT  # differences say nothing: at a jump, at the end of what is defined
+        return RIGHT  # no difference is usable, at a jump or at the end of the domain
     if abs(found - slope) <= 2e-6 * abs(slope) + 30 * error:
         return RIGHT
     return f"{WRONG}: {found!r}, differences {slope!r} +- {error:.1e}"
@@ -148,8 +152,8 @@ def one(function: Callable[..., Any], values: Sequence[float], i: int, expected:
 def rounding(function: Callable[..., Any], values: Sequence[float], expected: float) -> float:
     """Return the rounding error of SciPy's value beyond its last bit.
 
-    Many probabilities are computed as 1 minus another one, logarithms from such, quantiles from
-    1 - q: what is then rounded is of the size of 1.
+    Many probabilities are computed as 1 minus another probability, and logarithms and quantiles from
+    such values.  The error is then that of a number near 1, however small the result is.
     """
     name, last = function.__name__, 2.2e-16
     if name in ("cdf", "sf"):
@@ -164,7 +168,7 @@ def rounding(function: Callable[..., Any], values: Sequence[float], expected: fl
 
 
 def curvature(name: str, shapes: tuple[float, ...], quantile: float) -> str:
-    """Return the second derivatives of logpdf, and differences of the first."""
+    """Return the verdict on the second derivatives of logpdf, against differences of the gradient."""
     distribution = getattr(stats, name)
     place = float(distribution.ppf(quantile, *shapes, LOC, SCALE))
     values = np.array([place, *shapes, LOC, SCALE])
@@ -204,6 +208,6 @@ def curvature(name: str, shapes: tuple[float, ...], quantile: float) -> str:
 
 
 def points(name: str, method: str, shapes: tuple[float, ...], tails: bool) -> Iterator[Point]:
-    """Return a method at quantiles in the middle and, where it is defined there, in the tails."""
+    """Check a method at quantiles in the middle and, if ``tails`` is set, in the tails."""
     for quantile in (*QUANTILES, *(TAILS if tails else ())):
         yield check(name, method, shapes, quantile)

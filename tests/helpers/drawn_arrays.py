@@ -32,7 +32,7 @@ ALL = BOOL + NUMERIC
 
 
 def specials(dtype):
-    """Return the values of a dtype at which functions go wrong."""
+    """Return the special values of a dtype: zeros, ones, extremes, infinities and NaN."""
     dtype = np.dtype(dtype)
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
@@ -48,12 +48,15 @@ def specials(dtype):
 
 
 def anything(dtype):
-    """All values of a dtype, the special ones often."""
+    """Draw values of a dtype; half of them are special values."""
     return st.sampled_from(specials(dtype)) | npst.from_dtype(np.dtype(dtype))
 
 
 def bounded(low, high):
-    """Moderate finite values, without the negative zero: the range is cut to what the dtype has."""
+    """Return a strategy maker for values from ``low`` to ``high``, without -0.0.
+
+    Unsigned dtypes begin at 0.
+    """
 
     def elements(dtype):
         dtype = np.dtype(dtype)
@@ -73,7 +76,7 @@ NATURAL = bounded(0, 5)
 
 
 def finite(dtype):
-    """Finite values of all sizes; the square of the largest is finite too."""
+    """Draw finite values of all magnitudes whose squares do not overflow."""
     root = math.sqrt(float(np.finfo(dtype).max)) if np.dtype(dtype).kind in "fc" else 0.0
     return anything(dtype).filter(
         lambda v: np.dtype(dtype).kind not in "fc" or (np.isfinite(v) and abs(v) < root)
@@ -91,13 +94,12 @@ def arrays(dtype, shape, elements=anything):
 
 
 def array(dtypes=ALL, shape=None, elements=anything):
-    """Draw an array of one of some dtypes."""
     shape = shapes() if shape is None else shape
     return st.sampled_from(dtypes).flatmap(lambda dtype: arrays(dtype, shape, elements))
 
 
 def promotable(dtypes, count):
-    """Dtypes that the standard promotes together: of one kind, or real and complex."""
+    """Draw ``count`` dtypes that the standard promotes together: of one kind, or real and complex."""
     pairs = st.tuples(*[st.sampled_from(dtypes)] * count)
 
     def fit(names):
@@ -109,5 +111,5 @@ def promotable(dtypes, count):
 
 
 def scalar_for(dtype, elements=anything):
-    """Draw a Python scalar that an array of this dtype takes as an operand."""
+    """Draw a Python scalar that is a valid operand next to an array of this dtype."""
     return elements(dtype).map(lambda v: np.dtype(dtype).type(v).item())

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for calls: the arguments of functions, kind by kind."""
+"""Hypothesis strategies for the arguments of calls, by the kind of function."""
 
 from typing import NamedTuple
 
@@ -28,14 +28,14 @@ class Call(NamedTuple):
 
 
 def call(*arguments, **keywords):
-    """Draw a call with these arguments, and any choice of these keyword arguments."""
+    """Draw a call with these arguments and any subset of these keyword arguments."""
     return st.builds(
         Call, st.tuples(*arguments), st.fixed_dictionaries({}, optional=keywords).map(dict)
     )
 
 
 def on(x, further):
-    """Draw a call whose further arguments depend on its first, which ``x`` draws."""
+    """Draw x from a strategy, and then a call from the strategy ``further(x)``."""
     return x.flatmap(further)
 
 
@@ -49,7 +49,7 @@ def unary(dtypes, elements=anything):
 
 @st.composite
 def binary(draw, dtypes, first=anything, second=anything, scalars=True):
-    """Two arrays that broadcast and promote, or an array and a Python scalar, in either place."""
+    """Draw two arrays that broadcast and promote, or an array and a Python scalar in either order."""
     names = draw(promotable(dtypes, 2))
     if scalars and draw(st.integers(0, 4)) == 0:
         x = draw(arrays(names[0], shapes(), first))
@@ -67,7 +67,7 @@ def axis_of(x):
 
 
 def axes_of(x, min_size=0):
-    """None, one axis, or several."""
+    """Draw an ``axis`` argument: None, one axis, or a tuple of axes."""
     several = npst.valid_tuple_axes(x.ndim, min_size=min_size)
     return st.none() | (several | axis_of(x) if x.ndim else several)
 
@@ -80,7 +80,7 @@ def reduction(dtypes, min_side=0, **keywords):
 
 
 def wider(dtypes):
-    """Draw a row's ``dtype`` keyword: None, or one that holds the array's."""
+    """Draw a reduction with a ``dtype``: None, or a dtype to which the array can be cast safely."""
     return on(
         array(dtypes),
         lambda x: call(
@@ -119,14 +119,14 @@ def clips(draw):
     x = draw(arrays(dtype, shape))
 
     def bound():
-        # No NaN: what it does is unspecified.
+        # The standard does not specify bounds that are NaN.
         elements = lambda d: anything(d).filter(lambda v: v == v)  # noqa: E731
         part = draw(st.sampled_from(["none", "scalar", "array"]))
         if part == "none":
             return None
         if part == "scalar":
             return draw(scalar_for(dtype, elements))
-        # Axes of length 1, or fewer of them, spread over those of x.
+        # The bound may have fewer axes than x, or axes of length 1, and broadcasts to x.
         kept = shape[draw(st.integers(0, len(shape))) :]
         return draw(arrays(dtype, tuple(draw(st.sampled_from([n, 1])) for n in kept), elements))
 
@@ -135,7 +135,7 @@ def clips(draw):
 
 @st.composite
 def choices(draw):
-    """Arguments of where."""
+    """Draw the arguments of ``where``."""
     names = draw(promotable(ALL, 2))
     fitting = draw(npst.mutually_broadcastable_shapes(num_shapes=3, max_dims=3, max_side=3))
     drawn = zip(("bool", *names), fitting.input_shapes, strict=True)
@@ -212,7 +212,7 @@ def expansions(x):
 
 @st.composite
 def several(draw, same_shape=False):
-    """Draw lists of arrays to join, with the axis."""
+    """Draw the arguments of ``concat``, or of ``stack`` if ``same_shape`` is set."""
     count = draw(st.integers(1, 3))
     names = draw(promotable(ALL, count))
     shape = draw(shapes(min_dims=0 if same_shape else 1))
@@ -230,7 +230,7 @@ def several(draw, same_shape=False):
 
 @st.composite
 def together(draw):
-    """Arrays that broadcast, each an argument."""
+    """Draw one to three arrays that broadcast, as positional arguments."""
     count = draw(st.integers(1, 3))
     fitting = draw(npst.mutually_broadcastable_shapes(num_shapes=count, max_dims=3, max_side=3))
     return Call(tuple(draw(array(shape=shape)) for shape in fitting.input_shapes), {})
@@ -290,7 +290,7 @@ def differences(draw):
     axis = draw(axis_of(x))
     keywords = {"axis": axis, "n": draw(st.integers(0, 3))}
     for name in ("prepend", "append"):
-        # With n = 0 NumPy joins nothing; by the standard the result has the joined length less n.
+        # With n = 0 NumPy ignores the ends; by the standard the result has the joined length minus n.
         if keywords["n"] and draw(st.booleans()):
             shape = list(x.shape)
             shape[axis] = draw(st.integers(0, 2))

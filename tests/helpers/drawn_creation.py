@@ -7,7 +7,7 @@ from helpers.drawn_arrays import ALL, COMPLEX, MODERATE, arrays, scalar_for, sha
 from helpers.drawn_calls import Call, call, only
 
 
-# Casts: real to complex but not back; floats to integers only where the value fits.
+# Casts of complex arrays to real dtypes are not drawn; the row draws floats that fit integers.
 def casts(x):
     names = ALL if x.dtype.kind != "c" else COMPLEX
     return call(only(x), st.sampled_from(names).map(np.dtype), copy=st.booleans())
@@ -49,7 +49,7 @@ def fills(draw):
 
 
 def sequences():
-    """Python scalars and nested sequences of them."""
+    """Draw Python scalars, or lists of scalars or of pairs."""
     one = st.sampled_from((bool, int, float, complex)).map(lambda kind: scalar((kind,)))
     return one.flatmap(
         lambda values: values | st.lists(values, max_size=4) | st.lists(

@@ -18,12 +18,12 @@ from helpers.drawn_arrays import (
 )
 from helpers.drawn_calls import Call, axis_of, call, on, only
 
-PRODUCT = bounded(-3, 3)  # products of these stay small, so that a relative tolerance says enough
+PRODUCT = bounded(-3, 3)  # small, so that a tolerance relative to the largest value suffices
 
 
 @st.composite
 def products(draw):
-    """Operands of matmul: stacks that broadcast, or vectors."""
+    """Draw the operands of matmul: stacks of matrices that broadcast, or vectors."""
     names = draw(promotable(NUMERIC, 2))
     m, n, k = (draw(st.integers(0, 3)) for _ in range(3))
     batch = draw(npst.mutually_broadcastable_shapes(num_shapes=2, max_dims=1, max_side=2))
@@ -78,7 +78,7 @@ def matrices(dtypes=FLOAT, min_side=0, elements=MODERATE):
 
 @st.composite
 def squares(draw, dtypes=FLOAT, prepare=lambda x: x):
-    """Square matrices that are far from singular, with separate eigenvalues and singular values."""
+    """Draw square matrices far from singular, with well separated eigen- and singular values."""
     n = draw(st.integers(0, 3))
     batch = draw(shapes(0, 1, 0, 2))
     x = draw(array(dtypes, (*batch, n, n), bounded(-1, 1)))
@@ -100,7 +100,7 @@ def systems(draw):
 
 @st.composite
 def full_rank(draw, dtypes=FLOAT):
-    """Matrices, high or wide, with separate singular values that are far from zero."""
+    """Draw tall or wide matrices with well separated singular values that are far from 0."""
     m, n = draw(st.integers(1, 3)), draw(st.integers(1, 3))
     batch = draw(shapes(0, 1, 1, 2))
     x = draw(array(dtypes, (*batch, m, n), bounded(-1, 1)))
@@ -118,7 +118,10 @@ SIGNAL = bounded(-4, 4)
 
 
 def signals(dtypes, least=1):
-    """``least``: a Hermitian half needs 2 elements, or n; else the whole has none."""
+    """Draw the arguments of a transform along one axis.
+
+    least : the least length of an axis; ``irfft`` and ``hfft`` need 2, because 1 means an empty result.
+    """
     return on(
         array(dtypes, shapes(min_dims=1, min_side=least), SIGNAL),
         lambda x: call(only(x), axis=axis_of(x), n=st.none() | st.integers(1, 5), norm=NORM),

@@ -1,4 +1,4 @@
-"""Devices of storages that stand in for others."""
+"""Devices of the storages that simulate other devices in tests."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The rows of generated/estimators_table.md: an estimator's or metric's outcomes in words."""
+"""The rows of generated/estimators_table.md: the outcomes of each estimator and metric in words."""
 
 import re
 
@@ -16,7 +16,7 @@ KINDS = (
 
 
 def by_word(outcomes):
-    """Return the names of the methods and attributes with each word."""
+    """Return a dict from each word of an Outcome to the methods and attributes with that word."""
     found = {word: [] for word in KINDS}
     for name, outcome in outcomes.items():
         found[outcome.word].append(name)
@@ -24,7 +24,7 @@ def by_word(outcomes):
 
 
 def in_one_word(outcomes):
-    """Return the overall answer of an estimator."""
+    """Return the one word that summarises the outcomes of an estimator."""
     found = by_word(outcomes)
     if found[sweep.WRONG]:
         return "WRONG"
@@ -39,14 +39,14 @@ def in_one_word(outcomes):
 
 
 def listed(names, outcomes=None):
-    """Return the names, each with its error where refits cannot tell to the tolerance."""
+    """Join names with commas; where the error exceeds the tolerance, the error follows the name."""
     errors = {name: outcomes[name].error if outcomes else 0.0 for name in names}
     rough = {name: f" ({e:.0e})" if e > sweep.TOLERANCE else "" for name, e in errors.items()}
     return ", ".join(f"`{name}`{text}" for name, text in rough.items())
 
 
 def row(name, outside, inside):
-    """Return a line of the table."""
+    """Return the row of an estimator from its outcomes outside and inside ``interop.sklearn()``."""
     found = by_word(inside)
     rest = []
     for word, text in ((sweep.WRONG, "WRONG"), (sweep.WARNS, "warns"), (sweep.LEAVES, "NumPy data"),
@@ -64,7 +64,7 @@ def row(name, outside, inside):
 
 
 def reason(text):
-    """Return the cause in an error, without paths and advice."""
+    """Return the first sentence of an error, without its class, paths and source location."""
     text = re.sub(r"^\w+: ", "", text)
     text = re.sub(r"\[at [^\]]*\]?", "", text)
     text = re.sub(r"'?/[^ ,')]*", "...", text)
@@ -74,7 +74,6 @@ def reason(text):
 
 
 def estimator_row(name):
-    """Return an estimator's row, from a sweep of it."""
     estimator = sweep.made(name)
     data, target = sweep.takes(name, estimator)
     truth = None if data is None else sweep.truth_of(name, estimator, (data, target))
@@ -82,7 +81,6 @@ def estimator_row(name):
 
 
 def metric_row(name):
-    """Return a metric's row."""
     outside, inside = [in_word(sweep.metric_outcome(name, where)) for where in (False, True)]
     return f"| {name} | {outside} | {inside} |"
 

@@ -1,7 +1,7 @@
-"""scikit-learn's estimators and metrics: how each answers Arrays, held against refits on other data.
+"""A check of the gradients of every scikit-learn estimator and metric against refits.
 
-An estimator is fitted to followed Arrays, and what its methods give, and what it keeps of the fit, is
-differentiated.  The truth is differences of fits to perturbed NumPy data.
+An estimator is fitted to followed Arrays.  The results of its methods and its fitted attributes are
+differentiated, and compared with differences of fits to perturbed NumPy data (the "truth").
 """
 
 import functools
@@ -50,13 +50,13 @@ def direction(shape):
     return rng.choice([-1.0, 1.0], shape) * rng.uniform(0.5, 1.0, shape)
 
 
-# Classes that overlap, so that neighbourhood components have a maximum.
+# Overlapping classes, because for separable ones NeighborhoodComponentsAnalysis has no maximum.
 LINE = np.linspace(-1.0, 1.0, 7)
 OWN = np.random.default_rng(0)
 GRID = np.stack(np.meshgrid(LINE, LINE), -1).reshape(-1, 2) + 0.1 * OWN.normal(size=(49, 2))
 GRID_LABELS = 1 * (OWN.uniform(size=49) < 1.0 / (1.0 + np.exp(-3.0 * GRID[:, 0] - GRID[:, 1])))
 
-# Parameters with which a fit is as near to its exact end as the solver goes.
+# Parameters with which a solver comes as close to the exact solution as it can.
 TIGHT = {"tol": 1e-12, "max_iter": 20000, "random_state": 0}
 SETTINGS = {
     "AffinityPropagation": {"max_iter": 500},
@@ -119,7 +119,7 @@ SETTINGS = {
     "TargetEncoder": {"cv": 3},
     "TruncatedSVD": {"n_components": 2, "algorithm": "arpack"},
 }  # fmt: skip
-# What ensembles are made of, in place of trees, which have no derivatives.
+# The members of ensembles, in place of trees, which have no derivatives.
 REGRESSORS = [("ridge", Ridge()), ("kernel", KernelRidge(kernel="rbf", gamma=0.1))]
 CLASSIFIERS = [("linear", LinearDiscriminantAnalysis()), ("naive", GaussianNB())]
 MEMBERS = {
@@ -148,7 +148,7 @@ KINDS_OF_X = {
     "FeatureHasher": None, "HashingVectorizer": None, "TfidfVectorizer": None, "PatchExtractor": None,
     "TargetEncoder": np.round(X),
 }  # fmt: skip
-# Called on the data of the fit; the others get data near it.
+# Estimators whose methods are called on the data of the fit; others get different data near it.
 SAME_PLACE = {"KernelCenterer", "CategoricalNB", "OneHotEncoder", "OrdinalEncoder", "TargetEncoder"}
 METHODS = (
     "transform", "inverse_transform", "predict", "predict_proba", "predict_log_proba",
@@ -157,7 +157,10 @@ METHODS = (
 
 
 class Outcome(NamedTuple):
-    """The answer of one method or attribute: one of the words above, with its error or its reason."""
+    """The outcome of one method or attribute.
+
+    word : RIGHT, FLAT, ...  error : the relative error of the gradient.  text : an error or a reason.
+    """
 
     word: str
     error: float = 0.0
@@ -166,12 +169,12 @@ class Outcome(NamedTuple):
 
 # --- estimators ---------------------------------------------------------------------------------------
 def kinds():
-    """Return the classes of all estimators, by name."""
+    """Return the classes of all scikit-learn estimators, by name."""
     return dict(all_estimators())
 
 
 def made(name):
-    """Return an estimator with the parameters of the sweep; None if it cannot be made without others."""
+    """Return an unfitted estimator with the parameters of the check."""
     if name == "FrozenEstimator":
         return kinds()[name](LinearRegression().fit(X, Y))
     if name in MEMBERS:
@@ -187,7 +190,7 @@ def made(name):
 
 
 def takes(name, estimator):
-    """Return the data of an estimator: X, and y or None; X is None for what takes no numbers."""
+    """Return the data X and y for an estimator; X is None if the estimator accepts no numbers."""
     data = KINDS_OF_X.get(name, X)
     if name in KINDS_OF_Y:
         return data, KINDS_OF_Y[name]
@@ -195,7 +198,10 @@ def takes(name, estimator):
 
 
 def huber_at_its_end(model, data, target):
-    """L-BFGS ends 1e-4 from the solution, whatever tol is: on from there, to where the slope is 0."""
+    """Replace the coefficients of a HuberRegressor by the exact solution.
+
+    Its L-BFGS stops about 1e-4 from the solution, whatever ``tol`` is.
+    """
     from scipy.optimize import root
     from sklearn.linear_model._huber import _huber_loss_and_gradient
 
@@ -207,7 +213,7 @@ def huber_at_its_end(model, data, target):
     model.coef_, model.intercept_, model.scale_ = found[:-2], found[-2], found[-1]
 
 
-OFF = 1e-4  # how far such a fit's own values are from that end, where what follows is not linear
+OFF = 1e-4  # the relative error of the fit that L-BFGS ends with, compared with the exact solution
 AT_ITS_END = {"HuberRegressor": huber_at_its_end}
 
 
@@ -220,7 +226,7 @@ def fitted(estimator, data, target):
 
 
 def targets(name, estimator, data, target):
-    """Return the results of an estimator after its fit, by name: functions without arguments."""
+    """Fit an estimator; return functions without arguments that compute its results, by name."""
     model = fitted(estimator, data, target)
     if name in AT_ITS_END and isinstance(data, np.ndarray):
         AT_ITS_END[name](model, data, target)
@@ -248,16 +254,16 @@ def targets(name, estimator, data, target):
 
 
 def is_real(value):
-    """Return True if a value is floating-point data."""
+    """Return True if a value is a float, or an array of floating-point or complex numbers."""
     if isinstance(value, float):
         return True
     return getattr(getattr(value, "dtype", None), "kind", "") in "fc" and hasattr(value, "shape")
 
 
 def summed(result):
-    """One number of what a method gives, with uneven weights; an Array if a part of it is one.
+    """Return a weighted sum of all floating-point numbers in a result, as an Array if one is an Array.
 
-    Whole numbers (labels, indices) have no part in it.
+    Integers (labels, indices) do not count.
     """
     parts = result if isinstance(result, list | tuple) else [result]
     answer = 0.0
@@ -270,7 +276,8 @@ def summed(result):
         if not isinstance(part, xp.Array):
             part = np.asarray(part)
         if part.dtype.kind in "fc" and part.size:
-            part = np.where(np.isfinite(part), part, 0.0)  # a first threshold is infinite
+            # The first threshold of roc_curve is infinite.
+            part = np.where(np.isfinite(part), part, 0.0)
             value = np.sum(part * weights(part.shape)) if part.ndim else part * 1.3
             answer = answer + value * (i + 1.0)
     return answer
@@ -278,17 +285,20 @@ def summed(result):
 
 # --- truth --------------------------------------------------------------------------------------------
 STEPS = (1e-2, 1e-3, 2e-4)
-ROUGH = 1e-3  # how far off a derivative may be where refits do not tell it better
-# Of fits that end at a tolerance which no parameter lowers.
+ROUGH = (
+    1e-3  # the largest relative error of a derivative that is accepted where refits are imprecise
+)
+# Larger steps for fits that stop at a fixed tolerance.
 WIDER = {"PowerTransformer": (2e-2, 1e-2)}
 CLOSER = (2e-5, 1e-5)
 STENCIL = ((-2, 1 / 12), (-1, -2 / 3), (1, 2 / 3), (2, -1 / 12))
 
 
 def differences(values, inputs, steps=STEPS):
-    """Return, by name, the slope along a direction in each input, for two step sizes.
+    """Return differences of the numbers ``values(*inputs)`` along a direction in each float input.
 
-    values : gives numbers by name, for NumPy inputs.
+    values : a function of NumPy inputs that returns a dict of numbers.
+    The result maps each name to a dict from the input's index to (slopes by step, size of the value).
     """
     found, sizes = {}, {}
     for i, x in enumerate(inputs):
@@ -312,7 +322,7 @@ def differences(values, inputs, steps=STEPS):
 
 
 def numbers(name, estimator):
-    """Return a function of NumPy data that gives the number of each method and attribute."""
+    """Return a function that fits to NumPy data and sums each method's and attribute's result."""
 
     def values(data, target):
         found = {}
@@ -328,7 +338,7 @@ def numbers(name, estimator):
 
 
 def truth_of(name, estimator, inputs, steps=None):
-    """Return a function that gives the differences of an estimator's fits to NumPy data."""
+    """Return a cached function that computes the differences of an estimator's fits."""
 
     @functools.cache
     def truth():
@@ -339,7 +349,7 @@ def truth_of(name, estimator, inputs, steps=None):
 
 
 def quiet():
-    """No warnings of the library's, and no errors of NumPy's."""
+    """Return a context manager that silences warnings and NumPy's floating-point errors."""
     return _Quiet()
 
 
@@ -357,7 +367,7 @@ class _Quiet:
 def outcomes(name, inside, truth=None):
     """Return the outcomes of an estimator's methods and attributes on Arrays.
 
-    truth : what ``truth_of`` gives, to be asked for once.
+    truth : the result of ``truth_of``, which callers pass in order to share its cache.
     """
     estimator = made(name)
     data, target = takes(name, estimator)
@@ -370,7 +380,8 @@ def outcomes(name, inside, truth=None):
         return targets(name, estimator, data, target)
 
     found = answered(give, inputs, truth, inside)
-    if any(outcome.word == UNTOLD for outcome in found.values()):  # a kink nearby, perhaps
+    # Where differences disagree, a kink may be nearby: take smaller steps.
+    if any(outcome.word == UNTOLD for outcome in found.values()):
         closer = truth_of(name, estimator, inputs, CLOSER)
         again = answered(give, inputs, closer, inside)
         for method, outcome in found.items():
@@ -383,9 +394,9 @@ def outcomes(name, inside, truth=None):
 
 
 def answered(give, inputs, truth, inside, alone=None):
-    """Return, by name, the outcomes of the results of ``give(*inputs)``, compared with differences.
+    """Return the outcomes of the functions ``give(*inputs)``, by name, compared with differences.
 
-    alone : the only one to call.
+    alone : the name of the only function to call, or None for all.
     """
     arrays = [xp.asarray(x) for x in inputs]
     sources = [x for x in arrays if x.dtype.kind == "f"]
@@ -414,7 +425,7 @@ def answered(give, inputs, truth, inside, alone=None):
                 found[method] = judged(
                     tape, result, sources, [known[method].get(i) for i in places], inputs, places
                 )
-    if alone is None:  # what left in another method is none of this one's
+    if alone is None:  # the warning may be about another method: call each alone
         for method, outcome in found.items():
             if outcome.word == WARNS:
                 found[method] = answered(give, inputs, truth, inside, method)[method]
@@ -422,7 +433,7 @@ def answered(give, inputs, truth, inside, alone=None):
 
 
 def judged(tape, result, sources, slopes, inputs, places):
-    """Return the outcome for one result."""
+    """Return the Outcome of one result."""
     if not isinstance(result, xp.Array):
         return Outcome(FLAT if is_flat(slopes) else LEAVES)
     with np.errstate(all="ignore"), warnings.catch_warnings(record=True) as caught:
@@ -450,7 +461,7 @@ def judged(tape, result, sources, slopes, inputs, places):
 
 
 def distance(g, slope, along, largest):
-    """Return the relative error of a gradient, and that of the differences among themselves."""
+    """Return the relative error of a gradient, and the relative spread of the differences."""
     told, value = slope
     own = 0.1 * float(np.sqrt(np.sum((g * along) ** 2)))
     size = max(abs(told[-1]), own, 1e-2 * largest, 1e-8 * max(1.0, value))
@@ -465,12 +476,12 @@ def largest(slopes):
 
 
 def is_flat(slopes):
-    """Return True if differences find nothing but rounding."""
+    """Return True if all differences are 0 up to rounding."""
     return all(max(map(abs, told)) < 1e-9 * max(1.0, value) for told, value in filter(None, slopes))
 
 
 def said(error):
-    """Return an error in one line."""
+    """Return the class and the text of an error in one line of at most 300 characters."""
     text = re.sub(r"\s+", " ", f"{type(error).__name__}: {error}")
     return text[:300]
 
@@ -481,7 +492,7 @@ CHANCES = np.random.default_rng(5).uniform(0.1, 0.9, 24)
 SHARES = np.random.default_rng(6).dirichlet([2.0, 3.0, 4.0], 24)
 MANY_TWO = np.stack([TWO, 1 - TWO, np.roll(TWO, 1)], axis=1)
 BETWEEN = 0.9 * X[:7] + 0.3
-NOT_NUMBERS = {  # of these no value is computed from data
+NOT_NUMBERS = {  # functions that compute no value from data
     "check_scoring", "cluster", "get_scorer", "get_scorer_names", "make_scorer", "distance_metrics",
     "kernel_metrics", "check_paired_arrays", "check_pairwise_arrays", "metric_at_thresholds",
     "consensus_score", "auc", "classification_report",
@@ -493,7 +504,7 @@ RANKINGS = {
 
 
 def metric_names():
-    """Return the public functions of sklearn.metrics and of its pairwise module that compute."""
+    """Return the names of the public metrics in sklearn.metrics and sklearn.metrics.pairwise."""
     ends = ("_kernel", "_distances", "_similarity")
     of_pairs = [name for name in vars(pairwise) if name.endswith(ends)]
     named = [name for name in metrics.__all__ if name.islower()]
@@ -502,7 +513,7 @@ def metric_names():
 
 
 def metric_case(name):
-    """Return a metric as a function of arrays, and these: None where all are labels."""
+    """Return a metric as a function of arrays, and the arrays, or None if it accepts only labels."""
     function = getattr(metrics, name, None) or getattr(pairwise, name)
     first, second = [*inspect.signature(function).parameters][:2]
     if name in ("auc",):
@@ -530,7 +541,7 @@ def metric_case(name):
 
 
 def metric_outcome(name, inside):
-    """Return the outcome of a metric on Arrays."""
+    """Return the Outcome of a metric on Arrays, outside or inside ``interop.sklearn()``."""
     function, inputs = metric_case(name)
     if inputs is None:
         return Outcome(FLAT, text="of labels alone")

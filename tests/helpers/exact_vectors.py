@@ -1,4 +1,4 @@
-"""Support vector machines in double precision: libsvm rounds its kernels to float32."""
+"""Support vector machines in float64, because libsvm rounds its kernels to float32."""
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -6,7 +6,10 @@ from sklearn.svm import SVC, SVR
 
 
 class Exact(BaseEstimator):
-    """A machine whose support vectors libsvm finds, and whose weights a linear system does."""
+    """A support vector machine whose support vectors are libsvm's.
+
+    Its dual coefficients are the exact solution of the linear system of these support vectors.
+    """
 
     def __init__(self, machine):
         self.machine = machine
@@ -44,7 +47,7 @@ class Exact(BaseEstimator):
 
 
 def kernel(model, A, B):
-    """libsvm's kernels."""
+    """Return the matrix of libsvm's kernel between the rows of A and B."""
     products = A @ B.T
     if model.kernel == "linear":
         return products

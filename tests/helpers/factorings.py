@@ -1,4 +1,4 @@
-"""How often matrices are factored: calls of NumPy's gufuncs, and what rules keep."""
+"""Counts of matrix factorizations: calls of NumPy's gufuncs, and uses of kept factors in rules."""
 
 from collections import Counter
 
@@ -17,7 +17,7 @@ KINDS = {
 
 
 class Counted:
-    """NumPy's module of gufuncs; what factors is counted when it is looked up to be called."""
+    """A stand-in for NumPy's module of gufuncs that counts each lookup of a factorization."""
 
     def __init__(self, module, calls):
         self.module, self.calls = module, calls
@@ -29,7 +29,7 @@ class Counted:
 
 
 def counted(monkeypatch):
-    """Count factorisations from now on: by NumPy, and "kept" by rules."""
+    """Count factorizations from now on; "kept elimination" counts the factors that rules keep."""
     calls = Counter()
     module = Counted(np.linalg._umath_linalg, calls)
     monkeypatch.setattr(np.linalg, "_umath_linalg", module)

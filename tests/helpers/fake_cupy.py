@@ -1,4 +1,4 @@
-"""A CuPy without a GPU: what its sources say, with NumPy's memory."""
+"""A stand-in for CuPy that needs no GPU: CuPy's behaviour, read from its sources, on NumPy data."""
 
 import functools
 import json
@@ -28,7 +28,7 @@ CREATION = "arange empty eye full linspace ones zeros empty_like full_like ones_
 
 
 class Data:
-    """cupy.ndarray as its source has it: NumPy memory that says on which device it lies."""
+    """A stand-in for cupy.ndarray: NumPy data, with the Device on which the data is said to lie."""
 
     __array_priority__ = 100
     __hash__ = None
@@ -48,7 +48,7 @@ class Data:
         return self.part(self.memory.view(dtype))
 
     def part(self, memory):
-        """Return a result of an indexing or of a reshaping: it may lie on any device."""
+        """Return a view with other NumPy data; unlike a kernel, a view needs no current device."""
         base = self if self.base is None else self.base
         return type(self)(memory, self.device, base if memory.base is not None else None)
 
@@ -87,7 +87,8 @@ class Data:
         key, value = self.cupy.key(key), getattr(value, "memory", value)
         places = np.arange(self.size).reshape(self.shape)[key]
         values = np.broadcast_to(value, places.shape)
-        self.cupy.turn *= -1  # which of several writes lasts is left open
+        # Alternate the order, because it is undefined which of several writes to an element lasts.
+        self.cupy.turn *= -1
         for i in range(places.size)[:: self.cupy.turn]:
             self.memory.flat[places.flat[i]] = values.flat[i]
 
@@ -136,16 +137,16 @@ def method(ufunc, kind):
 
 for name, ufunc in BINARY.items():
     for kind in ("",) if name in COMPARISONS else ("", "r", "i"):
-        if (kind, name) != ("i", "matmul"):  # CuPy has none
+        if (kind, name) != ("i", "matmul"):  # CuPy has no ``@=``
             setattr(Data, f"__{kind}{name}__", method(ufunc, kind))
 for name in ("neg", "pos", "abs", "invert"):
     setattr(Data, f"__{name}__", functools.partialmethod(Data.unary, getattr(operator, name)))
-for name in ("float", "int", "complex", "bool"):  # but no __index__
+for name in ("float", "int", "complex", "bool"):  # CuPy has no __index__
     setattr(Data, f"__{name}__", functools.partialmethod(Data.look, f"__{name}__"))
 
 
 class Device:
-    """cupy.cuda.Device: a context manager that makes itself the current device."""
+    """A stand-in for cupy.cuda.Device, a context manager that makes itself the current device."""
 
     current, before = 0, []
 
@@ -180,7 +181,7 @@ class CUDARuntimeError(RuntimeError):
 
 
 class Ufunc:
-    """A ufunc of CuPy's: SciPy's function, for the dtypes that CuPy has."""
+    """A stand-in for a CuPy ufunc: SciPy's function, restricted to the dtypes of CuPy's loops."""
 
     def __init__(self, cupy, function, loops):
         self.cupy, self.function = cupy, function
@@ -198,7 +199,7 @@ class Ufunc:
 
 
 class FakeCuPy:
-    """The modules cupy and array_api_compat.cupy, as far as arraytape goes."""
+    """Stand-ins for the modules cupy, cupyx and array_api_compat.cupy, with what arraytape uses."""
 
     def __init__(self, devices, version):
         self.version, self.devices, self.turn = version, devices, 1
@@ -217,7 +218,7 @@ class FakeCuPy:
         cupy.linalg.solve = self.solve
         if version < "14":
             cupy.linalg.eig = cupy.linalg.eigvals = None
-        for name in CREATION.split():  # array-api-compat takes a device, and then takes no notice
+        for name in CREATION.split():  # array-api-compat accepts a device and ignores it
             function = getattr(compat, name)
             setattr(common, name, lambda *a, f=function, device=None, **k: self.call(f, *a, **k))
         common.asarray = self.compat_asarray
@@ -241,7 +242,7 @@ class FakeCuPy:
         return module
 
     def special_modules(self):
-        """cupyx.scipy.special as far as a CuPy of the major version has it: SciPy's functions."""
+        """Return a cupyx.scipy.special with SciPy's functions, those that this CuPy version has."""
         version = max(v for v in FACTS if v.partition(".")[0] <= self.version)
         paths = ["cupyx", "cupyx.scipy", "cupyx.scipy.special"]
         modules = {path: ModuleType(path) for path in paths}
@@ -273,7 +274,7 @@ class FakeCuPy:
 
     # --- calls ------------------------------------------------------------------------------------
     def check(self, *values):
-        """Check as a kernel does: all data is on the current device, none of it NumPy's."""
+        """Raise an error, as CuPy's kernels do, for data of NumPy or on another device."""
         for value in values:
             if isinstance(value, list | tuple):
                 self.check(*value)
@@ -288,7 +289,7 @@ class FakeCuPy:
     def call(self, function, *arguments, **keywords):
         self.check(arguments, list(keywords.values()))
         raw = [self.raw(a) for a in arguments]
-        with np.errstate(all="ignore"):  # a GPU warns of nothing
+        with np.errstate(all="ignore"):  # a GPU gives no floating-point warnings
             return self.boxed(
                 function(*raw, **{k: self.raw(v) for k, v in keywords.items()}), *arguments
             )
@@ -311,7 +312,7 @@ class FakeCuPy:
         return self.kind(memory, self.here(), base[0] if base else None)
 
     def key(self, key):
-        """Return an indexing key; host arrays are moved by CuPy itself."""
+        """Return the raw key of an indexing; CuPy itself moves NumPy arrays in keys to the device."""
         self.check([part for part in self.parts(key) if isinstance(part, Data)])
         return self.raw(key)
 
@@ -322,7 +323,7 @@ class FakeCuPy:
         kinds = (int, np.integer, slice, type(None), type(Ellipsis))
         return all(isinstance(p, kinds) and type(p) is not bool for p in self.parts(key))
 
-    # --- what CuPy does otherwise -----------------------------------------------------------------
+    # --- functions that differ from NumPy's --------------------------------------------------------
     def array(self, obj, dtype=None, copy=True, order="K"):
         if isinstance(obj, Data):
             if not copy and obj.device == self.here() and dtype in (None, obj.dtype):

@@ -1,4 +1,4 @@
-"""The rows of docs/reference/generated/features.md: one test each, which runs what the row says."""
+"""The rows of docs/reference/generated/features.md; each row has a test that runs the feature."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ CHAPTERS = {
 
 
 class Feature(NamedTuple):
-    """A row: its number, what it is, how it is written, and what is missing, if anything."""
+    """A row of the table.
+
+    text, spelling : the feature, and the code for it.  partly, lacks : missing parts, or "".
+    """
 
     number: int
     text: str
@@ -44,7 +47,10 @@ FEATURES: dict[int, Feature] = {}
 def feature(
     number: int, text: str, spelling: str, *, partly: str = "", lacks: str = ""
 ) -> Callable[[Any], Any]:
-    """Mark a test as running this row; a part that is missing is said, and not tested."""
+    """Return a decorator that enters a test as the one of this row.
+
+    partly, lacks : missing parts, which the table shows and no test runs.
+    """
 
     def enter(test: Any) -> Any:
         assert number not in FEATURES or FEATURES[number].test.endswith(test.__name__)

@@ -1,4 +1,4 @@
-"""What a fit on Arrays has to do: scikit-learn's bits, and the derivatives of refits."""
+"""Checks of fits on Arrays: scikit-learn's values bit for bit, and derivatives against refits."""
 
 import functools
 
@@ -9,12 +9,13 @@ from arraytape import interop
 
 
 def check_fit(make, output, data, hyper=(), *, rtol=1e-5, h=1e-3, forward=True, refit=None):
-    """Check derivatives of ``output(make(**hyper).fit(**data))`` in float data and hyperparameters.
+    """Check the derivatives of ``output(make(**hyper).fit(**data))`` in both modes.
 
-    make : gives the estimator, with tolerances so tight that differences of refits tell derivatives.
-    output : of a fitted estimator, an array.  data : the arguments of fit; those of dtype float64 are
-    differentiated.  Compares both modes along a random direction of each input with differences.
-    refit : gives of an estimator the one that is refitted for differences, if not itself.
+    They are compared with differences of refits along a random direction of each float64 input.
+    make : returns an estimator, with tolerances tight enough for differences.
+    output : a function of the fitted estimator that returns an array.
+    data, hyper : the arguments of ``fit`` and the hyperparameters.
+    refit : a function of the estimator that returns the one to refit for differences; None: the same.
     """
     hyper = dict(hyper)
     inputs = {name: np.asarray(x) for name, x in {**data, **hyper}.items()}
@@ -58,24 +59,27 @@ def check_fit(make, output, data, hyper=(), *, rtol=1e-5, h=1e-3, forward=True, 
 
 
 def moved(output, model, name, x, along, t):
-    """Return the output of a refit where one input has moved."""
+    """Return the output of a refit with the input ``name`` moved by ``t * along``."""
     return np.asarray(output(model({name: x + t * along})))
 
 
 def number(value):
-    """Return a hyperparameter as users write it."""
+    """Return a 0-d array or NumPy scalar as a Python number; other values are returned as they are."""
     return value.item() if isinstance(value, np.ndarray | np.generic) and value.ndim == 0 else value
 
 
 def difference(f, weights, h):
-    """Return the slope at 0, of fourth order, and the size of its terms."""
+    """Return the weighted sum of the slopes of f at 0, and the sum of the absolute terms.
+
+    The slopes are central differences of fourth order with step h.
+    """
     points = [f(t * h) for t in (1.0, -1.0, 2.0, -2.0)]
     slopes = (8.0 * (points[0] - points[1]) - (points[2] - points[3])) / (12.0 * h)
     return float(np.sum(slopes * weights)), float(np.sum(np.abs(slopes * weights)))
 
 
 def same_attributes(found, expected):
-    """Assert that the fitted attributes of two estimators are equal bit for bit."""
+    """Assert that two fitted estimators have the same attributes, bit for bit."""
     assert vars(found).keys() == vars(expected).keys()
     for name, value in vars(expected).items():
         other = getattr(found, name)

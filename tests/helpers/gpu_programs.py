@@ -1,4 +1,4 @@
-"""Programs of every kind of op, to run on the CPU and on a GPU or its stand-in."""
+"""Programs with every kind of op, for the CPU and for a GPU or its stand-in."""
 
 import numpy as np
 
@@ -57,7 +57,7 @@ def written(x):
 
 
 def both(f, x, device):
-    """Value, gradient and gradient of the gradient's square on a device."""
+    """Return the value of f, its gradient, and the gradient of the squared gradient on a device."""
     x = xp.asarray(x, device=device)
     with GradientTape() as outer:
         outer.watch(x)
@@ -73,7 +73,7 @@ def both(f, x, device):
 
 
 def added_twice(device, dtype):
-    """[1, 2, 3] after 5 and 7 were added to the last element, by the storage's own function."""
+    """Return [1, 2, 3] after the storage's ``add_at`` added 5 and 7 to the last element."""
     x, value, key = [
         xp.asarray(values, device=device, dtype=kind)._data
         for values, kind in (([1, 2, 3], dtype), ([5, 7], dtype), ([2, 2], np.int64))

@@ -1,7 +1,7 @@
-"""How time and memory of a program grow with its size: the exponent, measured at n, 2n and 4n.
+"""Measurement of the exponents with which a program's time and memory grow with its size.
 
-Calls and bytes are the same on every run; seconds are CPU time, the least of a few runs, so that only
-what they alone can show, work inside NumPy's own loops, rests on them.
+The program runs at sizes n, 2n and 4n.  Counts of calls and bytes are the same in every run.  Seconds
+are the least CPU time of a few runs; only they show work inside NumPy's loops.
 """
 
 import gc
@@ -16,7 +16,7 @@ FACTORS = (1, 2, 4)
 
 
 class Growth(NamedTuple):
-    """Exponents: 1 is linear, 2 quadratic, 0 constant."""
+    """The exponents of calls, seconds and bytes: 0 is constant, 1 linear, 2 quadratic."""
 
     calls: float
     seconds: float
@@ -24,12 +24,12 @@ class Growth(NamedTuple):
 
 
 def exponent(counts):
-    """Return the slope, in logarithms, of counts at n, 2n and 4n."""
+    """Return the exponent of growth from the counts at n, 2n and 4n."""
     return math.log(max(counts[-1], 1e-9) / max(counts[0], 1e-9)) / math.log(FACTORS[-1])
 
 
 def calls_of(run, n):
-    """Count the functions that are called, Python's and C's."""
+    """Return the number of calls of Python and C functions in ``run(n)``."""
     count = 0
 
     def profile(frame, event, argument):
@@ -46,7 +46,7 @@ def calls_of(run, n):
 
 
 def seconds_of(run, n, times=2):
-    """Return the CPU time of a run, the least of a few."""
+    """Return the least CPU time of ``times`` runs, in seconds."""
     found = []
     for _ in range(times):
         start = time.process_time()
@@ -56,7 +56,7 @@ def seconds_of(run, n, times=2):
 
 
 def bytes_of(run, n):
-    """Return the most memory that a run holds at once."""
+    """Return the peak of traced memory in ``run(n)``, in bytes."""
     tracemalloc.start()
     try:
         run(n)
@@ -66,11 +66,15 @@ def bytes_of(run, n):
 
 
 def growth(run, n, attempts=6, limit=1.5, timed=True):
-    """Return the exponents of ``run(n)``; seconds, 0 unless timed, are measured again above a limit."""
-    run(max(2, n // 10))  # what is made once
+    """Return the exponents of ``run(n)``.
+
+    Seconds are measured again, up to ``attempts`` times, while their exponent exceeds ``limit``.
+    With ``timed=False`` they are not measured, and their exponent is 0.
+    """
+    run(max(2, n // 10))  # fills caches
     sizes = [n * factor for factor in FACTORS]
     collects = gc.isenabled()
-    gc.disable()  # collections look at all objects of the process
+    gc.disable()  # a collection takes time that depends on all objects of the process
     try:
         calls = exponent([calls_of(run, size) for size in sizes])
         held = exponent([bytes_of(run, size) for size in sizes])

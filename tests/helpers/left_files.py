@@ -1,19 +1,19 @@
-"""Files that tests leave in folders that are not theirs."""
+"""A check for files that tests leave behind in folders other than their temporary ones."""
 
 import os
 
-# What pytest, its plugins and the linters write there themselves.
+# Prefixes of the files that pytest, its plugins and the linters write.
 CACHES = (".coverage", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache", "__pycache__")
 
 
 class LeftFiles:
-    """The new files in some folders since the last call; folders in them are not searched."""
+    """The direct entries of some folders, of which ``new()`` returns those added since its last call."""
 
     def __init__(self, *folders):
         self._known = {os.fspath(folder): set(os.listdir(folder)) for folder in folders}
 
     def new(self):
-        """Return the paths of files and folders that no earlier call gave."""
+        """Return the paths of files and folders that are new since the last call."""
         found = []
         for folder, known in self._known.items():
             names = set(os.listdir(folder)) - known

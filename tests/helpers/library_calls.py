@@ -1,6 +1,7 @@
-"""The calls of library functions that the tests of interop check, as a table for attacks.
+"""The calls of library functions that the tests of interop check, collected for random tests.
 
-The tests state each as ``check(f, *inputs)``: here they run with a ``check`` that only notes the call.
+The tests state each call as ``check(f, *inputs)``.  To collect the calls, the tests run with a
+``check`` that only notes its arguments.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ MODULES = ("fft", "interpolate", "ndimage", "signal", "spatial", "statistics")
 
 
 class LibraryCall(NamedTuple):
-    """One call that is right: a function of NumPy data or of Arrays, and inputs for it.
+    """A function of NumPy data or Arrays, with valid inputs.
 
-    name : the test, with its parameters.  tolerance : how far values may be from the library's, relative
-    to the largest: 0 where they are its bits.
+    name : the test, with its parameters.
+    tolerance : the allowed difference from the library's values, relative to the largest; 0: none.
     """
 
     name: str
@@ -36,13 +37,13 @@ class LibraryCall(NamedTuple):
 
 @functools.cache
 def library_calls() -> tuple[LibraryCall, ...]:
-    """All calls that the tests of interop check, in their order."""
+    """Return all calls that the tests of interop check, in their order."""
     found = [call for name in MODULES for call in noted_calls(f"interop.test_{name}")]
     return (*found, *linalg_calls(), *program_calls(), *distribution_calls())
 
 
 def noted_calls(name: str) -> list[LibraryCall]:
-    """Return the calls that one module of tests would check."""
+    """Return the calls that the tests of one module pass to ``check``."""
     module = importlib.import_module(name)
     found: list[LibraryCall] = []
     real = module.check
@@ -67,7 +68,7 @@ def noted_calls(name: str) -> list[LibraryCall]:
 
 
 def parameters_of(test: Any) -> Iterator[dict[str, Any]]:
-    """Return the combinations of arguments that pytest would call a test with."""
+    """Yield the combinations of arguments with which pytest would call a test."""
     choices: list[list[dict[str, Any]]] = []
     for mark in getattr(test, "pytestmark", ()):
         if mark.name != "parametrize":
@@ -80,7 +81,7 @@ def parameters_of(test: Any) -> Iterator[dict[str, Any]]:
              for row, raw in zip(rows, values, strict=True)]
         )  # fmt: skip
     if {*inspect.signature(test).parameters} != {k for rows in choices for k in (rows or [{}])[0]}:
-        return  # it takes fixtures
+        return  # the test has fixtures
     for combination in itertools.product(*choices):
         yield {key: value for part in combination for key, value in part.items()}
 
@@ -91,7 +92,7 @@ def is_param(row: Any) -> bool:
 
 
 def linalg_calls() -> list[LibraryCall]:
-    """Return the calls of scipy.linalg, which are tested by a table of their own."""
+    """Return the calls of scipy.linalg, from the table of interop/test_linalg.py."""
     module = importlib.import_module("interop.test_linalg")
     found = []
     for param in module.ids():
@@ -102,7 +103,7 @@ def linalg_calls() -> list[LibraryCall]:
 
 
 def program_calls() -> list[LibraryCall]:
-    """Return programs of integrals, solvers, special functions, and transformations by lambda."""
+    """Return calls of integrals, solvers, special functions and power transformations."""
     found = []
     for module, table, tolerance in (
         ("integrate", "PROGRAMS", 1e-12), ("optimize", "PROGRAMS", 1e-8), ("special", "CALLS", ROUNDED),
@@ -126,13 +127,13 @@ SLOW = ("gausshyper", "genhyperbolic", "geninvgauss", "irwinhall", "kstwo", "kso
 
 
 def of_all_parameters(method: Any, x: Any, *parameters: Any) -> Any:
-    """Call a distribution's method with its shapes, loc and scale."""
+    """Call a distribution's method; the last two parameters are ``loc`` and ``scale``."""
     *shapes, loc, scale = parameters
     return method(x, *shapes, loc=loc, scale=scale)
 
 
 def distribution_calls() -> list[LibraryCall]:
-    """Return the methods of continuous distributions, by the place and all parameters."""
+    """Return the methods of continuous distributions as functions of x and all parameters."""
     found = []
     for name, shapes in distributions.distributions().items():
         if name in SLOW:

@@ -1,4 +1,4 @@
-"""What a function of a library has to do on Arrays in a context of interop."""
+"""Checks of a library's function on Arrays inside ``interop.sklearn()``."""
 
 import numpy as np
 
@@ -8,11 +8,12 @@ from arraytape.testing.derivatives import directions, inner, pulled, slopes
 
 
 def check(f, *inputs, order=2, rtol=1e-7, h=1e-3, vmap=True, exact=True):
-    """``f(*inputs)`` has the library's bits, and right derivatives in both modes.
+    """Check that ``f(*inputs)`` has the library's bits, and right derivatives in both modes.
 
-    f : takes NumPy data, or Arrays; gives one result or several.  inputs : those by which it is
-    differentiated.  order, rtol, h : as ``check_gradients`` takes them.  vmap : also examine it mapped.
-    exact : False where the library computes in another order, and the values may differ by rounding.
+    f : a function of NumPy data or Arrays with one or several results.
+    inputs : the arguments with respect to which f is differentiated.
+    order, rtol, h : passed on to ``check_gradients``.  vmap : also check f under vmap.
+    exact : False if the library computes in another order, so that values may differ by rounding.
     """
     inputs = [np.asarray(x) for x in inputs]
     plain = parts_of(f(*[x.copy() for x in inputs]))
@@ -35,7 +36,10 @@ def check(f, *inputs, order=2, rtol=1e-7, h=1e-3, vmap=True, exact=True):
 
 
 def same_values(found, expected, exact):
-    """Values of the library: shapes, dtypes and bits."""
+    """Assert that results are Arrays with the expected shapes, dtypes and values.
+
+    exact : True to compare bit for bit, False to allow rounding.
+    """
     found = parts_of(found)
     assert len(found) == len(expected)
     for y, reference in zip(found, expected, strict=True):
@@ -49,7 +53,7 @@ def same_values(found, expected, exact):
 
 
 def adjoint(f, inputs, rtol=1e-12):
-    """Forward and reverse mode are each other's adjoint: <g, J t> = <J^T g, t>."""
+    """Check that forward and reverse mode are adjoint: <g, J t> = <J^T g, t>."""
     along = directions(inputs)
     pushed = slopes(f_of(f), inputs, along)
     weights = directions(pushed, seed=1)
@@ -60,7 +64,7 @@ def adjoint(f, inputs, rtol=1e-12):
 
 
 def mapped(f, inputs):
-    """vmap gives what calls one after the other give, but for rounding."""
+    """Check that vmap returns the results of one call after the other, up to rounding."""
     rng = np.random.default_rng(5)
     many = [np.stack([x, x + 0.1 * rng.random(x.shape).astype(x.dtype)]) for x in inputs]
     each = [parts_of(f(*[x[i] for x in many])) for i in range(2)]
@@ -77,7 +81,7 @@ def f_of(f):
 
 
 def parts_of(results):
-    """Return the results of a nesting of lists and tuples, in order."""
+    """Return the leaves of nested lists and tuples, in order."""
     if isinstance(results, list | tuple):
         return [y for part in results for y in parts_of(part)]
     return [results]

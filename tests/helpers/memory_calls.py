@@ -1,8 +1,8 @@
-"""Calls of functions, NumPy's and the namespace's, and of methods: which memory their results share.
+"""Calls of functions and methods whose results are checked for the memory that they share.
 
-Each is source text, which stands for the same call of plain arrays and of Arrays.  ``x`` is an array of
-the shape under which the call is listed, ``y`` another of that shape, ``i`` an index array, ``m`` a mask
-of its shape; ``z`` is complex.  A call of ``xp`` is NumPy's function of the same name for plain arrays.
+Each call is source text, which is evaluated with NumPy arrays and with Arrays.  ``x`` and ``y`` are
+arrays of the shape under which the call is listed, ``z`` is a complex one, ``i`` an index array, and
+``m`` a mask of x's shape.  For NumPy arrays, ``xp`` is NumPy.
 """
 
 from collections.abc import Iterator
@@ -260,7 +260,7 @@ OPERATORS = {"+", "-", "*", "/", "//", "%", "**", "==", "<", "@"}
 
 
 def split(text: str) -> Iterator[str]:
-    """Return the calls of a text: parts between spaces outside of brackets and quotes."""
+    """Yield the parts of a text between spaces that lie outside brackets and quotes."""
     depth, quoted, start = 0, False, 0
     for i, c in enumerate(text):
         quoted ^= c == '"'
@@ -272,7 +272,7 @@ def split(text: str) -> Iterator[str]:
 
 
 def calls(text: str) -> list[str]:
-    """Return the calls of a text, each once; operands stay with their operator."""
+    """Return the calls of a text without duplicates; operands are joined with their operator."""
     found: list[str] = []
     for word in split(text):
         joins = found and (word in OPERATORS or found[-1].split()[-1] in OPERATORS)
@@ -284,11 +284,11 @@ def calls(text: str) -> list[str]:
 
 
 def of_ufuncs() -> list[str]:
-    """Return a call of each ufunc that takes floating-point data and gives one result."""
+    """Return a call of each ufunc with floating-point operands and one result."""
     found = []
     for name, function in vars(np).items():
         counted = isinstance(function, np.ufunc) and function.nout == 1 and not function.signature
-        if counted and name != "spacing":  # which has no counterpart
+        if counted and name != "spacing":  # not available for Arrays
             kinds = "d" * function.nin
             if any(loop.startswith(f"{kinds}->") for loop in function.types):
                 found.append(f"np.{name}({', '.join('xy'[: function.nin])})")

@@ -1,4 +1,4 @@
-"""The Arrays that a traced function hands to arraytape, and of which its trace's mode never heard."""
+"""A check that a traced function passes no Array to arraytape that its trace has not lifted."""
 
 import contextlib
 import sys
@@ -17,7 +17,7 @@ DATA_ALONE = tuple(f"{PACKAGE}{room}" for room in ("replay", "_storage", "_recor
 
 
 class Handles:
-    """The Arrays among the arguments of our functions, as a trace function sees them in one trace."""
+    """A function for ``sys.settrace`` that collects the Arrays passed to arraytape in one trace."""
 
     def __init__(self, lifter):
         self.lifter, self.seen = lifter, {}
@@ -38,7 +38,7 @@ class Handles:
                 self.seen.setdefault(id(root), (root, where))
 
     def missed(self):
-        """Return the functions that were given an Array which was never lifted."""
+        """Return the source locations of functions that got an Array which the trace did not lift."""
         return [
             where
             for number, (root, where) in self.seen.items()
@@ -48,7 +48,7 @@ class Handles:
 
 @contextlib.contextmanager
 def checked_traces(monkeypatch):
-    """Within it all traces are watched: gives the number of them, and the functions that missed some."""
+    """Watch all traces in the block; yield the list of traces and the list of missed functions."""
     traces, missed, open_ones = [], [], []
     start, stop = Lifter.start, Lifter.stop
 

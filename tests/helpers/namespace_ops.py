@@ -1,4 +1,4 @@
-"""The ops of the namespace itself, whatever else was loaded: tests/special has those of ``special``."""
+"""The ops of the namespace without those of ``special``, whichever modules were imported."""
 
 from arraytape import testing
 from arraytape._record.op import REGISTRY, Op
@@ -10,5 +10,5 @@ def namespace_ops() -> list[Op]:
 
 
 def recorded_ops() -> list[Op]:
-    """Those among them that are recorded."""
+    """Return those ops of the namespace that tapes record."""
     return [op for op in testing.recorded_ops() if not op.name.startswith("special.")]

@@ -1,4 +1,4 @@
-"""Dataclasses and registered classes that hold Arrays, and nestings of all kinds for hypothesis."""
+"""Dataclasses and registered classes that hold Arrays, and hypothesis strategies for nestings."""
 
 from collections import namedtuple
 from dataclasses import InitVar, dataclass, field, fields, make_dataclass
@@ -102,7 +102,7 @@ def of_line(line):
 
 
 def check_of_line(g, line, near):
-    """Return the gradient of ``of_line``, in the same nesting."""
+    """Check the gradient of ``of_line``, which has the nesting of its source."""
     assert type(g) is type(line)
     assert g is not line
     near(g.slope, 2.0 * np.asarray(line.slope) * np.asarray(line.offset))
@@ -111,7 +111,7 @@ def check_of_line(g, line, near):
 
 # --- registered classes -----------------------------------------------------------------------------
 class Point:
-    """Parts by name; the constructor converts what it is given."""
+    """A registered class with parts by name, whose constructor converts its arguments to Arrays."""
 
     def __init__(self, x, y, label=None):
         self.x, self.y, self.label = xp.asarray(x), xp.asarray(y), label
@@ -128,7 +128,7 @@ xp.register_nesting(Point, lambda p: ({"x": p.x, "y": p.y}, p.label), remade_poi
 
 @xp.register_nesting
 class Bag:
-    """Parts in order, and JAX's names for the two methods."""
+    """A registered class with parts in order, with JAX's tree_flatten and tree_unflatten."""
 
     def __init__(self, *parts):
         self.parts = parts
@@ -142,7 +142,7 @@ class Bag:
 
 
 class Sparse:
-    """A class that has a dtype, and is no array."""
+    """A registered class that has a dtype, but is no array."""
 
     def __init__(self, values, places, size):
         self.values, self.places, self.size = values, places, size
@@ -176,7 +176,7 @@ for made in (*NAMED.values(), *MADE.values()):
 
 
 def filled(kind, parts):
-    """Return a container of a kind around parts."""
+    """Return a container of the kind with this name that holds ``parts``."""
     names = [f"f{i}" for i in range(len(parts))]
     if kind == "named tuple":
         return NAMED[len(parts)](*parts)
@@ -201,7 +201,7 @@ NESTINGS = st.recursive(
 
 
 def tree_of(structure):
-    """Return a nesting as tuples of (class, its parts), to compare."""
+    """Return a nesting as nested tuples (class, parts...), which can be compared."""
     if isinstance(structure, Point):
         return (Point, tree_of(structure.x), tree_of(structure.y), structure.label)
     if isinstance(structure, Bag):

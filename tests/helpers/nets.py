@@ -1,4 +1,4 @@
-"""What the tests of nn compare: activations, logits and slopes."""
+"""Data and derivatives for the tests of nn: activations, logits and slopes."""
 
 import math
 
@@ -17,8 +17,8 @@ def near(found, expected, rtol=1e-12):
 
 
 def slopes(f, values):
-    """Return the value, the gradient and the second derivative of the sum of f."""
-    x = xp.asarray(values)  # itself when it is an Array
+    """Return f(values), and the gradient and second derivative of its sum."""
+    x = xp.asarray(values)  # returns an Array itself
     with GradientTape() as outer:
         outer.watch(x)
         with GradientTape() as inner:

@@ -1,7 +1,7 @@
 """Gradients at plain numbers, and functions that are not in the standard, written from its ops.
 
-What the test_numerics modules expect is exact, or was computed to the six decimals that are
-printed.  Numbers in names and ids are those of the worked cases.
+The expected values of the test_numerics modules are exact, or were computed to the six decimals that
+the tests show.  Numbers in names and ids are those of the worked examples.
 """
 
 import numpy as np
@@ -42,19 +42,19 @@ def derivative(f, x, order):
 
 
 def equal(found, expected):
-    """Equal to the last bit; NaN equals NaN, and None nothing."""
+    """Assert equality to the last bit; NaN equals NaN, and a gradient of None fails."""
     assert found is not None
     np.testing.assert_array_equal(found, np.broadcast_to(expected, found.shape))
 
 
 def near(found, expected):
-    """Equal but for rounding errors."""
+    """Assert equality up to rounding errors."""
     assert found is not None
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
 
 
 def printed(found, expected):
-    """Equal to the six decimals that are printed."""
+    """Assert equality to six decimals."""
     assert found is not None
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=5.1e-7)
 

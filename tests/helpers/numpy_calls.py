@@ -1,7 +1,7 @@
-"""A call of every function of NumPy's with every one of its keywords: the table that the walk follows.
+"""A table of calls of all NumPy functions with each of their keywords, run by ``numpy_walk``.
 
-Each NumPy array in a call becomes an Array, also in lists.  Real and complex ones are differentiated, so
-the calls lie at points where the functions are smooth.
+Each NumPy array in a call becomes an Array, also in lists.  Float and complex ones are differentiated,
+so that the calls are made at points where the functions are smooth.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = np.stack([C, D + 2.0 * np.eye(3)])  # a stack of matrices
 H = C @ C.T + np.eye(3)  # symmetric and positive definite
 V = np.asarray([0.4, -1.3, 2.2, 0.9])
 W = np.asarray([1.5, -0.2, 0.8])
-P = np.asarray([0.1, 0.85, 3.0])  # in order
+P = np.asarray([0.1, 0.85, 3.0])  # increasing
 Q = np.asarray([0.23, 0.71])
 Z = V + 1j * V[::-1]
 ZC = C + 1j * D
@@ -47,13 +47,13 @@ METHODS = (
 
 
 class Call(NamedTuple):
-    """Arguments of a function."""
+    """The arguments of a call, with the precision that its results have."""
 
     args: tuple
     keywords: dict
-    smooth: bool = True  # where differences show the derivative
-    symmetric: bool = False  # whether it is a function of symmetric matrices
-    close: float = 0.0  # by how many units in the last place values may differ
+    smooth: bool = True  # True if differences show the derivative
+    symmetric: bool = False  # True for a function of symmetric matrices
+    close: float = 0.0  # the units in the last place by which values may differ
 
 
 def call(*args, **keywords):
@@ -61,12 +61,12 @@ def call(*args, **keywords):
 
 
 def rough(*args, **keywords):
-    """Return a call where the function jumps, or for which differences are not precise enough."""
+    """Return a Call at a jump of the function, or one for which differences are not precise enough."""
     return Call(args, keywords, smooth=False)
 
 
 def inexact(*args, **keywords):
-    """Return a call whose sums run in another order than NumPy's."""
+    """Return a Call whose sums run in another order than NumPy's, so that last bits differ."""
     return Call(args, keywords, close=8.0)
 
 
@@ -75,7 +75,7 @@ def symmetric(*args, **keywords):
 
 
 def of_upper(*args, **keywords):
-    """Return a call of which LAPACK reduces the upper triangle, in another order than the lower one."""
+    """Return a Call for which LAPACK reads the upper triangle, so that last bits differ."""
     return Call(args, keywords, symmetric=True, close=16.0)
 
 
@@ -84,7 +84,7 @@ def squares(line, scale=1.0):
 
 
 def constant(vector, width, axis, options):
-    """Pad by a constant: a mode of ``np.pad`` of one's own."""
+    """Pad with constants; this is a function for the ``mode`` of ``np.pad``."""
     fill = options.get("fill", 1.0)
     vector[: width[0]] = fill
     if width[1]:
@@ -92,7 +92,7 @@ def constant(vector, width, axis, options):
 
 
 def upper(*args, **keywords):
-    """Return a function of symmetric matrices that works on the upper triangle; ours reads the lower."""
+    """Return a Call of a function that reads the upper triangle, where arraytape reads the lower."""
     return Call(args, keywords, symmetric=True, close=16.0)
 
 
@@ -115,7 +115,7 @@ QUANTILES = [
     (0.3,), (Q,), (0.0,), (1.0,), (np.asarray([[0.1], [0.45]]),), (0.5,),
 ]  # fmt: skip
 
-# What NumPy has from 2.5 on.
+# Calls with the keywords that NumPy has from 2.5 on.
 DESCENDING = [] if NUMPY < (2, 5) else [
     call(V, descending=True), call(A, 0, descending=True), call(A, axis=None, descending=True),
     call(A, stable=True, descending=True), call(A, descending=False), call(Z, descending=True),
@@ -125,7 +125,7 @@ DESCENDING = [] if NUMPY < (2, 5) else [
 
 
 def quantiles(per, data):
-    """Return calls of ``np.quantile`` and its kin, whose q counts to ``per``."""
+    """Yield calls of ``np.quantile`` (per=1) or ``np.percentile`` (per=100) and their NaN forms."""
     yield from (call(data, per * q) for (q,) in QUANTILES[:4])
     yield from (call(data, per * q, method=m) for m in METHODS for q in (0.45, Q))
     yield call(data, per * np.asarray(0.37))
@@ -157,7 +157,7 @@ def transforms_of_axes(data):
 
 
 def creations(*fill):
-    """Return calls of ``np.zeros_like`` and its kin."""
+    """Return calls of ``np.zeros_like`` and similar functions; fill : the value of ``np.full_like``."""
     return [
         call(A, *fill), call(A, *fill, dtype="float32"), call(A.T, *fill, order="F"),
         call(A, *fill, subok=False), call(A, *fill, shape=(4,)), call(A, *fill, device="cpu"),
@@ -696,9 +696,9 @@ CALLS = {
 }  # fmt: skip
 # Functions that write to their first argument.
 WRITERS = {"np.copyto", "np.fill_diagonal", "np.place", "np.put", "np.put_along_axis", "np.putmask"}
-# Parameters that stand for any number of arguments.
+# Parameters that no call of the table passes by keyword, such as ``*args`` and ``**kwargs``.
 NO_KEYWORD = {"out", "kwargs", "kwds", "kw", "args", "arys", "arrays_and_dtypes", "varargs", "xi"}
-# Keywords that raise: the function, the parameter, and a value of it.
+# Keywords that raise an error for Arrays: (function, parameter) -> a value.
 REFUSED = {
     ("np.argpartition", "order"): "x",
     ("np.argsort", "order"): "x",
@@ -706,7 +706,8 @@ REFUSED = {
     ("np.sort", "order"): "x",
     ("np.lib.stride_tricks.sliding_window_view", "writeable"): True,
 }
-# Functions whose last bits differ, and by how many: their products and sums run in another order.
+# Functions whose sums or products run in another order than NumPy's, with the units in the last
+# place by which values may differ.
 CLOSE = dict.fromkeys(
     (
         "np.convolve", "np.correlate", "np.dot", "np.einsum", "np.nanprod", "np.nanstd", "np.nanvar",
@@ -715,8 +716,8 @@ CLOSE = dict.fromkeys(
     ),
     8.0,
 )  # fmt: skip
-# Functions that NumPy runs without asking what is in a list as their first argument: they leave, and say
-# so.  To the last two, a list is one of coordinates or fields.
+# Functions that do not dispatch on a list of Arrays as their first argument: the Arrays are converted
+# to NumPy values, with a warning.  For the last two, a list means coordinates or fields.
 UNASKED = {
     "np.apply_along_axis", "np.full_like", "np.nanmax", "np.nanmean", "np.nanmin", "np.nanprod",
     "np.nanstd", "np.nansum", "np.nanvar", "np.pad", "np.polyint", "np.repeat", "np.take",

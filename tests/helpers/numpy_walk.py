@@ -1,4 +1,4 @@
-"""How the calls of ``numpy_calls`` are run on Arrays, and their results compared with NumPy's."""
+"""Functions that run the calls of ``numpy_calls`` on Arrays and compare the results with NumPy's."""
 
 import inspect
 import io
@@ -13,7 +13,7 @@ from status import scope as scope_table
 FUNCTIONS = {
     name: function for name, function in scope_table.public() if not isinstance(function, np.ufunc)
 }
-UNDEFINED = {"np.empty_like"}  # values
+UNDEFINED = {"np.empty_like"}  # functions with undefined values
 FILES = (io.BytesIO, io.StringIO)
 EVERY = [(name, i) for name, calls in CALLS.items() for i in range(len(calls))]
 
@@ -28,7 +28,7 @@ def on_files(name):
 
 
 def nested(value, function):
-    """Return a nesting with the function's answer in the place of each NumPy array."""
+    """Replace each NumPy array x in a nesting by ``function(x)``."""
     if isinstance(value, np.ndarray):
         return function(value)
     if isinstance(value, dict):
@@ -46,7 +46,7 @@ def arrays_of(call):
 
 
 def run(name, call, arrays):
-    """Return the result of a call with other arrays in the places of its own."""
+    """Run a call with ``arrays`` in place of its arrays; return the result, or the written array."""
     rest = iter(arrays)
     args, keywords = nested(call[:2], lambda _: next(rest))
     found = FUNCTIONS[name](*args, **keywords)
@@ -59,10 +59,10 @@ def expected(name, call):
 
 
 def check_same(name, call, found, reference):
-    """NumPy's structure, dtype, shape and bits, as far as they are defined."""
-    if name == "np.unique_values":  # in any order
+    """Assert that a result has NumPy's structure, dtypes, shapes and bits, where these are defined."""
+    if name == "np.unique_values":  # their order is undefined
         found, reference = np.sort(found), np.sort(reference)
-    if name == "np.linalg.eigh" and call.close:  # LAPACK's signs of vectors differ by triangle
+    if name == "np.linalg.eigh" and call.close:  # the signs of eigenvectors depend on the triangle
         found, reference = (tuple([np.abs(part) for part in x]) for x in (found, reference))
     assert_same(found, reference, call.close or CLOSE.get(name, 0.0), name in UNDEFINED)
 
@@ -87,7 +87,7 @@ def assert_same(found, reference, close, undefined):
 
 
 def results_of(found):
-    """NumPy's arrays and scalars in a nesting of results."""
+    """Return the NumPy arrays and scalars in nested results."""
     if isinstance(found, list | tuple):
         return [x for part in found for x in results_of(part)]
     return [found] if isinstance(found, np.ndarray | np.generic) else []

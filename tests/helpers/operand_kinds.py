@@ -1,4 +1,4 @@
-"""Operands of every kind, and options in every spelling that means the same."""
+"""Operands of every kind and layout, and options in equivalent types."""
 
 from __future__ import annotations
 
@@ -13,18 +13,22 @@ KINDS = ("Array", "ndarray", "list", "Python", "NumPy", "view", "Fortran", "stri
 
 
 class Operand(NamedTuple):
-    """One operand of a call: its value, and the kind in which arraytape is given it."""
+    """One operand of a call.
+
+    data : its value.  kind : the type and layout in which arraytape gets it (one of KINDS).
+    smooth : True if the derivative with respect to it is tested.
+    """
 
     data: np.ndarray
     kind: str = "Array"
     smooth: bool = False
 
     def made(self) -> Any:
-        """Return the operand as arraytape is given it."""
+        """Return the operand as an object of its kind."""
         return in_kind(self.data, self.kind)
 
     def plain(self, data: np.ndarray | None = None) -> Any:
-        """Return the operand as NumPy gets it, by default with its own value."""
+        """Return the operand for NumPy's function, with the same layout; ``data`` replaces its value."""
         data = self.data if data is None else np.asarray(data)
         if self.kind in ("list", "Python"):
             return data.tolist()
@@ -32,12 +36,15 @@ class Operand(NamedTuple):
 
     @property
     def is_array(self) -> bool:
-        """True if arraytape is given an Array."""
+        """True if the kind is a kind of Array."""
         return self.kind in ("Array", "view", "Fortran", "strided")
 
 
 def laid_out(data: np.ndarray, kind: str, make: Any = np.asarray) -> Any:
-    """Return a copy of ``data`` in the memory layout of one of KINDS; make : makes the array."""
+    """Return a copy of ``data`` in the memory layout of one of KINDS.
+
+    make : the function that creates the array, ``np.asarray`` or ``xp.asarray``.
+    """
     if kind == "view":
         return make(np.stack([data, data]))[1, ...]
     if kind == "Fortran":
@@ -57,7 +64,7 @@ def in_kind(data: np.ndarray, kind: str) -> Any:
 
 
 class Fixed:
-    """An option that is handed on as it is, such as a key."""
+    """An option that is passed on unchanged, such as an index."""
 
     def __init__(self, value):
         self.value = value
@@ -67,7 +74,7 @@ class Fixed:
 
 
 def spelled(value: Any, rng: random.Random) -> Any:
-    """Return an option in one of the spellings that mean the same."""
+    """Return an option, or an equivalent value of another type, such as np.int64(1) for 1."""
     if isinstance(value, Operand | str | type | np.dtype) or value is None or rng.random() < 0.4:
         return value
     if isinstance(value, bool):

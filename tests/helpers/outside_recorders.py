@@ -1,4 +1,4 @@
-"""Recorders written outside the core, on the Recorder protocol alone.  mypy checks this file, too."""
+"""Recorders that use nothing but the Recorder protocol.  mypy checks this file, too."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from arraytape._record.stack import BaseRecorder, Recorder, tell
 
 
 def follow(recorder: Recorder, *arrays: Array) -> None:
-    """Let a recorder follow the values that Arrays hold now; of a view, that of its root."""
+    """Let a recorder follow the current values of Arrays; for a view, the value of its root."""
     for x in arrays:
         root, _ = location(x)
         recorder.followed.add(root._ensure_id())
 
 
 class OpCounts(BaseRecorder):
-    """Counts of the ops that ran on the values that the recorder follows."""
+    """A recorder that counts the ops on values that it follows."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class OpCounts(BaseRecorder):
 
 
 class OpTimes(BaseRecorder):
-    """The seconds from each record to the next, by op: what a program spends, op by op."""
+    """A recorder that adds up, by op, the seconds between an op's record and the record before."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,9 +48,9 @@ class OpTimes(BaseRecorder):
 
 
 class Lineage:
-    """A tape without gradients: it keeps its records, and says by which ops a value was made.
+    """A recorder that keeps its records and tells from which ops a value was computed.
 
-    It implements the whole protocol by itself.
+    It implements the whole protocol without a base class.
     """
 
     one_shot = listed = False
@@ -80,7 +80,7 @@ class Lineage:
         self.lost.update(self.followed.intersection(value_ids))
 
     def ops_to(self, y: Array) -> list[str]:
-        """Return the ops that made the value of y, in the order in which they ran."""
+        """Return the names of the ops from which y was computed, in the order in which they ran."""
         wanted = {y._current_id()}
         found = []
         for record in reversed(self.records):
@@ -91,7 +91,7 @@ class Lineage:
 
 
 class Strict(OpCounts):
-    """A recorder that refuses to be asked for anything that the protocol does not declare."""
+    """A recorder that raises an error when an attribute outside the protocol is read."""
 
     declared = frozenset(name for name in vars(Recorder) if not name.startswith("_"))
 

@@ -1,11 +1,14 @@
-"""How much memory a call takes at its peak."""
+"""Measurement of the peak memory of a call."""
 
 import gc
 import tracemalloc
 
 
 def peak_of(run, *, warm=False):
-    """Bytes at the peak of a call above those before.  warm : call once before, for what is kept."""
+    """Return the peak of traced memory during ``run()`` minus the memory before, in bytes.
+
+    warm : call once before, so that caches are filled.
+    """
     if warm:
         run()
     gc.collect()

@@ -12,7 +12,7 @@ def gradient_of_squares(x):
 
 
 def gradients_of_a_model(model, data):
-    """Return the gradients of a model's squares by its trainable Variables."""
+    """Return the gradients of sum(model(data) ** 2) with respect to the trainable Variables."""
     with xp.GradientTape() as tape:
         loss = xp.sum(model(data) ** 2)
     return tape.gradient(loss, model.trainable_variables)

@@ -1,7 +1,7 @@
-"""Programs in processes of their own, of which none imports the libraries again that all of them use.
+"""Programs in processes of their own that share the time for imports.
 
-One process imports these, and forks for each program: of a small example the imports are most of its
-time.  What the programs import of arraytape they import themselves.
+A server process imports the libraries (not arraytape) once, and forks for each program, because imports
+take most of the time of a small example.  The programs import arraytape themselves.
 """
 
 import importlib
@@ -21,9 +21,10 @@ LIBRARIES = (
 
 
 class Programs:
-    """Runs programs as ``subprocess.run([sys.executable, program, *options])`` does.
+    """A server that runs programs like ``subprocess.run([sys.executable, program, *options])``.
 
-    folder : where their output is written.  environment, timeout : of each.
+    folder : the folder of the files "out" and "err", to which output is redirected.
+    environment : the environment variables.  timeout : seconds for each program.
     """
 
     def __init__(self, folder, environment, timeout):
@@ -40,7 +41,7 @@ class Programs:
         )
 
     def run(self, program, *options):
-        """Return the exit status of a program, and what it wrote."""
+        """Run a program; return its exit status, its output and its errors."""
         asked = [str(program), list(options), str(self._out), str(self._err)]
         self._server.stdin.write(json.dumps(asked) + "\n")
         self._server.stdin.flush()
@@ -58,7 +59,7 @@ class Programs:
 
 
 def serve():
-    """Fork for each line of the standard input, and answer with the exit status."""
+    """Fork for each line of standard input, run its program, and print the exit status."""
     for library in LIBRARIES:
         importlib.import_module(library)
     for line in sys.stdin:
@@ -71,7 +72,7 @@ def serve():
 
 
 def become(program, options, out, err):
-    """Run a program in this process."""
+    """Redirect the standard streams and run a program in this (forked) process."""
     for descriptor, path in enumerate((os.devnull, out, err)):
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
         os.dup2(file, descriptor)

@@ -1,4 +1,4 @@
-"""Programs of raw calls, without a wrapped function around them."""
+"""Replay programs that are traced from raw calls, without ``xp.function``."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from arraytape.replay.tracing.traced import ACTIVE
 
 
 def traced(calls, inputs):
-    """Return the program of a function."""
+    """Trace ``calls`` on the inputs and return the traced program."""
     trace = Trace()
     token = ACTIVE.set(trace)
     try:

@@ -1,11 +1,11 @@
-"""References for functions that differ from array-api-compat's, and what of a result is compared."""
+"""Reference implementations where arraytape differs from array-api-compat's NumPy namespace."""
 
 import array_api_compat.numpy as compat
 import numpy as np
 
 
 def floor_divide(x1, x2):
-    """With exactly one infinity NumPy has NaN or -1; the standard has the plain quotient."""
+    """Return the standard's quotient; NumPy returns NaN or -1 where exactly one operand is infinite."""
     y = np.floor_divide(x1, x2)
     if y.dtype.kind != "f":
         return y
@@ -16,18 +16,18 @@ def floor_divide(x1, x2):
 
 
 def sort(x, /, *, axis=-1, descending=False, stable=True):
-    """compat flips the ascending order, which reverses equal elements (0.0 and -0.0)."""
+    """Sort stably, also if descending, where compat reverses equal elements (0.0 and -0.0)."""
     order = compat.argsort(x, axis=axis, descending=descending, stable=True)
     return np.take_along_axis(x, order, axis=axis)
 
 
 def argsort(x, /, *, axis=-1, descending=False, stable=True):
-    """Ours is stable always; NumPy's other order of equal elements is its own affair."""
+    """Sort stably whatever ``stable`` is, as arraytape does."""
     return compat.argsort(x, axis=axis, descending=descending, stable=True)
 
 
 def complex_sign(x):
-    """x / abs(x), part by part; NumPy's own rounds in another order."""
+    """Return x / abs(x), divided part by part; np.sign rounds in another order."""
     size, y = np.abs(x), np.zeros_like(x)
     y.real = np.where(size == 0, 0.0, x.real / size)
     y.imag = np.where(size == 0, 0.0, x.imag / size)
@@ -49,7 +49,7 @@ def linspace(start, stop, /, num, **keywords):
 
 
 def layout(x):
-    """Return the layout facts that are defined for an array that nobody has written to."""
+    """Return shape and dtype, which are all that is defined for an uninitialised array."""
     return x.shape, x.dtype
 
 

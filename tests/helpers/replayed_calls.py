@@ -1,7 +1,7 @@
-"""Calls of all public names under ``xp.function``, on other values than they were traced on.
+"""Calls of all public names under ``xp.function``, replayed on other values than those of the trace.
 
-Values are numbers near those of the table, or among them what floats can be besides: NaN, infinities,
-zeros of both signs and the smallest.
+The values are near those of a table of calls.  Optionally, some are replaced by NaN, infinities, zeros
+of both signs, or the least subnormal number.
 """
 
 import numpy as np
@@ -13,12 +13,12 @@ from .replayed_programs import copies, moved, total
 from .replaying import replayed
 
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 5e-324, 1.0, -1.0)
-CALLS = 5  # two are traced, of which both are on ordinary values
+CALLS = 5  # the first two calls are traced, on ordinary values
 NEAR = 1e-9
 
 
 class Case:
-    """One call: its Arrays are the arguments, also those whose method it is."""
+    """One call as a function of its Arrays, of which the Array of a method is the first argument."""
 
     def __init__(self, name, make, environment):
         function, args, keywords = make(environment)
@@ -66,13 +66,13 @@ def is_ours(x):
 
 
 def outputs(found):
-    """Return the Arrays and numbers that a call gives, each in memory of its own."""
+    """Return copies of the Arrays in the result of a call."""
     leaves = [x for x in nest.leaves(found) if isinstance(x, xp.Array)]
     return copies(leaves)
 
 
 def value_of(x, rng, special):
-    """Values near those of x; special ones in the place of some."""
+    """Return values near those of x; if ``special`` is set, some are replaced by special values."""
     x = moved(x, rng)
     if special and x.dtype.kind in "fc" and x.size:
         chosen = rng.random(x.shape) < 0.4
@@ -81,7 +81,7 @@ def value_of(x, rng, special):
 
 
 def check(name, make, environment, seed, special, tape):
-    """Replay one call: how it fared."""
+    """Replay one call, compare it with eager calls, and return the Outcome."""
     case = Case(name, make, environment)
 
     def call(number):

@@ -1,4 +1,7 @@
-"""Nested random programs as functions with state: values, derivatives, and what they change."""
+"""Random programs with nested functions and state, replayed and compared with eager calls.
+
+Values, derivatives and the changes of state are compared.
+"""
 
 import numpy as np
 
@@ -15,14 +18,14 @@ NEAR = 1e-9
 
 
 class State:
-    """The variables that a function closes over: an input of the program, a number and a Variable."""
+    """The state that a function captures: an input of the program, a number and a Variable."""
 
     def __init__(self, data):
         self.parts, self.scale = {"last": xp.asarray(data)}, 1.0
         self.steps = xp.Variable(np.zeros(()))
 
     def change(self, number, data):
-        """Before the call of this number."""
+        """Change the state before the call with this number."""
         if number == 3:
             self.parts["last"][...] = xp.asarray(data)
         elif number == 4:
@@ -60,7 +63,7 @@ def by_tape(f, given):
 
 
 def by_tapes(f, given):
-    """Return a second derivative, along ones."""
+    """Return the target, its gradient, and the gradient of a sum of the gradient's elements."""
     with xp.GradientTape(persistent=True) as outer:
         outer.watch(given)
         with xp.GradientTape() as inner:
@@ -82,7 +85,10 @@ MODES = (plain, by_tape, by_tapes, forward)
 
 
 class Case:
-    """A program under a mode: a function that takes all inputs but the last, which is state."""
+    """A random program under one mode of differentiation.
+
+    Its last input is state; the others are the arguments of the function.
+    """
 
     def __init__(self, seed):
         self.program = Program(seed)
@@ -108,13 +114,13 @@ class Case:
         return step
 
     def data(self, number):
-        """Return the inputs of a call: those of the first two are equal."""
+        """Return the inputs of call ``number``; the first two calls have equal inputs."""
         rng = np.random.default_rng([self.program.seed, max(number, 1)])
         return [moved(x, rng) for x in self.program.data.values()]
 
 
 def check(seed):
-    """Replay a program on other inputs and state than it was traced on: how it fared."""
+    """Replay a program on other inputs and state than those of its trace; return the Outcome."""
     case, exact = Case(seed), True
     ours, theirs = (State(case.data(0)[-1]) for _ in "12")
     function, step = xp.function(case.function(ours)), case.function(theirs)
@@ -134,7 +140,7 @@ def check(seed):
 
 
 def replay(seed):
-    """Check one program; a failure comes with its text."""
+    """Check one program; the error of a failure has the text of the program."""
     try:
         return check(seed)
     except Exception as error:

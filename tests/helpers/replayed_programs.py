@@ -1,4 +1,7 @@
-"""Random programs as functions of Arrays: values, gradients, and what they write to their arguments."""
+"""Random programs as functions of Arrays, replayed and compared with eager calls.
+
+Values, gradients and the writes to the arguments are compared.
+"""
 
 import random
 import re
@@ -16,12 +19,13 @@ from random_programs.spaces import ArrayTapeSpace
 
 from .replaying import USES, recorded, replayed
 
-CALLS = 5  # under a tape: two are traced, and the way back in the third
-NEAR = 1e-9  # of what is rounded otherwise: a 0-d result, say
+CALLS = 5  # under a tape: two calls are traced, and the backward pass in the third
+NEAR = 1e-9  # the tolerance where rounding differs, as for a 0-d result
 SINGLE = 2e-3
 FOLLOWED = (True,), (True, False), (False, False, True)
 
-# Without its cache, which fills up in a long run: a function that reaches much state is not replayed.
+# The function without its cache: in a long run the cache grows, and xp.function does not replay a
+# function from which much state can be reached.
 weights = checks.weights.__wrapped__
 
 
@@ -41,14 +45,14 @@ def copies(found):
     return [xp.asarray(x, copy=True) for x in found]
 
 
-# --- what is done with a program ----------------------------------------------------------------------
+# --- modes: a program is run, or run and differentiated -----------------------------------------------
 def plain(run, given, watched):
-    """Return the arrays at the end."""
+    """Return the arrays at the end of the program."""
     return run(*given)
 
 
 def by_tape(run, given, watched):
-    """Return the arrays and the gradient."""
+    """Return the target, its gradient and the arrays."""
     with xp.GradientTape() as tape:
         tape.watch(watched)
         found = run(*given)
@@ -57,7 +61,7 @@ def by_tape(run, given, watched):
 
 
 def by_tapes(run, given, watched):
-    """Return the arrays, the gradient, and the gradient of a sum of its elements."""
+    """Return the target, derivatives of first and second order, and the arrays."""
     with xp.GradientTape() as outer:
         outer.watch(watched)
         with xp.GradientTape() as inner:
@@ -70,7 +74,7 @@ def by_tapes(run, given, watched):
 
 
 def forward(run, given, watched):
-    """Return a tangent."""
+    """Return the target, its tangent along ones, and the arrays."""
     tangents = [xp.ones_like(x) for x in watched]
     with xp.ForwardAccumulator(watched, tangents) as accumulator:
         found = run(*given)
@@ -79,7 +83,7 @@ def forward(run, given, watched):
 
 
 def rows(run, given, watched):
-    """Return a Jacobian of two rows."""
+    """Return two targets, their Jacobian, and the arrays."""
     with xp.GradientTape() as tape:
         tape.watch(watched)
         found = run(*given)
@@ -88,30 +92,38 @@ def rows(run, given, watched):
 
 
 def mapped(run, given, watched):
-    """Two examples at once."""
+    """Return the targets of two examples under vmap."""
     places = [i for i, x in enumerate(given) if any(x is one for one in watched)]
     axes = [0 if i in places else None for i in range(len(given))]
     both = [xp.stack([x, x * 0.99]) if i in places else x for i, x in enumerate(given)]
     return xp.vmap(lambda *each: total(run(*each)), in_axes=tuple(axes))(*both)
 
 
-MODES = {plain: 4, by_tape: 8, by_tapes: 3, forward: 3, rows: 1, mapped: 1}  # how often
-LENGTHS = {  # of programs: how many statements, and how often
+MODES = {
+    plain: 4,
+    by_tape: 8,
+    by_tapes: 3,
+    forward: 3,
+    rows: 1,
+    mapped: 1,
+}  # mode -> weight in the draw
+LENGTHS = {  # kind of program -> {number of statements: weight in the draw}
     "numpy": {5: 4, 10: 6, 16: 4, random_numpy_programs.program.LENGTH: 2},
     "array": {8: 4, 16: 6, 26: 4, random_programs.program.STATEMENTS: 2},
 }
 
 
 def drawn(odds, choices):
-    """One of several things, by how often each is to come."""
+    """Draw a key of ``odds`` with a probability in proportion to its value."""
     return choices.choices([*odds], [*odds.values()])[0]
 
 
 def step(run, sources, results, mode):
-    """Return a function that does one of these with a program.
+    """Return a function that runs a program in a mode.
 
-    run : takes arguments, gives all arrays at the program's end.  sources : the places of the arguments
-    that are differentiated by.  results : what is given of the arrays.
+    run : the program, a function that returns all arrays at its end.
+    sources : the positions of the arguments with respect to which it is differentiated.
+    results : a function that selects the arrays to return.
     """
 
     def function(*given):
@@ -124,7 +136,7 @@ def step(run, sources, results, mode):
 
 
 def numpy_program(seed, length):
-    """Return a program in NumPy's terms: ``run``, its data, the number of differentiated inputs."""
+    """Return a random NumPy program: ``run``, its data, and the number of differentiated inputs."""
     program = random_numpy_programs.Program(seed, length)
     names = [name for name in program.data if name not in program.constants]
     constants = {name: program.data[name].copy() for name in program.constants}
@@ -141,12 +153,12 @@ def numpy_program(seed, length):
 
 
 def array_program(seed, length):
-    """Return a program in the standard's terms."""
+    """Return a random program of the array API standard, in the form of ``numpy_program``."""
     program = random_programs.Program(seed, shared=False, length=length)
     names, views, codes = list(program.data), dict(program.views), list(program.codes)
     space = ArrayTapeSpace()
     for name in set(re.findall(r"\bxp\.(\w+)", program.text)):
-        getattr(space, name)  # has it from now on, which would change what calls find
+        getattr(space, name)  # fill the cache now, because a later change would stop replays
 
     def run(*given):
         env = dict(zip(names, given, strict=True))
@@ -163,14 +175,14 @@ MAKERS = {"numpy": numpy_program, "array": array_program}
 
 
 def moved(x, rng):
-    """Other values of the same kind, near enough for most decisions to be the same."""
+    """Return values so near those of x that most branches and comparisons come out the same."""
     if x.dtype.kind not in "fc":
         return x
     return (x * (1 + 1e-4 * rng.standard_normal(x.shape))).astype(x.dtype)
 
 
 def calls_of(data, seed, count):
-    """Return functions that make the arguments of each call: the program's data, moved."""
+    """Return a function for each call that makes its arguments, near the program's data."""
 
     def call(number):
         def arguments():
@@ -183,9 +195,9 @@ def calls_of(data, seed, count):
 
 
 class Case:
-    """A program, and what is done with it, by kind and seed.
+    """A random program with a mode, drawn from a kind and a seed.
 
-    calls : how many there are.  compared : the first of those that are run eagerly, too.
+    calls : the number of calls.  compared : the index of the first call that is also run eagerly.
     """
 
     def __init__(self, kind, seed):
@@ -202,27 +214,27 @@ class Case:
 
     @property
     def near(self):
-        """Return the difference that values may have."""
+        """Return the relative tolerance of values."""
         program = self.program
         text = program.text() if self.kind == "numpy" else program.text
         return SINGLE if program.flavour == "single" or "single" in text else NEAR
 
     def script(self):
-        """Return the program as text."""
+        """Return the program's source text."""
         if self.kind == "numpy":
             return random_numpy_programs.script(self.program, self.program.body)
         return random_programs.script(self.program)
 
 
 def check(case, seed):
-    """Replay one program on other inputs than it was traced on: how it fared."""
+    """Replay one program on other inputs than those of its trace; return the Outcome."""
     calls = calls_of(case.data, seed, case.calls)
     with np.errstate(all="ignore"):
         return replayed(case.function(case.mode), calls, case.near, case.compared)
 
 
 def check_on_tapes(case, seed):
-    """Replay one program on tapes around it, with some inputs watched and others not."""
+    """Replay one program under an outer tape that watches some of its inputs."""
     use, followed = USES[seed % 4], FOLLOWED[seed // 4 % 3]
     function = case.function(by_tape if seed % 5 == 4 else plain)
     calls = calls_of(case.data, seed, CALLS)
@@ -232,7 +244,7 @@ def check_on_tapes(case, seed):
 
 
 def replay(kind, seed, check=check):
-    """Check one program; a failure comes with its script."""
+    """Check one program; the error of a failure has its script."""
     case = Case(kind, seed)
     try:
         return check(case, seed)

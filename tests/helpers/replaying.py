@@ -1,4 +1,4 @@
-"""Functions under ``xp.function``, compared with the same functions run eagerly on the same inputs."""
+"""Comparison of functions under ``xp.function`` with eager calls on the same inputs."""
 
 import contextlib
 import re
@@ -12,15 +12,16 @@ import arraytape as xp
 from arraytape._array.views import current
 from arraytape._util import nest
 
-TRACED = 2  # calls before the first replay
-SINGLE = 1e-6  # of values in single precision, where any rounding is allowed for
+TRACED = 2  # the first calls, which are traced and not replayed
+SINGLE = 1e-6  # the tolerance in single precision
 
 
 class Outcome(NamedTuple):
-    """Outcome of a function's calls.
+    """The outcome of a function's calls.
 
-    exact : whether all values were eager's bit for bit; else only rounding differs.  reasons : why calls
-    were not replayed.
+    replayed, traced, eager : numbers of calls.
+    exact : True if all values equal those of eager calls bit for bit; False if rounding differs.
+    reasons : a Counter of the reasons for which calls were not replayed.
     """
 
     replayed: int
@@ -37,7 +38,7 @@ class Outcome(NamedTuple):
 
 
 def fared(outcome):
-    """Count the outcomes of a function's calls; reasons lose numbers and lines."""
+    """Return a Counter of texts that describe an Outcome; reasons are shortened by ``general``."""
     how = "as eagerly, bit for bit" if outcome.exact else "as eagerly, but for rounding"
     reasons = {"not replayed: " + general(why) for why in outcome.reasons if not outcome.replayed}
     other = {"not replayed: another value in each call"} if not outcome.replayed else set()
@@ -49,12 +50,12 @@ def fared(outcome):
 
 
 def general(why):
-    """Return a reason without numbers, names of files and shapes."""
+    """Return a reason without numbers, file names and shapes, so that equal reasons can be counted."""
     return re.sub(r" at \S+| of shape \([^)]*\)|-?\d+(\.\d+)?", "", why)[:100]
 
 
 def bits(x):
-    """Return the values, layout and dtype of an Array."""
+    """Return shape, dtype and bytes of an Array, which can be compared."""
     data = np.asarray(current(x)[1])
     return data.shape, data.dtype.str, data.tobytes()
 
@@ -64,7 +65,10 @@ def leaves(result):
 
 
 def compare(found, expected, what, near=0.0):
-    """Return True if two results are equal bit for bit; AssertionError where they are not even near."""
+    """Return True if two results are equal bit for bit, False if they differ by at most ``near``.
+
+    Raise AssertionError if they differ by more.
+    """
     ours, eager = nest.leaves(found), nest.leaves(expected)
     assert len(ours) == len(eager), f"{what}: {len(ours)} results, eager {len(eager)}"
     exact = True
@@ -86,13 +90,13 @@ def compare(found, expected, what, near=0.0):
 
 
 def text_of(error):
-    """Return the text of an error, without the function that raised it, and its words for data."""
+    """Return the text of an error without function names and source locations."""
     said = re.sub(r"^np\.[\w.]+: | \[at [^]]*\]", "", str(error))
     return said.replace("into Traced", "into ndarray")
 
 
 def eagerly(f, given):
-    """Return the results of f, or the error that it raises."""
+    """Return the results of f, or the exception that it raises."""
     try:
         return f(*given)
     except Exception as error:
@@ -100,17 +104,18 @@ def eagerly(f, given):
 
 
 def under_function(function, given):
-    """Return the results of a function under ``xp.function``, which need not be replayed."""
+    """Return the results of a traced function; do not warn if the call is not replayed."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "function .*not replayed", xp.TapeWarning)
         return eagerly(function, given)
 
 
 def replayed(f, calls, near=0.0, compared=0):
-    """Compare a function under ``xp.function`` with itself, call by call.
+    """Compare ``xp.function(f)`` with f call by call; return the Outcome.
 
-    calls : functions that make the arguments of a call, each time anew.  near : by how much values may
-    differ, where only rounding does.  compared : the first call that is run eagerly, too.
+    calls : for each call, a function that makes new arguments.
+    near : the tolerance where only rounding differs.
+    compared : the index of the first call that is also run eagerly.
     """
     function, exact = xp.function(f), True
     for number, make in enumerate(calls):
@@ -128,7 +133,7 @@ def replayed(f, calls, near=0.0, compared=0):
 
 
 def check_memory(found, expected, what, near):
-    """AssertionError unless a write to each Array is seen through the same others as in eager code."""
+    """Assert that a write to each Array changes the same other Arrays as in eager code."""
     for parts in (found, expected):
         for i, x in enumerate(leaves(parts)):
             if type(x) is xp.Array and x.ndim:
@@ -138,7 +143,7 @@ def check_memory(found, expected, what, near):
     compare(found, expected, f"{what}, after writes", near)
 
 
-# --- under a tape around the calls --------------------------------------------------------------------
+# --- derivatives by a tape around the calls -----------------------------------------------------------
 def first_order(tape, y, x):
     return tape.gradient(y, x)
 
@@ -148,7 +153,7 @@ def all_rows(tape, y, x):
 
 
 def recorded_later(tape, y, x):
-    """Return the first derivative, recorded by a tape that was made after the function ran."""
+    """Return first and second derivatives; a tape opened after the function ran records the first."""
     with xp.GradientTape() as later:
         later.watch(x)
         first = tape.gradient(y, x)
@@ -157,7 +162,7 @@ def recorded_later(tape, y, x):
 
 
 def twice(tape, y, x):
-    """Return two gradients of a persistent tape: the second pass may meet a NaN, too."""
+    """Return two gradients of a persistent tape; the second keeps NaN."""
     return tape.gradient(y, x), tape.gradient(y, x, nan="keep")
 
 
@@ -165,7 +170,7 @@ USES = first_order, all_rows, recorded_later, twice
 
 
 def weighted(found):
-    """Return a real sum in which each element of floating-point Arrays has another weight."""
+    """Return a real sum of all floating-point Arrays, in which each element has another weight."""
     answer = xp.zeros(())
     for turn, x in enumerate(leaves(found)):
         if not isinstance(x, xp.Array) or x.dtype.kind not in "fc":
@@ -177,9 +182,10 @@ def weighted(found):
 
 
 def on_a_tape(f, use, given, followed):
-    """Return the results of f on a tape, and a derivative of what is computed from them.
+    """Return the results of f on a tape, and a derivative of a sum of them.
 
-    followed : which Arrays are watched; they pass an op before f takes them.
+    use : the function that computes the derivative, such as ``first_order``.
+    followed : a pattern of booleans, repeated over the float Arrays; those with True are watched.
     """
     floats = [x for x in leaves(given) if isinstance(x, xp.Array) and x.dtype.kind in "fc"]
     watched = [x for i, x in enumerate(floats) if followed[i % len(followed)]]
@@ -192,7 +198,7 @@ def on_a_tape(f, use, given, followed):
 
 
 def recorded(f, calls, use, followed=(True,), near=1e-12):
-    """Compare a function under ``xp.function``, each call on a tape, with itself."""
+    """Compare ``xp.function(f)`` with f, with each call on a tape; return the Outcome."""
     function, exact = xp.function(f), True
     for number, make in enumerate(calls):
         given, beside = make(), make()

@@ -1,7 +1,7 @@
-"""The table of ``ops/test_properties``: what every function is called with, and its reference.
+"""The table of calls for ``tests/ops/test_properties.py``.
 
-One row of ``ROWS`` per function: its arguments, and the reference where that is not the function of
-the same name in array-api-compat's NumPy namespace.
+Each row of ``ROWS`` has a function, a strategy for its arguments, and a reference implementation.  The
+default reference is the function of the same name in array-api-compat's NumPy namespace.
 """
 
 from typing import NamedTuple
@@ -104,12 +104,12 @@ class Row(NamedTuple):
     name: str
     calls: object
     reference: object = None  # default: compat's function of the same name
-    close: float = 0.0  # how many rounding errors (eps) a value may be off, relative to the largest
+    close: float = 0.0  # allowed error in multiples of eps, relative to the largest value
     show: object = None  # what of the result is compared
 
 
-# LAPACK and BLAS round differently for other layouts and thread counts, and a followed call may take
-# another path (tensordot by matmul, norms by svdvals): a few last bits are nobody's business.
+# LAPACK and BLAS round differently for other layouts and numbers of threads, and followed calls may run
+# other functions (matmul for tensordot, svdvals for norms).  Therefore last bits may differ.
 ROUNDING = 200.0
 COPY = st.sampled_from([None, True])
 ROWS = [
@@ -127,7 +127,7 @@ ROWS = [
     Row("full_like", call(array(), st.integers(0, 1), dtype=NO_DTYPE, device=CPU)),
     Row("linspace", spaces(scalar((int, float)), FLOAT)),
     Row("linspace", spaces(scalar((complex,)), COMPLEX)),
-    # The ends as Arrays, beyond the standard: another formula, the same values but for rounding.
+    # Ends that are Arrays go beyond the standard; another formula returns the values up to rounding.
     Row("linspace", spaces(array(REAL_FLOAT, (), MODERATE), FLOAT), linspace, close=8.0),
     Row("meshgrid", st.builds(
         Call,
@@ -176,7 +176,7 @@ ROWS = [
     Row("equal", binary(ALL)),
     Row("exp", unary(FLOAT)),
     Row("expm1", unary(REAL_FLOAT)),
-    # At 0 and where it is not finite, NumPy is not the standard: see the special cases below.
+    # At 0 and at non-finite values NumPy deviates from the standard; other tests have these cases.
     Row("expm1", unary(COMPLEX, lambda dtype: finite(dtype).filter(bool))),
     Row("floor", unary(REAL)),
     Row("floor_divide", binary(REAL), floor_divide),
@@ -212,7 +212,7 @@ ROWS = [
     Row("remainder", binary(REAL)),
     Row("round", unary(NUMERIC)),
     Row("sign", unary(REAL)),
-    # Of a complex infinity NumPy has the direction, where x / abs(x) is NaN.
+    # At complex infinities np.sign returns the direction, while the standard's x / abs(x) is NaN.
     Row("sign", unary(COMPLEX, finite), complex_sign, close=4.0),
     Row("signbit", unary(REAL_FLOAT)),
     Row("sin", unary(FLOAT)),
@@ -222,7 +222,7 @@ ROWS = [
     Row("subtract", binary(NUMERIC)),
     Row("tan", unary(FLOAT)),
     Row("tanh", unary(REAL_FLOAT)),
-    Row("tanh", unary(COMPLEX, finite)),  # likewise
+    Row("tanh", unary(COMPLEX, finite)),  # finite, as for sign
     Row("trunc", unary(REAL)),
     # indexing
     Row("scatter_add", call(array(NUMERIC, only((4,))), only((3,)), only((np.asarray([0, 2, 0, -1]),))),
@@ -263,7 +263,7 @@ ROWS = [
     Row("nonzero", call(array(shape=shapes(min_dims=1)))),
     Row("searchsorted", searches()),
     Row("where", choices()),
-    # sets: which of 0.0 and -0.0 stands for both is left open, so there is no -0.0
+    # sets: without -0.0, because the result may have 0.0 or -0.0 for both
     Row("isin", memberships()),
     Row("unique_all", unary(ALL, MODERATE)),
     Row("unique_counts", unary(ALL, MODERATE)),
@@ -344,7 +344,7 @@ ROWS = [
     Row("fft.ifftshift", on(array(FLOAT, shapes(min_dims=1)), lambda x: call(
         only(x), axes=axes_of(x, min_size=1)))),
 ]  # fmt: skip
-# Elementwise ops without a row of their own, by the dtypes that they say they take.
+# Dtypes for elementwise ops without a row of their own, by the kind that the op's statement names.
 KINDS = {
     "any": ALL, "boolean": BOOL, "floating": FLOAT, "integer": INTEGER, "integral": BOOL + INTEGER,
     "number": NUMERIC, "numeric": NUMERIC, "ordered": REAL, "real": REAL, "real floating": REAL_FLOAT,

@@ -1,4 +1,4 @@
-"""Gradients of a function in two forms, to be compared in every bit."""
+"""Gradients of two forms of a function, for comparisons bit for bit."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from arraytape import GradientTape, testing
 
 
 def gradients(f, *arrays, order=1):
-    """Return the gradients of f at some Arrays; of second order, those of the squares of the first."""
+    """Return the gradients of the total of f; with order=2, the gradients of their squares' sum."""
     with GradientTape() as outer:
         outer.watch(arrays)
         with GradientTape() as tape:

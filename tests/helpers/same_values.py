@@ -1,4 +1,4 @@
-"""Comparison of Arrays with NumPy's, in every bit."""
+"""Comparisons of Arrays with NumPy arrays bit for bit."""
 
 import contextlib
 import warnings
@@ -10,7 +10,7 @@ import arraytape as xp
 
 @contextlib.contextmanager
 def quiet():
-    """Without NumPy's warnings, which are not compared: 0 / 0, the mean of nothing, the end of fix..."""
+    """Ignore NumPy's warnings about floating-point errors and about the deprecated np.fix."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", RuntimeWarning)
         warnings.filterwarnings("ignore", "numpy.fix is deprecated", DeprecationWarning)
@@ -24,7 +24,7 @@ def function_of(namespace, name):
 
 
 def ours(value):
-    """Return a row's argument for arraytape: every NumPy array becomes an Array of its own."""
+    """Replace every NumPy array in an argument by a new Array."""
     if isinstance(value, np.ndarray):
         return xp.asarray(value, copy=True)
     if isinstance(value, list | tuple):
@@ -33,7 +33,7 @@ def ours(value):
 
 
 def bits(x):
-    """Return the real parts as unsigned integers, every NaN the same."""
+    """Return the bits of floats as unsigned integers; all NaN become the same NaN."""
     parts = x if x.dtype.kind != "c" else np.stack([x.real, x.imag])
     if parts.dtype.kind != "f":
         return parts
@@ -42,7 +42,7 @@ def bits(x):
 
 
 def near(x, y, close):
-    """Return True if x and y agree to ``close`` rounding errors of the largest value."""
+    """Return True if x and y differ by at most ``close`` rounding errors of the largest value."""
     if x.dtype.kind not in "fc":
         return np.array_equal(x, y)
     scale = np.max(np.abs(y), initial=1.0)
@@ -50,7 +50,7 @@ def near(x, y, close):
 
 
 def assert_same(mine, reference, close=0.0):
-    """Equal structure, dtype, shape and values."""
+    """Assert that results have the same structure, dtypes, shapes and values."""
     if isinstance(mine, list | tuple):
         assert len(mine) == len(reference)
         for one, other in zip(mine, reference, strict=True):
@@ -79,7 +79,7 @@ def arrays_in(value):
 
 
 def as_numpy(value):
-    """Arrays as NumPy arrays, in a nesting of tuples."""
+    """Convert the Arrays in nested lists and tuples to NumPy arrays in tuples."""
     if isinstance(value, xp.Array):
         return np.asarray(value)
     return tuple(as_numpy(v) for v in value) if isinstance(value, list | tuple) else value

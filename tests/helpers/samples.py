@@ -1,4 +1,4 @@
-"""The samples of all ops that have a derivative, to run them on."""
+"""Sample inputs of all ops that have a derivative."""
 
 import pytest
 
@@ -10,7 +10,7 @@ CASES = [
     for i, sample in enumerate(op.samples)
     if (op.rules or op.joint) and not op.moves
 ]
-# What is not holomorphic or has no complex form is sampled with real numbers only.
+# Ops that have no complex form, or are not holomorphic, have real samples only.
 REAL_ONLY = {"cast", "clip", "fft.rfft"} | {
     op.name for op in recorded_ops() if op.takes in ("real", "ordered", "real floating")
 }

@@ -1,8 +1,9 @@
-"""Second derivatives in all four nestings of the modes, and by differences in extended precision.
+"""Hessians in all four nestings of forward and reverse mode, and by differences.
 
-A Hessian is that of the total of a function's results, with respect to all elements of its inputs,
-as one matrix.  The nestings: "rr" is a tape within a tape, "fr" a tape within an accumulator, "rf" an
-accumulator within a tape, "ff" an accumulator within an accumulator.
+A Hessian here is one matrix: second derivatives of the total of a function's results with respect to
+all elements of its inputs.  The nestings are named outer mode first: "rr" is a tape within a tape, "fr"
+a tape within an accumulator, "rf" an accumulator within a tape, "ff" two accumulators.
+Differences are computed in extended precision.
 """
 
 import math
@@ -16,7 +17,7 @@ from arraytape.testing import total, weights
 NESTINGS = "rr", "fr", "rf", "ff"
 
 
-# --- by the modes -----------------------------------------------------------------------------------
+# --- Hessians by tapes and accumulators ---------------------------------------------------------------
 def hessian(function, values, nesting):
     """Return the Hessian of the total of ``function(*arrays)`` as a matrix, by one nesting."""
     with np.errstate(all="ignore"):
@@ -66,7 +67,7 @@ def reverse_over_forward(function, values):
 
 
 def by_columns(column, values):
-    """Return a Hessian of columns, each from the index of an input and a unit tangent of it."""
+    """Assemble a Hessian from ``column(arrays, i, unit)`` for each unit tangent of each input i."""
     columns = []
     for i, value in enumerate(values):
         for unit in units(value):
@@ -90,7 +91,7 @@ def forward_over_forward(function, values):
 
 
 def units(value):
-    """Return the unit arrays in the shape of a value."""
+    """Yield the arrays of a value's shape that are 1 at one element and 0 elsewhere."""
     value = np.asarray(value)
     for k in range(value.size):
         unit = np.zeros(value.size, value.dtype)
@@ -106,10 +107,10 @@ WAYS = {
 }
 
 
-# --- by differences ---------------------------------------------------------------------------------
+# --- Hessians by differences ------------------------------------------------------------------------
 def stencil(places, order):
-    """Weights of the values at places in the derivative of an order at 0, by the Taylor series."""
-    # In extended precision: Gauss's elimination, since LAPACK has none.
+    """Return the weights of values at ``places`` in the derivative of this order at 0."""
+    # Gaussian elimination, because LAPACK has no extended precision.
     n = len(places)
     rows = np.asarray([[p**k for p in places] for k in range(n)], np.longdouble)
     right = np.zeros(n, np.longdouble)
@@ -126,13 +127,13 @@ def stencil(places, order):
     return right
 
 
-# From one side, the point itself left out: functions may jump there.
+# Points on one side of the point, without the point itself, because functions may jump there.
 STEPS = np.arange(1, 10)
 ONE_SIDED = [stencil(STEPS, order) for order in (0, 1, 2)]
 
 
 def total_of_numpy(outputs):
-    """``testing.total`` of NumPy arrays, in their precision."""
+    """Return ``testing.total`` of NumPy arrays in extended precision."""
     answer = np.longdouble(0)
     for i, y in enumerate(outputs if isinstance(outputs, tuple | list) else (outputs,)):
         y = np.asarray(y)
@@ -144,7 +145,7 @@ def total_of_numpy(outputs):
 
 
 class Side(NamedTuple):
-    """Value, slope and curvature at a point along a direction, seen from one side."""
+    """The one-sided limits of value, slope and curvature at a point along a direction."""
 
     value: float
     slope: float
@@ -166,7 +167,10 @@ def side_of(function, values, direction, step):
 
 
 def sides(function, values, direction, step, rtol):
-    """Return the sides along a direction on which the function is defined; None if it is not smooth."""
+    """Return a Side for both signs of a direction.
+
+    A side on which the function is undefined is left out; None is a side on which it is not smooth.
+    """
     found = []
     for sign in (1, -1):
         turned = [sign * d for d in direction]
@@ -179,7 +183,7 @@ def sides(function, values, direction, step, rtol):
 
 
 def curvatures(found, rtol):
-    """Return the one curvature that all sides agree on, or None; and all curvatures of a side."""
+    """Return the common curvature of all sides, or None if they differ, and the list of curvatures."""
     if not found or None in found:
         return None, []
     curvatures = [side.curvature for side in found]
@@ -188,16 +192,16 @@ def curvatures(found, rtol):
 
 
 def steps_for(values, step):
-    """Return steps that leave a point, the smallest first: as fine as its numbers, where seen."""
+    """Return step sizes in proportion to the magnitudes of the point's numbers, in ascending order."""
     sizes = [float(a) for v in values for a in np.abs(np.ravel(v)) if a]
     most = max(sizes, default=0.0)
     return sorted({step * size for size in (1.0, *sizes) if size > 1e-7 * most})
 
 
 def differences(function, values, step=2e-3, rtol=1e-6):
-    """Return the Hessian by differences in extended precision; None for elements that are not finite.
+    """Return the Hessian by differences, and for each element its values on the sides of the point.
 
-    And, for each element, the values that it has on the sides of the point.
+    An element that has no common value on all sides is None.
     """
     steps = [np.longdouble(h) for h in steps_for(values, step)]
     values = [np.asarray(v, np.longdouble) for v in values]

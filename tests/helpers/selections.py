@@ -1,8 +1,8 @@
-"""Elements that a selection leaves out contribute exactly zero, however infinite their slope.
+"""Checks that elements which a selection leaves out contribute exactly 0 to gradients.
 
-Each program runs twice: on an input with dead elements or rows, and on its live part alone.  Dead means
-that the slope or value is infinite or NaN, and that a selection leaves it out.  Gradients and
-Hessian-vector products must agree on the live part and be exactly zero on the dead one.
+Each program runs twice: on an input with dead elements or rows, and on its live part alone.  A dead
+element has an infinite or NaN slope or value, and a selection leaves it out.  Gradients and
+Hessian-vector products must agree on the live part and be exactly 0 on the dead part.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ def gradients(f, *values):
 
 
 def products(f, along, *values):
-    """Hessian-vector products of sum(f(*values)) by nested tapes, one for each value."""
+    """Return the Hessian-vector products of sum(f(*values)) by nested tapes, one for each value."""
     arrays = [xp.asarray(v) for v in values]
     with np.errstate(all="ignore"), xp.GradientTape() as outer:
         outer.watch(arrays)
@@ -47,7 +47,10 @@ def uneven(shape, turn=0.0):
 
 
 def first_order(whole, alone, live, x, *others):
-    """Gradients with dead elements against those of the live part alone; the others agree too."""
+    """Check the gradients with dead elements against those of the live part alone.
+
+    whole, alone : the program on all of x, and on x[live].  others : further inputs.
+    """
     found, *found_others = gradients(whole, x, *others)
     expected, *expected_others = gradients(alone, x[live], *others)
     assert np.isfinite(expected).all()
@@ -59,7 +62,7 @@ def first_order(whole, alone, live, x, *others):
 
 
 def second_order(whole, alone, live, x, *others):
-    """Return the same for Hessian-vector products along a direction that moves dead elements, too."""
+    """Check Hessian-vector products like ``first_order``, along a direction that moves dead elements."""
     along = [uneven(v.shape, 3.0 + i) for i, v in enumerate((x, *others))]
     found, *found_others = products(whole, along, x, *others)
     expected, *expected_others = products(alone, [along[0][live], *along[1:]], x[live], *others)
@@ -83,7 +86,7 @@ def with_dead(dead, live=LIVE, inside=INSIDE):
     return x
 
 
-# --- selections: (y, the mask of what is live) -> y with zeros for what is not ----------------
+# --- selections: functions of y and the mask of live elements, with 0 for dead elements -------
 def by_where(y, live):
     return xp.where(xp.asarray(live), y, 0.0)
 
@@ -151,7 +154,7 @@ ROWS = [
 
 
 def spread(values, live, shape):
-    """Zeros with the values of the live part in their places."""
+    """Return zeros of a shape, with ``values`` at the live elements."""
     z = xp.zeros(shape)
     z[xp.asarray(live)] = values
     return z

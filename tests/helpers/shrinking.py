@@ -1,10 +1,10 @@
-"""A random program that fails, cut down to the statements that its failure needs."""
+"""Reduction of a failing random program to the statements that its failure needs."""
 
-ALL = 8  # statements that are left out at a time, to begin with
+ALL = 8  # the number of neighbouring statements that are left out together at first
 
 
 def failure(check, skipped):
-    """Return the finding of ``check()``; None when nothing is wrong or nothing can be compared."""
+    """Return the error of ``check()`` as text, or None if it passes or raises ``skipped``."""
     try:
         check()
     except skipped:
@@ -17,8 +17,9 @@ def failure(check, skipped):
 def shrunk(body, fails):
     """Return the body without the statements that its failure does not need.
 
-    fails : whether another body fails, too.  A block in it has a ``body`` of its own, of which the
-    ``kept`` last statements have to stay, and gives ``with_body`` another one.
+    fails : a function that returns True if a smaller body also fails.
+    A block is a statement with a ``body``, whose last ``kept`` statements have to stay;
+    ``with_body(body)`` returns the block with another body.
     """
     size = ALL
     while size:

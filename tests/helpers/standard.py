@@ -1,4 +1,4 @@
-"""The names in the array API standard, 2025.12, chapter by chapter, and how to find them."""
+"""The names of the array API standard 2025.12 by chapter."""
 
 import operator
 

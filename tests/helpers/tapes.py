@@ -1,7 +1,7 @@
-"""What tests of tapes record."""
+"""A function that tests of tapes record."""
 
 
 def square_slope(tape, x):
-    """x * x on the tape."""
+    """Watch x and return x * x."""
     tape.watch(x)
     return x * x

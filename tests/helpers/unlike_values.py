@@ -1,4 +1,4 @@
-"""Values unlike those of a table: ties, NaN, infinities, zeros of both signs, magnitudes, masks."""
+"""Functions that replace the values of a table: by ties, NaN, infinities, zeros and extremes."""
 
 import numpy as np
 
@@ -11,28 +11,28 @@ def ties(x, rng):
 
 
 def equal(x, rng):
-    """One value."""
+    """Return an array whose elements all equal the first one."""
     return np.full(x.shape, x.flat[0] if x.size else 0)
 
 
 def zeros(x, rng):
-    """Zeros of both signs."""
+    """Return zeros of both signs."""
     return np.where(rng.random(x.shape) < 0.5, 0.0, -0.0)
 
 
 def negative(x, rng):
-    """Return the values with the other sign, which turns masks of comparisons with 0 around."""
+    """Return -x, so that masks such as ``x > 0`` are inverted."""
     return -x
 
 
 def huge(x, rng):
-    """Magnitudes whose squares and products overflow."""
+    """Return values so large that their squares and products overflow."""
     top = 1e30 if x.dtype in (np.float32, np.complex64) else 1e200
     return x * top
 
 
 def tiny(x, rng):
-    """Magnitudes whose squares and products are 0."""
+    """Return values so small that their squares and products are 0."""
     low = 1e-30 if x.dtype in (np.float32, np.complex64) else 1e-200
     return x * low
 
@@ -43,12 +43,12 @@ def special(x, rng):
 
 
 def nan(x, rng):
-    """NaN in the place of some, or of all."""
+    """Replace some or all values by NaN."""
     return np.where(rng.random(x.shape) < rng.choice([0.3, 1.0]), np.nan, x)
 
 
 def infinity(x, rng):
-    """One infinity."""
+    """Replace one value by an infinity."""
     x = np.array(x)
     if x.size:
         x.flat[rng.integers(x.size)] = rng.choice([np.inf, -np.inf])
@@ -60,7 +60,10 @@ ALL = (*FINITE, special, nan, infinity)
 
 
 def unlike(x, kind, rng):
-    """Return an array of the same shape and dtype with another kind of values."""
+    """Return an array of x's shape and dtype with values by ``kind``, one of the functions above.
+
+    Booleans become a random mask; integers stay.
+    """
     if x.dtype.kind == "b":
         return rng.random(x.shape) < rng.choice([0.0, 0.5, 1.0])
     if x.dtype.kind not in "fc":

@@ -1,7 +1,7 @@
-"""Random programs to wrap in recompute_grad and custom_gradient, nested in each other.
+"""Random programs whose parts are wrapped in recompute_grad and custom_gradient.
 
-Each program is a tree of functions of an Array and of two Variables; some of them are wrapped, in
-ways that change no derivative.
+Each program is a tree of functions of an Array and two Variables.  Some of the functions are wrapped, in
+ways that change no derivative.  Wrapped functions may contain wrapped functions.
 """
 
 import arraytape as xp
@@ -12,7 +12,7 @@ ALONG = [[0.5, 1.0, 0.2], [0.1, -0.4, 1.0], 0.7]
 
 
 def with_rule_found_later(f):
-    """``f`` by a rule that runs it again, on a tape of its own."""
+    """Wrap f in a custom_gradient whose ``pull`` runs f again on a tape."""
 
     @xp.custom_gradient
     def g(x):
@@ -29,7 +29,7 @@ def with_rule_found_later(f):
 
 
 def with_rule_recorded(f):
-    """``f`` by a rule that uses a tape which recorded it at once."""
+    """Wrap f in a custom_gradient whose ``pull`` uses the tape that recorded f in the forward pass."""
 
     @xp.custom_gradient
     def g(x):
@@ -80,15 +80,15 @@ RULES = [with_rule_found_later, with_rule_recorded]
 
 
 def inputs():
-    """Return the Variables and the Array with which a program is made and called."""
+    """Return the Variables from which a program is made, and the Array on which it is called."""
     variables = [Variable([0.7, -0.4, 0.9], name="v"), Variable(0.6, name="w")]
     return variables, xp.asarray([0.35, -0.2, 0.8])
 
 
 def program(rng, variables, wraps, depth=3):
-    """Return a random function, some of whose parts are in one of ``wraps``, which may be None.
+    """Return a random function, whose parts are wrapped by functions drawn from ``wraps``.
 
-    The same seed and number of wraps give the same function.
+    None in ``wraps`` leaves a part unwrapped.  The same seed and number of wraps give the same function.
     """
     kinds = BRANCHES if depth else LEAVES
     kind, wrap = rng.choice(sorted(kinds)), rng.choice(wraps)
@@ -100,7 +100,7 @@ def program(rng, variables, wraps, depth=3):
 
 
 def slopes(f, variables, x):
-    """Return the value of f and its derivatives along a direction, of first to third order, by tapes."""
+    """Return the value of f and its first three derivatives along a direction, by nested tapes."""
 
     def derivative(order):
         if not order:
@@ -115,7 +115,7 @@ def slopes(f, variables, x):
 
 
 def forward_slopes(f, variables, x):
-    """Return the value and the first derivative by forward mode."""
+    """Return the first and the second derivative of f along a direction, by forward mode."""
     primals, tangents = [x, *variables], [xp.asarray(t) for t in ALONG]
     with ForwardAccumulator(primals, tangents) as outer:
         with ForwardAccumulator(primals, tangents) as inner:

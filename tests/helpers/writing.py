@@ -1,7 +1,7 @@
-"""Writing and aliasing: NumPy's values bit for bit, and the gradients that go with them.
+"""Checks of programs with writes and views: NumPy's values bit for bit, and gradients.
 
-``check`` runs one program with NumPy and with arraytape, and compares the gradient of a weighted
-sum of all that the program returns with the complex step.  Programs are therefore complex-safe.
+``check`` runs a program with NumPy and with arraytape.  It compares the gradient of a weighted sum of
+all results with the complex-step derivative, so programs must also work for complex inputs.
 """
 
 import array_api_compat.numpy as numpy
@@ -10,7 +10,8 @@ import pytest
 
 import arraytape as xp
 
-SIZES = (3, 40)  # rows of 4: parts below and above the size up to which parts are kept by copy
+# Numbers of rows of 4 elements, below and above the size up to which records copy parts.
+SIZES = (3, 40)
 sizes = pytest.mark.parametrize("n", SIZES)
 
 
@@ -38,7 +39,7 @@ def complex_step(program, inputs, i):
     """Return the gradient of the weighted total with respect to input i, by NumPy alone."""
     slope = np.empty(inputs[i].shape)
     for at in np.ndindex(slope.shape):
-        # astype keeps the layout, on which values and aliasing depend.
+        # astype keeps the memory layout, on which values and aliasing depend.
         arrays = [x.astype(complex) for x in inputs]
         arrays[i][at] += 1e-30j
         slope[at] = total(numpy, listed(program(numpy, *arrays))).imag / 1e-30
@@ -52,12 +53,12 @@ def assert_same_bits(found, expected):
         assert ours.shape == theirs.shape
         assert ours.dtype == theirs.dtype
         if ours.tobytes() != theirs.tobytes():
-            np.testing.assert_array_equal(ours, theirs)  # says where
+            np.testing.assert_array_equal(ours, theirs)  # its error shows the elements
             raise AssertionError("signs of zeros differ")
 
 
 def recorded(program, inputs, watched):
-    """Return the program's results and the gradients of its total in the watched inputs."""
+    """Return the program's results and the gradients of its total with respect to watched inputs."""
     arrays = [xp.asarray(x) for x in inputs]
     sources = [arrays[i] for i in watched]
     with xp.GradientTape() as tape:
@@ -87,7 +88,10 @@ def total_along(gradients, along):
 
 
 def check(program, *inputs, second=True):
-    """Values and gradients with nothing, each input alone and all inputs followed; second order."""
+    """Check values and gradients with no input, each input alone, and all inputs followed.
+
+    second : also check second derivatives.
+    """
     expected = listed(program(numpy, *[x.copy(order="K") for x in inputs]))
     assert_same_bits(listed(program(xp, *[xp.asarray(x) for x in inputs])), expected)
     everyone = tuple(range(len(inputs)))
@@ -106,7 +110,7 @@ def check_second_order(program, inputs, h=1e-5):
     ahead, behind = ([x + s * v for x, v in zip(inputs, along, strict=True)] for s in (h, -h))
     ahead = [like_layout(x, old) for x, old in zip(ahead, inputs, strict=True)]
     behind = [like_layout(x, old) for x, old in zip(behind, inputs, strict=True)]
-    if sum(x.size for x in inputs) > 100:  # enough has been looked at by the small sizes
+    if sum(x.size for x in inputs) > 100:  # the small sizes suffice here
         return
     for i, g in enumerate(curvature(program, inputs, along)):
         slope = complex_step(program, ahead, i) - complex_step(program, behind, i)

@@ -1,4 +1,4 @@
-"""Cases for random inputs: declared samples, and composites on samples of their own."""
+"""Cases for random inputs: the samples that ops declare, and samples for composites."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from arraytape.ops import linalg
 from .libraries import Data, Function
 
 inf = float("inf")
-# Results of their own that depend on no input's value, and what has no array to differentiate.
+# Functions whose results do not depend on the value of an input, or that have no array to differentiate.
 NO_DERIVATIVE = {
     "arange", "empty", "empty_like", "eye", "fft.fftfreq", "fft.rfftfreq", "from_dlpack", "nonzero",
     "ones", "ones_like", "zeros", "zeros_like",
     *(op.name for op in REGISTRY.values() if op.kind == "nondifferentiable"),
 } - {"ceil", "floor", "round", "stop_gradient", "trunc"}  # fmt: skip
-# What has no complex form, or none that the standard defines.
+# Ops that the standard does not define for complex numbers.
 REAL_ONLY = {
     "atan2", "bincount",
     "cast", "ceil", "clip", "copysign", "fft.ihfft", "fft.rfft", "fft.rfftn", "floor",
@@ -31,7 +31,7 @@ REAL_ONLY = {
 
 
 class Case(NamedTuple):
-    """A function of a library and arrays, and how to draw the arrays."""
+    """A function of a library and arrays, with a function that draws the arrays from a seed."""
 
     op: str
     label: str
@@ -41,7 +41,7 @@ class Case(NamedTuple):
     seeded: bool = True
 
 
-# --- results that depend on a free choice, as what does not -----------------------------------------
+# --- functions of factorizations that do not depend on the free choice of phases or order -----------
 def adjoint(xp: Any, x: Any) -> Any:
     return xp.matrix_transpose(xp.conj(x))
 
@@ -63,7 +63,7 @@ def of_eigh(xp: Any, result: Any) -> Any:
 
 
 def of_eig(xp: Any, result: Any) -> Any:
-    """Return a spectral function, and sums over the eigenvalues, whose order is free; lengths are 1."""
+    """Return a spectral function, and sums over the eigenvalues, whose order is arbitrary."""
     values, vectors = result
     weighted = xp.exp(values / 4.0)[..., None, :]
     spectral = (vectors * weighted) @ xp.linalg.inv(vectors)
@@ -80,7 +80,7 @@ INVARIANT = {
     "linalg.eigvals": of_eigvals,
     "linalg.svd": of_svd,
 }
-# The samples' preparations, over any namespace.
+# The preparations that samples name, as functions of any namespace.
 PREPARE: dict[Any, Function] = {
     None: lambda xp, x: x,
     linalg.hermitian: lambda xp, x: x + adjoint(xp, x),
@@ -90,7 +90,7 @@ PREPARE: dict[Any, Function] = {
 
 
 def of_sample(op: Op, sample: Sample, dtype: Any) -> Case:
-    """Return a declared sample as a function of its floating-point arrays alone."""
+    """Return the Case of a declared sample, as a function of its floating-point arrays."""
 
     def split(value: Any, found: Data) -> Any:
         if isinstance(value, list):
@@ -127,9 +127,9 @@ def of_sample(op: Op, sample: Sample, dtype: Any) -> Case:
     return Case(op.name, f"{kind}: {' '.join(given.split())}", function, draw)
 
 
-# --- composites, and what else has no samples ---------------------------------------------------
+# --- composites and other ops without declared samples ------------------------------------------
 def own(op: str, function: Function | None, *shapes: tuple[int, ...], **parameters: Any) -> Any:
-    """Return a sample of an op without declared ones; op None stands for the op itself."""
+    """Return a sample for an op that declares none; ``function=None`` means the op itself."""
     return op, function, shapes, parameters
 
 
@@ -219,7 +219,7 @@ OWN = (
 
 
 def of_own(entry: Any, dtype: Any) -> Case:
-    """Return a case of random arrays in [-2, 2], complex or not."""
+    """Return a Case with random real or complex arrays in [-2, 2]."""
     op, function, shapes, parameters = entry
 
     def draw(seed: int) -> Data:
@@ -242,7 +242,7 @@ def called(op: str, function: Function | None, parameters: dict[str, Any]) -> Fu
 
 # --- all of them ------------------------------------------------------------------------------------
 def drawn() -> Iterator[Case]:
-    """All cases on random inputs."""
+    """Yield all cases on random inputs."""
     yield from declared()
     yield from composites()
 

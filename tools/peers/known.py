@@ -1,12 +1,12 @@
 """The known disagreements: who is right, and why.
 
-A verdict is not believed but checked (see ``verdicts``):
+Each verdict is checked (see ``verdicts``):
 
 - ``peer``: the derivative exists and finite differences give arraytape's, not the peer's.
-- ``convention``: no derivative exists there (differences from the two sides part or diverge), and
-  arraytape's slope is a number or an infinity, not NaN.
-- ``loud``: arraytape gives NaN or an infinity, where docs/explanation/numerics.md
-  says so or the value is not finite.
+- ``convention``: no derivative exists at the point (differences from the two sides disagree or
+  diverge), and arraytape's slope is a number or an infinity, not NaN.
+- ``loud``: arraytape returns NaN or an infinity, because docs/explanation/numerics.md says so or the
+  value is not finite.
 - ``value``: the standard leaves the value undefined, so there is nothing to check.
 """
 
@@ -18,7 +18,10 @@ from .cases import Case
 
 
 class Known(NamedTuple):
-    """One entry.  It holds for the ops and peers named, and where label and part contain its own."""
+    """A known disagreement.
+
+    It applies to the named ops and peers, for cases whose label and part contain ``label`` and ``part``.
+    """
 
     ops: str
     label: str
@@ -35,7 +38,7 @@ VECTORS = (
     "cotangents of coinciding values and their vectors tell no gradient: NaN, as the page says"
 )
 KNOWN = (
-    # What was not taken.
+    # Elements that a selection left out.
     Known("where getitem setitem", "at [0.,", "torch jax", "gradient", "peer", SHARED),
     Known("maximum", "sqrt(x), 1", "torch jax", "gradient", "convention", SHARED),
     Known("setitem", "written twice", "torch", "gradient 1", "peer",
@@ -114,7 +117,7 @@ KNOWN = (
 
 
 def explanation(case: Case, peer: str, part: str) -> Known | None:
-    """Return the first entry that holds for a disagreement."""
+    """Return the first entry that applies to a disagreement, or None."""
     for known in KNOWN:
         named = case.op in known.ops.split() and peer in known.peers.split()
         if named and known.label in case.label and known.part in part:

@@ -1,7 +1,7 @@
 """arraytape and its peers behind one interface: values, first and second derivatives.
 
-All gradients are in arraytape's convention, dL/dRe + i dL/dIm: PyTorch's already are, JAX's are
-conjugated here.
+All gradients are in arraytape's convention, dL/dRe + i dL/dIm.  PyTorch has the same convention; JAX's
+gradients are conjugated here.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ ZERO = arraytape.UnconnectedGradients.ZERO
 
 
 class Derivatives(NamedTuple):
-    """The value and the derivatives that a library gives of a function at a point.
+    """The value and the derivatives of a function at a point, computed by a library.
 
-    ``gradient`` has one array per input; ``curvature`` is the Hessian-vector product, and empty
-    where it was not asked for.
+    ``gradient`` has one array for each input; ``curvature`` is the Hessian-vector product, and empty
+    if it was not requested.
     """
 
     value: Data
@@ -52,13 +52,13 @@ class Namespace:
 
 
 class Library:
-    """The parts that the libraries have in common.  ``xp`` is the namespace to compute in."""
+    """The base class of the libraries.  ``xp`` is the namespace in which a library computes."""
 
     name: str
     xp: Any
 
     def op(self, name: str) -> Function:
-        """Return the library's function of an op's name; AttributeError when it has none."""
+        """Return the library's function with the name of an op; raise AttributeError without one."""
         found: Function = operator.attrgetter(name)(self.xp)
         return found
 
@@ -69,7 +69,7 @@ class Library:
         return np.asarray(x)
 
     def outputs(self, function: Function, arrays: Sequence[Any]) -> list[Any]:
-        """Return the floating-point results of a function, in order, out of any nesting."""
+        """Return the floating-point results of a function, in order, without their nesting."""
         return list(self.floats(function(self, *arrays)))
 
     def floats(self, results: Any) -> Iterator[Any]:
@@ -80,7 +80,10 @@ class Library:
             yield results
 
     def bowl(self, ys: Sequence[Any], weights: Data) -> Any:
-        """Half the weighted sum of squares: its cotangents move with x, so linear ops count, too."""
+        """Return half the weighted sum of squares of results.
+
+        Its cotangents depend on x, so that linear ops have second derivatives, too.
+        """
         xp, value = self.xp, 0.0
         for y, w in zip(ys, weights, strict=True):
             parts = (
@@ -98,13 +101,13 @@ class Library:
         Parameters
         ----------
         function : callable
-            Called with the library and its arrays; gives arrays in any nesting.
+            A function of the library and its arrays that returns arrays in any nesting.
         inputs : list of ndarray
             The point.
         weights : list of ndarray
             The cotangent of each floating-point result.
         along : list of ndarray or None
-            The direction of the Hessian-vector product of ``bowl``; None asks for none.
+            The direction of the Hessian-vector product of ``bowl``; None for no such product.
         """
         raise NotImplementedError
 
@@ -202,7 +205,7 @@ class Jax(Library):
     name, pip = "jax", "jax"
 
     def __init__(self) -> None:
-        # Small arrays, compiled op by op: the compiler's time is nearly all there is.
+        # Nearly all time goes to the compiler, because arrays are small and ops are compiled one by one.
         os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
         import jax
 
@@ -241,7 +244,7 @@ def put(x: Any, key: Any, value: Any) -> Any:
 
 
 def shared(xp: Any, index_add: Function, copied: Function) -> dict[str, Function]:
-    """Return the ops of arraytape that no standard names, made of a peer's own functions."""
+    """Return arraytape's ops that are not in the standard, made of a peer's functions."""
 
     def cast(x: Any, dtype: Any) -> Any:
         return xp.astype(x, getattr(xp, np.dtype(dtype).name))

@@ -23,7 +23,11 @@ def point(
     note: str = "",
     **parameters: Any,
 ) -> Case:
-    """Return a case: a function (the op itself by default) at one point; ``second``: smooth there."""
+    """Return the Case of a function at one point.
+
+    f : the function; the default is the op itself.
+    second : True if the function is smooth there, so that second derivatives are compared.
+    """
     arrays = [np.asarray(x, complex if np.iscomplexobj(x) else float) for x in inputs]
     given = [np.array2string(x, separator=",").replace("\n", "") for x in arrays]
     given += [note] * bool(note) + [f"{k}={v}" for k, v in parameters.items()]
@@ -192,7 +196,7 @@ def product(result: Any) -> Any:
 
 
 def cases(only: str | None = None) -> Iterator[Case]:
-    """All cases, or those of one op: on random inputs, then at the special points."""
+    """Yield all cases, or those of one op: first on random inputs, then at special points."""
     for case in (*drawn(), *POINTS):
         if only in (None, case.op):
             yield case

@@ -1,4 +1,4 @@
-"""Verdicts: two libraries agree, or finite differences say which of them is right."""
+"""Comparison of two libraries' results, and checks by finite differences of which one is right."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .known import Known
 from .libraries import Data, Library
 
 RTOL, ATOL = 1e-10, 1e-12
-DIFFERENCES = 1e-5  # how near a slope must be to finite differences
+DIFFERENCES = 1e-5  # the tolerance of a slope compared with finite differences
 
 Array = np.ndarray[Any, Any]
 
 
 def agree(x: Array, y: Array) -> bool:
-    """Return True if shapes, kinds, NaNs and infinities are the same, and the rest is near its scale."""
+    """Return True if shapes, kinds, NaN and infinities are the same, and finite values are close."""
     if x.shape != y.shape or (x.dtype.kind == "c") != (y.dtype.kind == "c"):
         return False
     finite = np.isfinite(x)
@@ -40,7 +40,7 @@ def direction(x: Array, seed: int) -> Array:
 
 
 def weights_for(library: Library, case: Case, inputs: Data, seed: int) -> Data:
-    """Random cotangents for the results of a case."""
+    """Return random cotangents for the results of a case."""
     ys = library.outputs(case.function, [library.asarray(x) for x in inputs])
     rng = np.random.default_rng(seed + 1000)
     found = []
@@ -54,18 +54,20 @@ def checked(
     known: Known, library: Library, case: Case, inputs: Data, weights: Data, along: Data | None,
     part: str, i: int, ours: Array, theirs: Array,
 ) -> str:  # fmt: skip
-    """Return what speaks against the verdict of a known disagreement; "" when nothing does.
+    """Return the reason for which the verdict of a known disagreement is wrong, or "".
 
     Parameters
     ----------
     known : Known
         The entry, with its verdict.
     library : Library
-        Whose values (for a gradient) or gradients (for a curvature) are differenced.
+        The library whose values (for a gradient) or gradients (for a curvature) are differenced.
     part : str
-        A field of ``Derivatives``; ``i`` is the number of the result or input in it.
+        A field of ``Derivatives``.
+    i : int
+        The index of the result or input in that field.
     ours, theirs : ndarray
-        The two answers.
+        The two results.
     """
     if known.verdict == "value":
         return "" if part == "value" else "more than the value differs"
@@ -92,7 +94,7 @@ def missed(
     library: Library, case: Case, inputs: Data, weights: Data, along: Data | None,
     part: str, i: int, ours: Array,
 ) -> bool:  # fmt: skip
-    """Return True if an answer that is not finite hides a derivative; peers may share it."""
+    """Return True if arraytape's result is not finite although differences show a derivative."""
     if part == "value" or np.isfinite(ours).all():
         return False
     probe = direction(inputs[i], 7)
@@ -107,7 +109,7 @@ def sides(
     library: Library, case: Case, inputs: Data, weights: Data, along: Data | None,
     part: str, i: int, probe: Array,
 ) -> tuple[float, float, float]:  # fmt: skip
-    """Return the slopes along the probe that a gradient or curvature of input i must give."""
+    """Return one-sided and central slopes along ``probe`` for the gradient or curvature of input i."""
     if part == "gradient":
         return of_value(library, case, inputs, weights, i, probe)
     return of_gradient(library, case, inputs, weights, along or [], i, probe)
@@ -117,7 +119,7 @@ def of_value(
     library: Library, case: Case, inputs: Data, weights: Data, i: int, probe: Array
 ) -> tuple[float, float, float]:
     """Return the slopes of the weighted value when input i alone moves along the probe."""
-    # In units of the input, so that a step shows at 1e200, too.
+    # The step is relative to the input's size, so that it is not lost in rounding at 1e200.
     unit = max(1.0, np.abs(inputs[i][np.isfinite(inputs[i])]).max(initial=0.0))
 
     def value(t: Any) -> float:
@@ -125,7 +127,7 @@ def of_value(
         ys = library.outputs(case.function, [library.asarray(x) for x in moved])
         values = [library.numpy(y) for y in ys]
         if any(y.shape != w.shape for y, w in zip(values, weights, strict=True)):
-            return float("nan")  # the shape itself depends on the input, as of unique values
+            return float("nan")  # the shape depends on the input, as for unique_values
         return testing.inner(weights, values) / unit
 
     return slopes(value)
@@ -134,7 +136,7 @@ def of_value(
 def of_gradient(
     library: Library, case: Case, inputs: Data, weights: Data, along: Data, i: int, probe: Array
 ) -> tuple[float, float, float]:
-    """Return the slopes of <gradient of the bowl, probe> along the curvature's direction."""
+    """Return the slopes of the inner product (gradient of ``bowl``, probe) along ``along``."""
 
     def bowl(library: Library, *arrays: Any) -> Any:
         return library.bowl(library.outputs(case.function, arrays), weights)

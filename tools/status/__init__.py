@@ -1,1 +1,1 @@
-"""The functions that write the pages, and the parts of pages, in the table of ``tools/pages.py``."""
+"""The functions that write the generated pages; the table in ``tools/pages.py`` names them."""

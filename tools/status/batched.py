@@ -1,7 +1,7 @@
-"""Find how a public name is computed under vmap: for all examples at once, or how else.
+"""Determine how vmap computes a public name: all examples at once, one by one, or not at all.
 
-An op with rules of its own is computed in one form of the batched namespace, the same that it goes
-by.  Composites, methods and operators are called under vmap, to see what becomes of their parts.
+For an op with its own rules, the batched namespace tells the form in which it is computed.  Composites,
+methods and operators are called under vmap, to see whether one of their parts runs example by example.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from arraytape._storage.batched.batched_storage import BATCHED
 from .gradients import Call, call
 
 YES, LOOP, NO = "yes", "one by one", "refused"
-# What is computed one by one all the same, of functions that have a batched form.
+# The cases in which a function that has a batched form is computed example by example.
 IN_PART = {
     "getitem": "with a batched index beside None",
     "isin": "with a batched x2",
@@ -32,12 +32,12 @@ IN_PART = {
     "scattered": "with a batched key",
     "searchsorted": "with a batched x1",
 }
-# Calls whose batched argument decides: what ``gradients`` calls has plain integers there.
+# Calls that need another batched argument than those of ``gradients``, which pass plain integers.
 CALLS = {"bincount": call(lambda x: xp.bincount(xp.astype(x, xp.int64)), (3,))}
 
 
 def of_name(name: str, op: Op | None, example: Call | None) -> str:
-    """``YES`` (and what is looped over all the same), ``LOOP``, ``NO``; "" for no function of arrays."""
+    """Return YES (with exceptions), LOOP or NO; "" if the name is no function of arrays."""
     form = BATCHED.xp.form(op.name) if op is not None else ONE_BY_ONE
     if form != ONE_BY_ONE or (op is not None and op.kind != "composite"):
         part = f" ({LOOP} {IN_PART[op.name]})" if op is not None and op.name in IN_PART else ""
@@ -47,7 +47,7 @@ def of_name(name: str, op: Op | None, example: Call | None) -> str:
 
 
 def of_call(example: Call) -> str:
-    """Return what a call does under vmap when all its arrays are batched."""
+    """Return YES, LOOP or NO for a call under vmap with all arrays batched."""
     rng = np.random.default_rng(0)
     inputs = [xp.asarray(rng.uniform(0.3, 2.0, (2, *shape))) for shape in example.shapes]
     loop = mock.Mock(side_effect=indexing.each_one)
@@ -71,7 +71,7 @@ def of_call(example: Call) -> str:
 
 
 def arrays_in(results: Any) -> Iterator[Any]:
-    """Return the Arrays in a nesting of results."""
+    """Yield the Arrays in a nesting of results."""
     if isinstance(results, xp.Array):
         yield results
     elif isinstance(results, list | tuple):

@@ -1,6 +1,6 @@
-"""The figures of docs/howto/benchmarks.md: a picture of README's ratios, a table of counts and bytes.
+"""The figures of docs/howto/benchmarks.md: a picture of README's ratios, and a table of counts.
 
-The ratios are measured and written by ``make ratios``; the counts are those of ``asv_bench/run.py``.
+``make ratios`` measures the ratios and writes them into README; ``asv_bench/run.py`` measures counts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import pages
 
-# Benchmark, a parameter that it must have, what a row says.
+# The name of a benchmark, a parameter that it must have, and the text of its row.
 SHOWN = (
     ("counts.track_frames", "no tape", "Python frames of an op without a tape, most of six ops"),
     ("counts.track_frames", "recorded", "Python frames of an op that a tape records"),
@@ -31,7 +31,7 @@ SHOWN = (
 
 # --- counts ---------------------------------------------------------------------------------------
 def measured(only: str) -> dict[str, Any]:
-    """Return what asv_bench/run.py counts."""
+    """Run the benchmarks of asv_bench/run.py whose names contain ``only``; return its JSON output."""
     with tempfile.TemporaryDirectory() as folder:
         found = Path(folder) / "found.json"
         command = [
@@ -48,7 +48,7 @@ def measured(only: str) -> dict[str, Any]:
 
 
 def table() -> str:
-    """Return a row for each of ``SHOWN``, and what it was measured with."""
+    """Return a table with a row for each of ``SHOWN``, and the versions it was measured with."""
     runs = [measured(only) for only in ("counts", "memory")]
     results = [result for run in runs for result in run["results"]]
     rows = ["| what | value | budget |", "| --- | --- | --- |"]
@@ -87,7 +87,7 @@ Table = list[list[str]]
 
 
 def ratios() -> Table:
-    """README's table: its header and its rows."""
+    """Return the header and the rows of README's table of ratios."""
     begin, end = pages.ends_of("ratios")
     written = pages.PAGES["ratios"].text().partition(begin)[2].partition(end)[0]
     lines = [line for line in written.splitlines() if line.startswith("|")]
@@ -96,13 +96,13 @@ def ratios() -> Table:
 
 
 def across(ratio: float) -> float:
-    """Return where a ratio stands on the logarithmic axis."""
+    """Return the x coordinate of a ratio on the logarithmic axis."""
     share = math.log(ratio / LOWEST) / math.log(HIGHEST / LOWEST)
     return LEFT + share * (WIDTH - LEFT - RIGHT)
 
 
 def mark(kind: str, x: float, y: float) -> str:
-    """Return a disc, a square, a diamond or a triangle, which differ without colours, too."""
+    """Return a disc, square, diamond or triangle, so that marks also differ without colours."""
     if kind == "a":
         return f'  <circle class="a" cx="{x:.1f}" cy="{y:.1f}" r="6"/>'
     shapes = {"b": "M-5 -5H5V5H-5Z", "c": "M0 -7 7 0 0 7 -7 0Z", "d": "M0 -7 6.5 5H-6.5Z"}
@@ -110,7 +110,7 @@ def mark(kind: str, x: float, y: float) -> str:
 
 
 def picture(found: Table) -> str:
-    """Draw the ratios as marks on a line for each step."""
+    """Return an SVG with a line for each step, on which marks show the ratios."""
     header, *rows = found
     height = TOP + BAND * len(rows) + 8
     parts = [

@@ -1,7 +1,7 @@
-"""The page of gradients: every public name, its gradient, what a tape keeps for it, its storages.
+"""The page that lists for every public name its gradient, the values a tape keeps, and its storages.
 
-All of it comes from the registry of ops and the public namespace.  A name of which ``gradients`` finds
-no status is an error; ``batched`` finds what vmap does with it.
+The page follows from the registry of ops and the public namespace.  ``gradients`` determines the status
+of a name's gradient, and a name without a status is an error.  ``batched`` determines the vmap column.
 """
 
 from __future__ import annotations
@@ -83,7 +83,10 @@ with no Array. Ops of your own with the word `elementwise` are computed for all 
 
 
 class Row(NamedTuple):
-    """One name.  ``status`` is one of ``STATUSES``, or "" when none could be found: see ``detail``."""
+    """The row of a public name.
+
+    status : one of ``STATUSES``, or "" if it could not be determined; ``detail`` has the reason.
+    """
 
     chapter: str
     name: str
@@ -97,12 +100,12 @@ class Row(NamedTuple):
 
 # --- collecting -----------------------------------------------------------------------------------
 def keeps(op: Op | None, finding: Finding) -> str:
-    """List what one record of the op holds when all its inputs are followed."""
+    """Return the values that a record of the op keeps if all its inputs are followed, as text."""
     if op is None or not op.recorded or finding.status == NONE:
         return DASH
     names = []
     for name in kept_names(op):
-        if name in NONE_UNREAD:  # a place for what the backward pass finds out, empty until then
+        if name in NONE_UNREAD:  # None until the backward pass fills it
             continue
         what, _, source = name.partition(" ")
         names.append(f"{what} of {source}" if source else name)
@@ -110,7 +113,7 @@ def keeps(op: Op | None, finding: Finding) -> str:
 
 
 def storages(op: Op | None) -> str:
-    """Return the storages that arraytape itself brings and that have the op's function."""
+    """Return the names of arraytape's storages (NumPy, CuPy) that have the op's function."""
     since = " 14" if op is not None and op.name in cupy.SINCE_14 else ""
     serves = op is None or op.kind == "composite" or callable(NUMPY.function(op.name))
     return f"numpy, cupy{since}" if serves else f"cupy{since}"
@@ -175,7 +178,7 @@ def namespace_rows(module: ModuleType, prefix: str = "") -> Iterator[Row]:
             yield row("constants", full, None, Finding(NONE))
         elif isinstance(value, str) or name == "__array_namespace_info__":
             yield row("inspection", full, None, Finding(NONE))
-        elif isinstance(value, type):  # Array has tables of its own
+        elif isinstance(value, type):  # the members of Array have other tables
             yield row("tapes_and_rules", full, None, Finding(NONE))
         else:
             op = op_of(full, value)
@@ -196,17 +199,18 @@ def member_rows() -> Iterator[Row]:
         chapter = chapter or "array_attributes_and_methods"
         example = None if name in MEMBERS_BY_DESIGN else member_example(name, member, op)
         entry = row(chapter, f"Array.{name}", op, finding, word, example)
-        if name == "__setitem__":  # recorded by a plan of its own: see ops/writing.py
+        if name == "__setitem__":  # recorded by a structural plan: see ops/writing.py
             kept = "key, shape of value, dtype of value"
             entry = entry._replace(chapter="array_operators", word="linear", keeps=kept)
         yield entry
 
 
 def rows() -> list[Row]:
-    """One row for each public name, and for each op that is recorded under another name."""
-    _numpy_hook.load()  # Array's members themselves, not their stand-ins
+    """Return a row for each public name, and for each op that is recorded under another name."""
+    _numpy_hook.load()  # replaces the placeholders of Array's members by the members
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("error", xp.TapeWarning)  # a way out of the tape is no status
+        # An untracked conversion must not count as a status.
+        warnings.simplefilter("error", xp.TapeWarning)
         found = [*namespace_rows(xp)]
         found += namespace_rows(xp.linalg, "linalg.")
         found += namespace_rows(xp.fft, "fft.")
@@ -216,9 +220,9 @@ def rows() -> list[Row]:
             full = f"__array_namespace_info__().{name}"
             found.append(row("inspection", full, None, Finding(NONE)))
         for op in REGISTRY.values():
-            # Ops of the user's own (or of a test) are no part of the library.
+            # Ops that a user or a test defined are not part of the library.
             ours = Path(op.declared.rpartition(":")[0]).is_relative_to(PACKAGE)
-            listed_elsewhere = op.name.startswith("special.")  # special.md
+            listed_elsewhere = op.name.startswith("special.")  # listed in special.md
             if ours and not listed_elsewhere and op.name not in named:
                 assert op.public is not None
                 finding = of_function(op.name, op.public, op)
@@ -227,13 +231,13 @@ def rows() -> list[Row]:
 
 
 def without_status(found: Iterable[Row]) -> list[str]:
-    """Return a line on each name that has none of the three statuses."""
+    """Return a line for each name without a status."""
     return [f"{r.name}: {r.detail}" for r in found if r.status not in STATUSES]
 
 
 # --- writing --------------------------------------------------------------------------------------
 def order(chapter: str) -> tuple[int, str]:
-    """Return the chapters: the standard's in its order, others by name, then what is no chapter."""
+    """Return a sort key: the standard's chapters in its order, others by name, then those in LAST."""
     if chapter in CHAPTERS:
         return CHAPTERS.index(chapter), ""
     return len(CHAPTERS) + (1 + LAST.index(chapter) if chapter in LAST else 0), chapter

@@ -1,7 +1,7 @@
-"""The page of distributions: which methods of scipy.stats' distributions differentiate, and by what.
+"""The page of distributions: the derivatives of the methods of scipy.stats' distributions.
 
-Each method is compared with central differences of SciPy's own values, at three points of the shapes, at
-quantiles in the middle and in both tails; logpdf also to second order.
+Each method is compared with central differences of SciPy's own values, for three choices of the shape
+parameters, at quantiles in the middle and in both tails.  logpdf is also compared to second order.
 """
 
 from __future__ import annotations
@@ -43,14 +43,15 @@ norminvgauss, studentized_range) takes seconds for a value: one point, in the mi
 """
 
 
-# Whose values SciPy integrates or solves for: seconds for each, so one point, in the middle.
+# Distributions that SciPy computes by integration or root finding.  A value takes seconds, so that
+# they are checked at one point only.
 SLOW = {
     "gausshyper", "genhyperbolic", "geninvgauss", "levy_stable", "norminvgauss", "studentized_range",
 }  # fmt: skip
 
 
 def status(name: str, method: str) -> tuple[str, list[str]]:
-    """Return the table's entry for a method, and what was wrong."""
+    """Return the table's entry for a method, and the descriptions of wrong derivatives."""
     if name in SLOW:
         found = [table.check(name, method, table.distributions()[name], 0.3)]
     else:
@@ -66,7 +67,7 @@ def status(name: str, method: str) -> tuple[str, list[str]]:
 
 
 def second_order(name: str) -> tuple[str, list[str]]:
-    """Return the entry for the second derivatives of logpdf."""
+    """Return the entry for the second derivatives of logpdf, and descriptions of wrong ones."""
     found = [table.curvature(name, shapes, 0.3) for shapes in table.parameter_points(name)]
     wrong = [what for what in found if what.startswith(table.WRONG)]
     refused = any(what.startswith(table.LOUD) for what in found)

@@ -1,4 +1,4 @@
-"""The page docs/errors.md, an address that messages of 0.1 print: each heading leads to the new one."""
+"""The page docs/errors.md, whose headings redirect links in messages of 0.1 to docs/howto/errors.md."""
 
 from __future__ import annotations
 

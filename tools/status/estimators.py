@@ -1,8 +1,9 @@
-"""The page of estimators: how all of scikit-learn's estimators and metrics answer Arrays.
+"""The page of scikit-learn's estimators and metrics and of their derivatives on Arrays.
 
-Each is fitted to Arrays under a tape, outside and inside ``interop.sklearn()``, and every method and
-fitted attribute is differentiated in the data and in a continuous target; central differences of fits to
-perturbed NumPy data are the truth.  An estimator that takes longer than a minute and a half says so.
+Each estimator is fitted to Arrays under a tape, outside and inside ``interop.sklearn()``.  Every method
+and fitted attribute is differentiated with respect to the data and a continuous target.  The gradients
+are compared with central differences of fits to perturbed NumPy data.  An estimator that takes longer
+than a minute and a half is listed as not tried.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ METRICS = """
 
 
 class TooSlow(Exception):
-    """An estimator took longer than it may."""
+    """The signal that an estimator exceeded its time limit."""
 
 
 def too_slow(*_: object) -> None:
@@ -60,7 +61,7 @@ def too_slow(*_: object) -> None:
 
 
 def limited(name: str) -> str:
-    """Return the row of an estimator, within the time that it may take."""
+    """Return the row of an estimator, or a row that says that it exceeded the time limit."""
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGALRM, too_slow)
     signal.alarm(SECONDS)
@@ -68,7 +69,7 @@ def limited(name: str) -> str:
         return rows.estimator_row(name)
     except TooSlow:
         return f"| {name} |  |  |  | not tried: takes longer than {SECONDS} seconds |"
-    except Exception as error:  # one that fails leaves the others their rows
+    except Exception as error:  # a failure must not cost the other rows
         return f"| {name} |  |  |  | WRONG: the sweep failed: {rows.reason(sweep.said(error))} |"
     finally:
         signal.alarm(0)
@@ -80,7 +81,7 @@ def cells_of(line: str) -> list[str]:
 
 
 def summary(lines: list[str]) -> str:
-    """Say in a sentence how many estimators differentiate."""
+    """Return a sentence with the numbers of estimators that have derivatives."""
     cells = [cells_of(line) for line in lines]
     whole = sum(bool(right) and not rest for _, _, right, _, rest in cells)
     part = sum(bool(right) and bool(rest) for _, _, right, _, rest in cells)
@@ -105,7 +106,7 @@ def name_of(line: str) -> str:
 
 
 def swept(names: list[str]) -> list[str]:
-    """Return the rows of estimators, and print each as soon as it is there."""
+    """Return the rows of estimators, computed in parallel; print each row when it is done."""
     count, lines = min(4, os.cpu_count() or 1), []
     with multiprocessing.get_context("fork").Pool(count, maxtasksperchild=20) as pool:
         for line in pool.imap_unordered(limited, names):
@@ -115,7 +116,7 @@ def swept(names: list[str]) -> list[str]:
 
 
 def page(_: str, *names: str) -> str:
-    """Return the page, or the page as it is with new rows of these estimators."""
+    """Return the whole page, or the present page with new rows for the named estimators."""
     lines = swept([*names] or [*sweep.kinds()])
     if names:
         lines += [line for line in rows_in_page(TABLE) if name_of(line) not in names]

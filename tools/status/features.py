@@ -1,4 +1,4 @@
-"""The page of features: what arraytape has of a list of 92 features of its peers, each run by a test."""
+"""The page of features: which of 92 features of other libraries arraytape has, each with a test."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLUMNS = ("", "feature", "here", "how it is written", "test")
 
 
 def features() -> list[Feature]:
-    """All rows, by number."""
+    """Return all rows in the order of their numbers."""
     for path in sorted((pages.ROOT / "tests" / "features").glob("test_*.py")):
         importlib.import_module(f"features.{path.stem}")
     return [FEATURES[number] for number in sorted(FEATURES)]

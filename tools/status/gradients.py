@@ -1,8 +1,7 @@
-"""Find whether a public name has a gradient: of an op on its own samples, of others on calls.
+"""Determine whether a public name has a gradient, from an op's samples or from a call.
 
-A composite, a method or an operator is called as the tables below say, or on matrices when they do
-not name it.  A name for which that gives no answer needs a call in ``CALLS`` or ``MEMBER_CALLS``, or
-a place in ``BY_DESIGN``.
+A composite, a method or an operator is called as ``CALLS`` and ``MEMBER_CALLS`` say, or otherwise on
+matrices.  If this gives no status, the name needs an entry in these tables, or in ``BY_DESIGN``.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from arraytape._record.op import Op
 from arraytape.ops import operators
 
 GRADIENT, ZERO, NONE = "gradient", "zero gradient", "none by design"
-STATUSES = (NONE, ZERO, GRADIENT)  # the later one wins where samples or inputs differ
+STATUSES = (NONE, ZERO, GRADIENT)  # where samples or inputs differ, the later status counts
 
 
 class Call(NamedTuple):
@@ -33,7 +32,7 @@ def call(function: Callable[..., Any], *shapes: tuple[int, ...]) -> Call:
     return Call(function, shapes or ((3, 3),))
 
 
-# Composites that two matrices at most do not serve.
+# Calls of composites that cannot be called with one or two matrices.
 CALLS = {
     "asarray": call(lambda x: xp.asarray(x, copy=True)),
     "astype": call(lambda x: xp.astype(x, xp.float32)),
@@ -64,7 +63,7 @@ CALLS = {
     "squeeze": call(lambda x: xp.squeeze(x, axis=0), (1, 3)),
     "tile": call(lambda x: xp.tile(x, (2, 1))),
 }
-# Members of Array that take more than the array itself.
+# Calls of Array members that need further arguments.
 MEMBER_CALLS = {
     "__array_function__": call(lambda x: np.sum(x)),
     "__array_ufunc__": call(lambda x: np.exp(x)),
@@ -89,14 +88,14 @@ MEMBER_CALLS = {
     "take": call(lambda x: x.take([0, 2])),
     "to_device": call(lambda x: x.to_device(x.device)),
 }
-# The ops behind members of another name.
+# The ops behind members of Array that have another name.
 BEHIND = {
     "T": "matrix_transpose", "__getitem__": "getitem", "dot": "matmul", "mT": "matrix_transpose",
     **{f"__{side}{short}__": op for short, op in operators.BINARY.items() for side in ("", "r", "i")},
     **{f"__{short}__": op for short, op in (operators.COMPARISONS | operators.UNARY).items()},
 }  # fmt: skip
-# Floating-point results that owe nothing to the values of an input, and functions without a
-# declared op that return no Array: those that take a function give one whose results have gradients.
+# Functions without a gradient by design: their floating-point results do not depend on the values of
+# an input, or they have no op and return no Array (such as ``grad``, which returns a function).
 BY_DESIGN = {
     "empty_like",
     "finfo",
@@ -134,21 +133,24 @@ MEMBERS_BY_DESIGN = {
 
 
 class Finding(NamedTuple):
-    """A status, and where complex data or a single input differ (or what went wrong)."""
+    """The status of a name.
+
+    detail : the status of complex data or of single inputs if it differs, or an error.
+    """
 
     status: str
     detail: str = ""
 
 
 def written(x: Any, value: Any) -> Any:
-    """x with a row overwritten, for the gradient of item assignment."""
+    """Return a copy of x with a row overwritten, for the gradient of item assignment."""
     x = x * 1.0
     x[1, :] = value
     return x
 
 
 def changed(method: str, x: Any, *args: Any) -> Any:
-    """Return a copy of x after a method that writes to it, for the gradient of that method."""
+    """Call a method that writes to a copy of x, and return the copy."""
     x = x * 1.0
     getattr(x, method)(*args)
     return x
@@ -157,7 +159,7 @@ def changed(method: str, x: Any, *args: Any) -> Any:
 def slopes(function: Callable[..., Any], inputs: Sequence[Any]) -> list[str]:
     """Return the status of each input, by the gradient of the function's weighted total.
 
-    LookupError when the results are floating point and yet depend on no input.
+    Raise LookupError if the results are floating-point numbers and do not depend on any input.
     """
     arrays = [xp.asarray(x) for x in inputs]
     with xp.GradientTape() as tape:
@@ -173,7 +175,7 @@ def slopes(function: Callable[..., Any], inputs: Sequence[Any]) -> list[str]:
 
 
 def floats(results: Any) -> Iterator[Any]:
-    """Return the floating-point Arrays in a nesting of results."""
+    """Yield the floating-point Arrays in a nesting of results."""
     if isinstance(results, xp.Array):
         if results.dtype.kind in "fc":
             yield results
@@ -187,7 +189,7 @@ def strongest(statuses: Iterable[str]) -> str:
 
 
 def of_op(op: Op) -> Finding:
-    """Return the status of an op with rules of its own, from its samples; one input may differ."""
+    """Return the Finding for an op with its own rules, from its samples."""
     if not (op.rules or op.joint):
         return Finding("", "it has no rule yet")
     if not op.samples:
@@ -198,14 +200,14 @@ def of_op(op: Op) -> Finding:
     if status == ZERO:
         try:
             with_complex = strongest(of_inputs(op, np.complex128).values())
-        except (TypeError, ValueError):  # it takes real data only
+        except (TypeError, ValueError):  # the op accepts real data only
             with_complex = ZERO
         details += [f"complex: {with_complex}"] * (with_complex != status)
     return Finding(status, "; ".join(details))
 
 
 def of_inputs(op: Op, dtype: Any) -> dict[str, str]:
-    """Return the status of each of the op's inputs; an input whose rule is None has none."""
+    """Return the status of each of the op's inputs; an input whose rule is None is left out."""
     found: dict[str, list[str]] = {
         name: [] for name, rule in zip(op.inputs, op.rules or op.inputs, strict=False) if rule
     } or {name: [] for name in op.inputs}
@@ -226,7 +228,7 @@ def of_inputs(op: Op, dtype: Any) -> dict[str, str]:
 
 
 def of_call(example: Call) -> Finding:
-    """Return the status of a function of arrays, from one call."""
+    """Return the Finding for a function of arrays, from one call."""
     rng = np.random.default_rng(0)
     inputs = [rng.uniform(0.3, 2.0, shape) for shape in example.shapes]
     try:
@@ -236,7 +238,7 @@ def of_call(example: Call) -> Finding:
 
 
 def of_function(name: str, function: Callable[..., Any], op: Op | None) -> Finding:
-    """Return the status of a public function of the namespace."""
+    """Return the Finding for a public function of the namespace."""
     if name in BY_DESIGN or (op and op.kind == "nondifferentiable"):
         return Finding(NONE)
     if op and op.recorded:
@@ -245,7 +247,7 @@ def of_function(name: str, function: Callable[..., Any], op: Op | None) -> Findi
     if example is None:
         parameters = inspect.signature(function).parameters.values()
         gives = str(inspect.signature(function).return_annotation)
-        # What gives no Array, or takes nothing that could be one, has nothing to differentiate.
+        # A function that returns no Array, or accepts none, has nothing to differentiate.
         unclear = [
             p for p in parameters
             if p.name not in ("device", "dtype")
@@ -259,7 +261,7 @@ def of_function(name: str, function: Callable[..., Any], op: Op | None) -> Findi
 
 
 def example_of(name: str, function: Callable[..., Any]) -> Call | None:
-    """Return a call of a public function: that of ``CALLS``, or on matrices; None without Arrays."""
+    """Return the call of ``CALLS``, or a call on matrices; None if the function accepts no Arrays."""
     if name in CALLS:
         return CALLS[name]
     parameters = inspect.signature(function).parameters.values()
@@ -269,17 +271,17 @@ def example_of(name: str, function: Callable[..., Any]) -> Call | None:
 
 
 def of_member(name: str, member: Any, op: Op | None) -> Finding:
-    """Return the status of an attribute, method or operator of Array."""
+    """Return the Finding for an attribute, method or operator of Array."""
     if name in MEMBERS_BY_DESIGN or (op and op.kind == "nondifferentiable"):
         return Finding(NONE)
     found = of_call(member_example(name, member, op))
     if found.status and op and op.recorded and found.status != GRADIENT:
-        return of_op(op)  # which says where complex data differ
+        return of_op(op)  # its detail has the status of complex data
     return found
 
 
 def member_example(name: str, member: Any, op: Op | None) -> Call:
-    """Return a call of a member of Array: as ``MEMBER_CALLS`` has it, or on matrices."""
+    """Return the call of ``MEMBER_CALLS``, or a call on matrices, for a member of Array."""
     two = ((3, 3), (3, 3))
     if name in MEMBER_CALLS:
         return MEMBER_CALLS[name]

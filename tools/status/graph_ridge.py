@@ -1,4 +1,4 @@
-"""The picture of what a tape records of scikit-learn's Ridge after StandardScaler."""
+"""The picture of the ops that a tape records in scikit-learn's StandardScaler and Ridge."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from arraytape import diagnose
 
 
 def page(_: str) -> str:
-    """Draw one gradient of examples/differentiate_sklearn.py, a box for each call of a function."""
+    """Draw the records of one gradient of examples/differentiate_sklearn.py, a box for each function."""
     sys.path.insert(0, str(pages.ROOT / "examples"))
     import differentiate_sklearn as example
 

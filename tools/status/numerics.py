@@ -1,8 +1,8 @@
-"""The tables of docs/explanation/numerics.md: each row is run, here and in PyTorch and JAX.
+"""The tables of docs/explanation/numerics.md, whose rows run in arraytape, PyTorch and JAX.
 
-A row says a function of x (and y) as array-API code over ``xp``, a point, and the derivative in each
-argument there of the sum of the function's results.  Where the function begins with ``second:`` it is
-the derivative of the sum of the first derivatives.
+A row has a function of x (and y) as array-API code over ``xp``, a point, and the gradient of the sum of
+the function's results at the point for each library.  If the function begins with ``second:``, it is the
+gradient of the sum of the first derivatives.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NOTHING = "\N{EN DASH}"
 
 
 class Row(NamedTuple):
-    """A row of a table: code and point as they stand there, and the derivatives by library."""
+    """A row of a table: the texts of the code, the point, and the derivatives by library."""
 
     code: str
     point: str
@@ -34,14 +34,14 @@ class Row(NamedTuple):
 
 
 def row_of(line: str) -> Row | None:
-    """Return the row that a line of the page holds; None when it holds none."""
+    """Return the Row of a line of the page, or None if the line is no row."""
     parts = [part.strip() for part in line.strip().strip("|").split(" | ")]
     code = len(parts) == 2 + len(COLUMNS) and all(p[0] == p[-1] == "`" for p in parts)
     return Row(parts[0][1:-1], parts[1][1:-1], tuple(p[1:-1] for p in parts[2:])) if code else None
 
 
 def rows() -> list[Row]:
-    """All rows of the page."""
+    """Return all rows of the page."""
     lines = pages.PAGES["numerics"].text().splitlines()
     return [row for row in map(row_of, lines) if row]
 
@@ -57,7 +57,7 @@ def point_of(row: Row) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def derivative(library: Library, row: Row) -> str:
-    """Return a library's derivative of a row; a dash when it lacks a function that the row uses."""
+    """Return a library's derivative for a row; a dash if the library lacks a function of the row."""
     point = point_of(row)
     code = compile(row.code.removeprefix(SECOND), row.code, "eval")
 
@@ -71,7 +71,7 @@ def derivative(library: Library, row: Row) -> str:
         warnings.simplefilter("ignore")
         try:
             found = gradient(library, function, [*point.values()], order)
-        except (AttributeError, RuntimeError):  # no such function, no derivative of it
+        except (AttributeError, RuntimeError):  # the library lacks the function or its derivative
             if isinstance(library, Ours):
                 raise
             return NOTHING
@@ -79,12 +79,12 @@ def derivative(library: Library, row: Row) -> str:
 
 
 def shown(g: np.ndarray[Any, Any]) -> str:
-    """Numbers to three digits, without a sign of zero."""
+    """Return numbers as text with three decimals, without a sign of zero."""
     return str((np.round(g, 3) + 0.0).tolist()).replace("(", "").replace(")", "")
 
 
 def summed(xp: Any, results: Any) -> Any:
-    """Return the sum of all that a function gave."""
+    """Return the sum of all elements of all results."""
     parts = results if isinstance(results, tuple | list) else [results]
     total: Any = 0.0
     for part in parts:
@@ -93,7 +93,7 @@ def summed(xp: Any, results: Any) -> Any:
 
 
 def ours(library: Any, function: Callable[..., Any], inputs: list[Any], order: int) -> list[Any]:
-    """arraytape's gradients, None where there is none."""
+    """Return arraytape's gradients of the given order, None without a gradient."""
     xs = [library.asarray(x) for x in inputs]
     with arraytape.GradientTape() as outer:
         outer.watch(xs)
@@ -107,7 +107,7 @@ def ours(library: Any, function: Callable[..., Any], inputs: list[Any], order: i
 
 
 def torch_s(library: Any, function: Callable[..., Any], inputs: list[Any], order: int) -> list[Any]:
-    """PyTorch's gradients, None where there is none."""
+    """Return PyTorch's gradients of the given order, None without a gradient."""
     torch = library.torch
     xs = [torch.tensor(x, requires_grad=True) for x in inputs]
     y = summed(library.xp, function(*xs))
@@ -121,7 +121,7 @@ def torch_s(library: Any, function: Callable[..., Any], inputs: list[Any], order
 
 
 def jax_s(library: Any, function: Callable[..., Any], inputs: list[Any], order: int) -> list[Any]:
-    """JAX's gradients, in its own convention for complex numbers."""
+    """Return JAX's gradients of the given order, in JAX's convention for complex numbers."""
     jax, xp = library.jax, library.xp
     everywhere = tuple(range(len(inputs)))
 
@@ -138,25 +138,25 @@ GRADIENTS: dict[type, Callable[..., list[Any]]] = {Ours: ours, Torch: torch_s, J
 
 
 def filled(row: Row, libraries: dict[str, Library]) -> Row:
-    """Return the row with the derivatives of the libraries that are there."""
+    """Return the row with new derivatives in the columns of ``libraries``."""
     found = zip(COLUMNS, row.found, strict=True)
     new = [derivative(libraries[c], row) if c in libraries else old for c, old in found]
     return row._replace(found=tuple(new))
 
 
 def page(old: str) -> str:
-    """Return the page with arraytape's column as it is now."""
+    """Return the page with a new column of arraytape."""
     return with_columns(old, {"arraytape": Ours()})
 
 
 def page_of_peers(old: str) -> str:
-    """Return the page with the columns of PyTorch and JAX, too: where both are installed."""
+    """Return the page with new columns of arraytape, PyTorch and JAX, which must be installed."""
     peers = {"PyTorch": PEERS["torch"](), "JAX": PEERS["jax"]()}
     return with_columns(old, {"arraytape": Ours(), **peers})
 
 
 def with_columns(text: str, libraries: dict[str, Library]) -> str:
-    """Return the page with the columns of these libraries."""
+    """Return the page with new columns for these libraries."""
     lines = text.splitlines()
     new = [str(filled(row, libraries)) if (row := row_of(line)) else line for line in lines]
     return "\n".join(new) + "\n"

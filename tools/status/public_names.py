@@ -1,7 +1,7 @@
-"""The list of public names: every name that arraytape shows its users, as ``dir`` lists them.
+"""The list of public names: every name that ``dir`` lists in arraytape's modules and classes.
 
-A new public name is a promise: it appears in the difference that is reviewed.  ``make lint`` fails on
-a name that came into a ``dir`` unnoticed, such as an imported helper's, and on a private one.
+A new public name changes the list, so that a review sees it.  ``make lint`` fails if a name is not in
+the list, such as that of an imported helper, or if ``dir`` lists a private name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def ours(value: object) -> bool:
 
 
 def listing() -> list[str]:
-    """Every public name; of a class that two modules list, the members are listed once."""
+    """Return every public name; the members of a class are listed once, even if two modules list it."""
     names, classes = [], {}
     waiting = [(PACKAGE, xp)]
     while waiting:
@@ -39,15 +39,17 @@ def listing() -> list[str]:
 
 
 def own(cls: type, classes: Collection[type]) -> list[str]:
-    """Return what ``dir`` lists of a class beyond its public bases, without names of underscores."""
+    """Return a class's public names without those that it inherits from public bases."""
     public_bases = [base for base in cls.__mro__[1:] if base in classes or not ours(base)]
     inherited = {name for base in public_bases for name in dir(base) if hasattr(base, name)}
     names = [name for name in dir(cls) if not name.startswith("_") and name not in inherited]
-    return [name for name in names if hasattr(cls, name)]  # not names that only raise, with advice
+    return [
+        name for name in names if hasattr(cls, name)
+    ]  # leaves out names that only raise an error with advice
 
 
 def private(names: Iterable[str]) -> list[str]:
-    """Return the names that a module lists though they begin with an underscore."""
+    """Return the listed names that begin with an underscore, without dunder names."""
     last = ((name, name.rpartition(".")[2]) for name in names)
     return [name for name, own in last if own.startswith("_") and not own.endswith("__")]
 
@@ -61,6 +63,6 @@ def page(_: str) -> str:
 
 
 def listed() -> list[str]:
-    """Return the names that the list has."""
+    """Return the names in the list file."""
     lines = pages.PAGES["public_names"].text().splitlines()
     return [line for line in lines if not line.startswith("#")]

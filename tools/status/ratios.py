@@ -1,11 +1,11 @@
-"""README's table of ratios: steps as multiples of a gradient written by hand in NumPy.
+"""README's table of ratios: times of steps as multiples of a hand-written gradient in NumPy.
 
     make ratios                                  # arraytape alone: a minute
-    PY_PEERS=/path/to/python make ratios         # PyTorch and JAX, too, where that interpreter has them
+    PY_PEERS=/path/to/python make ratios         # PyTorch and JAX, too
 
-All is CPU time of one thread with memory that stays in the process: bursts of all take turns, and the
-quickest of each counts.  Before it is timed, every gradient is compared with the one written by hand.
-PY_PEERS needs NumPy, array-api-compat, PyTorch and JAX.
+Times are CPU times of one thread; freed memory stays in the process.  Bursts of steps of all libraries
+run in turn, and the quickest burst of each counts.  Before the timing, every gradient is compared with
+the hand-written one.  The interpreter PY_PEERS needs NumPy, array-api-compat, PyTorch and JAX.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Step = Callable[[], Sequence[Any]]
 
 
 class Net:
-    """The Jacobian of a net of three layers, by its inputs."""
+    """The Jacobian of a net of three layers with respect to its inputs."""
 
     def __init__(self) -> None:
         self.weights = jacobians.layers(50, 50, 50, 50)
@@ -55,7 +55,7 @@ class Net:
         return xp.tanh(xp.tanh(x @ w1 + b1) @ w2 + b2) @ w3 + b3
 
 
-# By the name in the table: the workload, and what is computed of it.
+# By the name in the table: the workload, and "gradient", "hessian" or "jacobian".
 STEPS: dict[str, Callable[[], tuple[Any, str]]] = {
     "1,000 ops on 10 elements": lambda: (ScalarChain((10,)), "gradient"),
     "1,000 ops on 1,000 elements": lambda: (ScalarChain((1000,)), "gradient"),
@@ -69,12 +69,12 @@ STEPS: dict[str, Callable[[], tuple[Any, str]]] = {
 
 
 def digest(gradients: Sequence[Any]) -> list[float]:
-    """Return a number for each gradient that no other gradient has."""
+    """Return a number for each gradient that depends on all its elements, for comparisons."""
     return [float(np.sum(np.cos(np.arange(g.size)) * np.ravel(g))) for g in gradients]
 
 
 def steps_of(name: str) -> tuple[Step, Step]:
-    """Return the step by hand, and ours."""
+    """Return the hand-written step, and arraytape's."""
     work, order = STEPS[name]()
     parameters = [xp.asarray(p) for p in work.parameters]
     if order == "hessian":
@@ -89,7 +89,7 @@ def steps_of(name: str) -> tuple[Step, Step]:
 
 
 def replayed(name: str) -> Step:
-    """Ours in ``xp.function``, with the parameters as arguments."""
+    """Return arraytape's step in ``xp.function``, with the parameters as arguments."""
     work, order = STEPS[name]()
     arguments = [xp.asarray(p) for p in work.parameters]
     ours = replay.without_raw(work)
@@ -109,7 +109,7 @@ def replayed(name: str) -> Step:
 
 # --- the measurement ------------------------------------------------------------------------------
 class Peer:
-    """A process with another library."""
+    """A process that runs the steps of another library (tools/peer_steps.py)."""
 
     def __init__(self, python: str, library: str) -> None:
         environment = {**os.environ, "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"}
@@ -138,7 +138,7 @@ class Peer:
         self.process.wait()
 
 
-Burst = Callable[[int], float]  # CPU seconds of a step, of so many
+Burst = Callable[[int], float]  # number of steps -> CPU seconds of one step
 
 
 def burst_of(run: Step) -> Burst:
@@ -152,7 +152,7 @@ def burst_of(run: Step) -> Burst:
 
 
 def least(bursts: Sequence[Burst]) -> list[float]:
-    """Return the quickest burst of each."""
+    """Run the bursts in turn; return the least CPU seconds of each."""
     for burst in bursts:
         burst(1)
     counts = [max(1, round(BURST / max(burst(2), 1e-6))) for burst in bursts]
@@ -160,7 +160,7 @@ def least(bursts: Sequence[Burst]) -> list[float]:
     taken = 0.0
     while taken < SECONDS * len(bursts):
         for i, burst in enumerate(bursts):
-            burst(1)  # what it works on comes back into the caches
+            burst(1)  # loads the step's data into the caches again
             one = burst(counts[i])
             found[i] = min(found[i], one)
             taken += one * counts[i]
@@ -168,7 +168,7 @@ def least(bursts: Sequence[Burst]) -> list[float]:
 
 
 def row_of(name: str, peers: dict[str, Peer]) -> str:
-    """Return a line of the table."""
+    """Check and time a step in all libraries; return its row of the table."""
     hand, ours = steps_of(name)
     expected = digest([np.asarray(g) for g in hand()])
     runs = {"hand": hand, "arraytape": ours, "replayed": replayed(name)}
@@ -196,7 +196,7 @@ def table(rows: Sequence[str]) -> str:
 
 
 def page(old: str, *only: str) -> str:
-    """Return README with new rows: of all steps, or of those whose names hold one of some texts."""
+    """Return README with new rows for all steps, or for those whose names contain a text in ``only``."""
     ends = pages.ends_of("ratios")
     written = old.partition(ends[0])[2].partition(ends[1])[0].strip().splitlines()[2:]
     rows = {line.split("|")[1].strip(): line for line in written}

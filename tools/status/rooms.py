@@ -1,8 +1,8 @@
-"""The table and the picture of docs/dev/architecture.md: the rooms, their floors, and what they import.
+"""The table and the picture of docs/dev/architecture.md: the parts of the package and their imports.
 
-A room is a module or package directly in arraytape.  An edge says that some module of one room
-imports some module of another.  The floors are those of the import contract in pyproject.toml, which
-import-linter checks; the imports are grimp's.
+A part (in this code: room) is a module or package directly in arraytape.  An edge means that a module of
+one room imports a module of another.  The floor of a room is its layer in the import contract in
+pyproject.toml, which import-linter checks.  grimp finds the imports.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ import grimp
 
 import pages
 
-NAMESPACE = "__init__"  # the package's own: the public namespace
+NAMESPACE = "__init__"  # arraytape/__init__.py, the public namespace
 
 Edges = dict[str, set[str]]
 
 
 class Tree(NamedTuple):
-    """The rooms of a source tree, by name: what they import, and what their docstring begins with."""
+    """The rooms of a source tree, by name: the rooms they import, and their docstrings' first lines."""
 
     imports: Edges
     said: dict[str, str]
 
 
 def package() -> Path:
-    """Return the folder of the arraytape on the path."""
+    """Return the folder of the arraytape that Python would import."""
     found = importlib.util.find_spec("arraytape")
     assert found is not None
     assert found.origin is not None
@@ -52,7 +52,7 @@ def first_sentence(path: Path) -> str:
 
 @cache
 def tree() -> Tree:
-    """Put the source tree on the path."""
+    """Return the Tree of the arraytape that Python would import."""
     graph = grimp.build_graph("arraytape", exclude_type_checking_imports=True, cache_dir=None)
     names = {room_of(module) for module in graph.modules}
     imports: Edges = {room: set() for room in names}
@@ -69,9 +69,9 @@ def tree() -> Tree:
 
 
 def contract_floors(imports: Edges) -> dict[str, int]:
-    """Each room's floor by the import contract, the lowest first.
+    """Return each room's floor in the import contract; 1 is the lowest.
 
-    The public namespace is in no contract: it stands above what it imports.
+    The public namespace is in no contract; its floor is above all rooms that it imports.
     """
     settings = tomllib.loads((pages.ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
@@ -98,7 +98,7 @@ def table(found: Tree) -> str:
         below = sorted(found.imports[room], key=lambda other: (-floors[other], other))
         imports = ", ".join(map(shown, below)) or "–"  # noqa: RUF001
         rows.append([str(floors[room]), shown(room), found.said[room], imports])
-    return pages.table(("floor", "room", "what it has", "imports"), rows)
+    return pages.table(("layer", "part", "contents", "imports"), rows)
 
 
 # --- the picture ----------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ STYLE = """\
 
 
 def needed_arrows(imports: Edges) -> list[tuple[str, str]]:
-    """Return the edges that do not follow from others by transitivity."""
+    """Return the edges that do not follow from other edges by transitivity."""
 
     @cache
     def reach(room: str) -> frozenset[str]:
@@ -138,7 +138,7 @@ def needed_arrows(imports: Edges) -> list[tuple[str, str]]:
 
 
 def centres(floors: dict[str, int], imports: Edges) -> dict[str, tuple[float, float]]:
-    """Return where each room stands; on a floor, in the order of what stands above it."""
+    """Return the centre of each room's box; on a floor, rooms are sorted by the rooms above them."""
     places: dict[str, tuple[float, float]] = {}
     top = max(floors.values())
     for floor in range(top, 0, -1):
@@ -168,14 +168,14 @@ def width(room: str) -> int:
 
 
 def picture(found: Tree) -> str:
-    """Draw the rooms on their floors, with an arrow to what each imports directly."""
+    """Return an SVG of the rooms on their floors, with arrows to the rooms that they import."""
     floors = contract_floors(found.imports)
-    del floors["_version"]  # one constant
+    del floors["_version"]  # it has only one constant
     places, top = centres(floors, found.imports), max(floors.values())
     height = top * BAND
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
-        'aria-label="The rooms of arraytape on their floors; imports point down">',
+        'aria-label="The parts of arraytape in layers; imports point down">',
         f"  {pages.mark('architecture_picture')}",
         f"  <style>\n{STYLE}\n  </style>",
         '  <defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '

@@ -1,7 +1,7 @@
-"""The page of scope: what of NumPy works on Arrays, what does not, and why.
+"""The page of scope: the NumPy functions that work on Arrays, and the reasons for the others.
 
-The lists come from NumPy's public functions and ufuncs and from the tables of ``_numpy_api``.  A
-function that raises must have its reason in ``REASONS``: without one, the page cannot be written.
+The lists follow from NumPy's public functions and ufuncs and from the tables of ``_numpy_api``.  A
+function that raises an error must have a reason in ``REASONS``; otherwise the page cannot be written.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ REASONS = {
         "frexp", "gcd", "lcm", "ldexp", "spacing",
     ),
 }  # fmt: skip
-# What does not ask the Arrays x and y that it is given, by what then happens.
+# Calls with Arrays x and y that do not use NumPy's dispatch protocols, by their effect.
 UNASKED = {
     "Recorded: it computes with what it is given": (
         "np.fromfunction(lambda i: i * x, (3,))", "np.mgrid[0 : x[0] : 3j]",
@@ -87,7 +87,7 @@ floating-point data have gradients; integers and booleans have none.
 
 
 def public() -> Iterator[tuple[str, Any]]:
-    """NumPy's ufuncs, and its functions that ask the arrays they are given, under their names."""
+    """Yield NumPy's ufuncs, and its functions that dispatch on their arguments, with their names."""
     seen = set()
     for home, module in HOMES.items():
         for name in sorted(dir(module)):
@@ -116,7 +116,7 @@ def missing() -> list[str]:
 
 
 def without_reason() -> list[str]:
-    """Functions that raise and are in no group, or in two."""
+    """Return the functions that raise an error and are not in exactly one group of REASONS."""
     listed = [name for group in REASONS.values() for name in group]
     return [name for name in missing() if listed.count(name.rpartition(".")[2]) != 1]
 
@@ -131,7 +131,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def functions_in() -> Iterator[tuple[str, str]]:
-    """Return a row for each part of the room that serves some of NumPy's functions."""
+    """Yield a row for each module of _numpy_api that implements NumPy functions."""
     parts: dict[str, list[str]] = {}
     for name, function in public():
         if isinstance(function, np.ufunc) or not is_in(function):
@@ -145,13 +145,13 @@ def functions_in() -> Iterator[tuple[str, str]]:
 
 
 def home_of(function: Any) -> str:
-    """Return the module whose table has a counterpart."""
+    """Return the name of the module that has the counterpart of a NumPy function."""
     module = next(module for module in protocols.MODULES if function in module.FUNCTIONS)
     return str(module.__name__.rpartition(".")[2])
 
 
 def uses() -> Iterator[tuple[str, str]]:
-    """Yield the uses of a ufunc other than a call, and the ufuncs that have them."""
+    """Yield the ways to use a ufunc, and the ufuncs for which each way works."""
     every = "every ufunc that is in"
     yield "`np.add(x, y)`, also with `dtype=`, `out=` (an Array), `where=` beside `out=`", every
     yield "`np.add.outer(x, y)`", "every elementwise ufunc that is in"
@@ -183,7 +183,7 @@ of a program, with a rule for its derivative.
 
 
 def unasked() -> Iterator[tuple[str, str]]:
-    """Yield examples, and what happens."""
+    """Yield examples of calls without dispatch, and their effect."""
     for what, examples in UNASKED.items():
         yield ", ".join(f"`{example}`" for example in examples), what
 
@@ -211,12 +211,12 @@ def render() -> str:
 
 
 def version() -> str:
-    """Return the NumPy of which the lists are."""
+    """Return NumPy's version as "major.minor"."""
     return ".".join(np.__version__.split(".")[:2])
 
 
 def release() -> str:
-    """Return what the page says of the NumPy that is installed."""
+    """Return the page's text about the installed NumPy version."""
     return f"those of NumPy {version()}."
 
 

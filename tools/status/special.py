@@ -1,7 +1,7 @@
-"""The page of special functions: by what each of scipy.special's differentiates, and how exactly.
+"""The page of scipy.special's functions: the operands that have derivatives, and their errors.
 
-The lists come from the statements of arraytape.special and from calls on Arrays, errors from mpmath by
-the references of tests/special.
+The lists follow from the statements of arraytape.special and from calls on Arrays.  The errors are
+differences from mpmath, computed by the references in tests/special.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from arraytape.special import FUNCTIONS, OTHER_NAMES, missing_in_scipy
 from arraytape.special._statement import STATEMENTS, Statement
 
 GOAL = 1e-10
-POINTS, SECONDS = 10, 2.0  # random points of a function, and the time after which no more are taken
+POINTS, SECONDS = 10, 2.0  # random points for a function, and the time limit for them
 
 RECORDED, LEAVES, RAISES, COUNTS = "differentiates", "leaves", "raises", "of counts alone"
 
-# Operands that are no counts and by which there is no derivative by design.
+# Operands, other than counts, that have no derivative by design.
 BY_DESIGN = {
     ("round", "x"): "a step function",
     ("_lambertw", "tol"): "a tolerance",
@@ -45,12 +45,12 @@ BY_DESIGN = {
     },
 }
 
-# Why errors exceed the goal, where that is known better than by their kind.
+# The reasons for errors above the goal, where a specific reason is known.
 REASONS = {
     "kl_div": "SciPy's `x log(x / y) - x + y` cancels where x is next to y; the derivatives do not",
 }
 
-# Functions of statements: the values of their operands, whole numbers for counts.
+# Operands for functions that are called; Python integers are counts.
 EXAMPLES: dict[str, dict[str, Any]] = {
     "comb": {"N": 5.5, "k": 2.5},
     "factorial": {"n": 2.5},
@@ -74,7 +74,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     **{f"spherical_{kind}": {"n": 2, "z": 1.5} for kind in ("jn", "yn", "in", "kn")},
 }
 
-# Functions of scipy.special without a counterpart, called with one Array; what happens is tried out.
+# Calls of functions of scipy.special without a counterpart in arraytape.special, on one Array.
 s = scipy.special
 CALLS: dict[str, Callable[[Any], Any]] = {
     "assoc_laguerre": lambda x: s.assoc_laguerre(x, 2, 1.0),
@@ -128,7 +128,7 @@ OF_COUNTS = re.compile(
 ROOTS = re.compile(r"[a-z]{1,2}_roots$")  # SciPy's old names of roots_...
 NO_FUNCTIONS = ("errstate", "geterr", "seterr", "SpecialFunctionError", "SpecialFunctionWarning")
 
-# What to call in the place of a function that leaves.
+# Replacements for functions that convert Arrays to NumPy.
 INSTEAD = {
     "assoc_legendre_p": "lpmv(m, n, z)",
     "legendre_p": "eval_legendre(n, z)",
@@ -137,8 +137,10 @@ INSTEAD = {
 
 
 class Row(NamedTuple):
-    """A function: the operands by which it differentiates, the counts, those that it refuses and why,
-    and what else there is to say.
+    """The row of a function.
+
+    by, counts : the operands that have derivatives, and those that are counts.
+    refuses : the operands without a derivative, each with the reason.
     """
 
     name: str
@@ -156,7 +158,7 @@ def public_names() -> list[str]:
 
 
 def private_names() -> list[str]:
-    """Return the private ufuncs of scipy.special that are stated."""
+    """Return the private ufuncs of scipy.special that have a statement in arraytape.special."""
     return sorted(
         n for n in STATEMENTS if n[0] == "_" and isinstance(getattr(_ufuncs, n, 0), np.ufunc)
     )
@@ -195,10 +197,10 @@ def row_of_counterpart(name: str) -> Row:
 
 
 def parts_of(name: str) -> list[Statement]:
-    """Return the statements of the results of a function of several."""
+    """Return the statements for the results of a function with several results."""
     function = inspect.unwrap(FUNCTIONS[name])
     closed = inspect.getclosurevars(function).nonlocals if inspect.isfunction(function) else {}
-    parts = closed.get("parts", ())  # of _several.special_tuple
+    parts = closed.get("parts", ())  # defined in _several.special_tuple
     found = [s for s in STATEMENTS.values() if s.function in parts]
     return found or [s for n, s in STATEMENTS.items() if n.startswith(f"{name}_") and not s.public]
 
@@ -219,7 +221,7 @@ def row_of_statement(name: str, statement: Statement) -> Row:
 
 
 def row_by_trial(name: str) -> Row:
-    """Return the row of a function by its gradients with respect to the operands of its example."""
+    """Return the row of a function, from its gradients with respect to the operands of its example."""
     by, counts, refuses = [], [], []
     example = EXAMPLES[name]
     for operand, value in example.items():
@@ -249,7 +251,7 @@ def why_of(error: LookupError) -> str:
 
 
 def called(function: Callable[..., Any], operands: dict[str, Any]) -> Any:
-    """Call the function with these operands, by name where it takes names."""
+    """Call a function with operands by name, or by position if it has other names."""
     given = {k: xp.asarray(v) if isinstance(v, list) else v for k, v in operands.items()}
     if set(given) <= set(inspect.signature(function).parameters):
         try:
@@ -260,7 +262,7 @@ def called(function: Callable[..., Any], operands: dict[str, Any]) -> Any:
 
 
 def tried(call: Callable[[Any], Any], at: float = 0.4) -> tuple[str, str]:
-    """Return what happens to a function of scipy.special that is called with an Array."""
+    """Return the status of a call of scipy.special's function with an Array, and a note."""
     x = xp.asarray(at)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
@@ -302,7 +304,7 @@ def lists() -> str:
 
 
 def totals(public: list[Row], private: list[Row]) -> str:
-    """Return the counts."""
+    """Return the part of the page that has the numbers of functions."""
 
     def count(rows: list[Row], test: Callable[[Row], bool]) -> int:
         return sum(map(test, rows))
@@ -335,12 +337,12 @@ def totals(public: list[Row], private: list[Row]) -> str:
 
 
 def in_interop() -> list[str]:
-    """Return the functions that SciPy computes on NumPy arrays but inside ``interop.scipy()``."""
+    """Return the functions that accept Arrays only inside ``interop.scipy()``."""
     return sorted([*(n for names in COUNTERPARTS.values() for n in names), "sph_harm_y"])
 
 
 def converted() -> str:
-    """Say what to do with functions that convert to NumPy."""
+    """Return the paragraph about functions that convert Arrays to NumPy."""
     names = ", ".join(f"`{name}`" for name in in_interop())
     return (
         f"SciPy's own {names} convert to NumPy, and the gradient is None, with a warning "
@@ -350,7 +352,7 @@ def converted() -> str:
 
 
 def table(rows: list[Row]) -> str:
-    """Return the table of what functions differentiate by."""
+    """Return the table of functions and of the operands with derivatives."""
     lines = []
     for row in rows:
         by, counts = (", ".join(f"`{x}`" for x in names) for names in (row.by, row.counts))
@@ -360,7 +362,7 @@ def table(rows: list[Row]) -> str:
 
 
 def without(rows: list[Row]) -> str:
-    """Say what happens to Arrays in functions of SciPy's own code."""
+    """Return the lists of functions without a counterpart, by what they do with Arrays."""
     lines = []
     for status, says in {
         RECORDED: "Differentiate, since SciPy's code calls recorded functions:",
@@ -381,7 +383,11 @@ def without(rows: list[Row]) -> str:
 
 # --- errors -----------------------------------------------------------------------------------------
 class Errors(NamedTuple):
-    """The largest relative errors of a function, and relative to conditioning."""
+    """The largest relative errors of a function's value and derivatives.
+
+    conditioned : the errors of value and first derivative, relative to the sum of the size and of its
+    change with the arguments.  count : the number of points.
+    """
 
     name: str
     value: float
@@ -392,7 +398,7 @@ class Errors(NamedTuple):
 
 
 def measured() -> list[str]:
-    """Return the statements that are measured: SciPy's functions, and parts of them."""
+    """Return the names of the statements that have a reference in mpmath."""
     from special.references import BY_DIFFERENCES, REFERENCES
 
     families = re.compile(r".*(_derivative|_by|_by_order|_density|_difference)$")
@@ -412,7 +418,8 @@ def errors_of(name: str) -> Errors:
     statement, start = STATEMENTS[name], time.monotonic()
     has_value = not hasattr(REFERENCES[name], "but_for_a_constant")
     worst, conditioned, count = [0.0, 0.0, 0.0], [0.0, 0.0], 0
-    for point, places in reversed(list(points(statement, POINTS))):  # edges first
+    # Points at edges first, in case of the time limit.
+    for point, places in reversed(list(points(statement, POINTS))):
         if time.monotonic() - start > SECONDS:
             break
         count += 1
@@ -441,7 +448,10 @@ def note(
     expected: Any,
     spread: Any,
 ) -> None:
-    """Enter an error: relative to the size; and to it and its change with the arguments."""
+    """Update the largest errors with one value.
+
+    order : 0 for the value, 1 and 2 for derivatives.  spread : the change with the arguments.
+    """
     if found == float(expected) or abs(expected) < 1e-290:
         return
     error = abs(found - expected)
@@ -452,7 +462,7 @@ def note(
 
 
 def all_errors() -> Iterator[Errors]:
-    """Return the errors of all functions, in parallel."""
+    """Yield the Errors of all functions, computed in parallel."""
     with multiprocessing.Pool(2) as pool:
         yield from pool.imap(errors_of, measured(), chunksize=4)
 
@@ -484,12 +494,12 @@ def errors_part(rows: list[Errors]) -> str:
 
 
 def as_text(error: float) -> str:
-    """Return an error as the table has it."""
+    """Return an error as text for the table."""
     return "not measured" if math.isnan(error) else f"{error:.0e}"
 
 
 def reason_of(row: Errors) -> str:
-    """Why an error exceeds the goal."""
+    """Return the reason for which the error of a row exceeds the goal, or ""."""
     from special.references import LOOSE
 
     value, first = row.conditioned
@@ -508,7 +518,7 @@ def reason_of(row: Errors) -> str:
 
 
 def unmeasured() -> str:
-    """Return the part of the page that says how functions without a row are tested, by reason."""
+    """Return the list of functions without measured errors, by the way in which they are tested."""
     from special.references import BY_DIFFERENCES
 
     by_reason: dict[str, list[str]] = {}
@@ -519,24 +529,24 @@ def unmeasured() -> str:
 
 
 def parent_of(name: str) -> bool:
-    """Return True if a statement is one result of a function of several."""
+    """Return True if a statement is one result of a function with several results."""
     return any(name.startswith(f"{f}_") for f in FUNCTIONS if f not in STATEMENTS)
 
 
 # --- the page ---------------------------------------------------------------------------------------
 def release() -> str:
-    """Return what the page says of the SciPy that is installed."""
+    """Return the page's text about the installed SciPy version."""
     return f"SciPy {scipy.__version__},"
 
 
 def page(old: str) -> str:
-    """Return the page with new lists; the errors stay as they are."""
+    """Return the page with new lists and the present errors."""
     listed = pages.between(old, pages.ends_of("special", "functions"), lists().strip("\n"))
     ends = pages.ends_of("special", "what is not measured")
     return pages.between(listed, ends, unmeasured().strip("\n"))
 
 
 def page_of_errors(old: str) -> str:
-    """Return the page with new errors."""
+    """Return the page with newly measured errors."""
     text = errors_part(list(all_errors())).strip("\n")
     return pages.between(old, pages.ends_of("special_errors"), text)

@@ -1,1 +1,1 @@
-"""The site: ``python -m website`` gathers its pages and has Sphinx build them (``make docs``)."""
+"""The documentation site; ``python -m website`` collects its pages and runs Sphinx (``make docs``)."""

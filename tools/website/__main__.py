@@ -1,7 +1,7 @@
 """Build the site in build/docs/html.
 
-python -m website                # all of it: examples run, warnings are errors, links are checked
-python -m website --no-gallery   # without running examples: their pages show what earlier runs left
+python -m website                # run examples, treat warnings as errors, check links
+python -m website --no-gallery   # do not run examples; keep the output of earlier runs
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from . import check, gallery, moved, reference, sources
 
 BUILD = sources.ROOT / "build" / "docs"
 SOURCE, HTML, RUNS = BUILD / "source", BUILD / "html", BUILD / "gallery"
-# What Sphinx has read; the state of the last build without a fault.
+# Sphinx's cache of parsed pages; the file with the state of the sources at the last successful build.
 DOCTREES, BUILT = BUILD / "doctrees", BUILD / "built"
 
 
@@ -51,9 +51,9 @@ def main() -> int:
 
 
 def forget_unless(state: str) -> None:
-    """Begin anew, unless the last build was without a fault and of this state of the sources.
+    """Delete Sphinx's cache unless the last build succeeded with this state of the sources.
 
-    Sphinx says the warnings of a page when it reads it, and not when it takes it from the last build.
+    Sphinx reports the warnings of a page when it parses the page, and not for a page from the cache.
     """
     if not BUILT.exists() or BUILT.read_text() != state:
         for folder in (DOCTREES, HTML):
@@ -62,7 +62,7 @@ def forget_unless(state: str) -> None:
 
 
 def write_sources(without_gallery: bool) -> None:
-    """Bring the sources up to date: pages of the repository, of the reference, of the gallery."""
+    """Write the sources of all pages: those of the repository, the reference and the gallery."""
     gallery_too = not without_gallery
     found = sources.pages().items()
     texts = {f"{name}.md": sources.source(file, gallery_too) for name, file in found}

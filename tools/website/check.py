@@ -1,4 +1,4 @@
-"""The check of built pages: links inside lead somewhere, and nothing is fetched from elsewhere."""
+"""The check of built pages: internal links have targets, and pages load nothing from other sites."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-# What a browser fetches by itself, and by which attribute; links that a reader may follow are others.
+# Tags whose content a browser loads by itself, with the attribute that has the address.
 FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "object": "data"}
 IN_STYLES = re.compile(r"""(?:url\(|@import)\s*["']?(?:https?:)?//[^)"']*""")
 
 
 class Page(HTMLParser):
-    """The anchors of a page, its links, and what a browser fetches with it."""
+    """The anchors of a page, its links, and the addresses that a browser loads with it."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()
@@ -34,9 +34,9 @@ class Page(HTMLParser):
 
 
 def faults(site: Path) -> Iterator[str]:
-    """Yield what is wrong with the pages of a site, a sentence each."""
+    """Yield a sentence for each fault of a site's pages."""
     read = cache(Page)
-    # What lies in _static are templates of the theme.
+    # The files in _static are templates of the theme.
     for file in sorted(file for file in site.rglob("*.html") if "_static" not in file.parts):
         page, name = read(file), file.relative_to(site)
         for address in sorted(page.fetched):

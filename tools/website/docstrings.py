@@ -1,6 +1,7 @@
-"""Docstrings as reStructuredText: an indented block of code gets the directive that it needs.
+"""Conversion of docstrings to reStructuredText.
 
-A signature without types, as that of an op of one line, gets those that its docstring says.
+An indented block of code gets the directive that marks it as code.  A signature without types, as that
+of an op of one line, gets the types that its docstring names.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ DIRECTIVE = ".. code-block:: python"
 
 
 def marked(lines: list[str]) -> list[str]:
-    """Return the lines with a directive before each block that follows a paragraph and an empty line.
+    """Return the lines with a directive before each indented block of code.
 
-    What is indented below a parameter or a field is no such block: it follows its line at once.
+    Such a block follows a paragraph and an empty line.  The text of a parameter or a field is also
+    indented, but follows its line at once.
     """
     found: list[str] = []
     text = ""  # the last line that is not empty
@@ -33,19 +35,22 @@ def marked(lines: list[str]) -> list[str]:
 def mark_code(
     _app: Any, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]
 ) -> None:
-    """Mark the code of a docstring, at Sphinx's event autodoc-process-docstring."""
+    """Handle Sphinx's event autodoc-process-docstring: mark the code of a docstring."""
     lines[:] = marked(lines)
 
 
 def typed(signature: str, docstring: str) -> tuple[str, str] | None:
-    """Return a signature with the types of a docstring, and its result's; None where there are none."""
+    """Return a signature with the types from a docstring, and the result's type.
+
+    None means that the signature has types already.
+    """
     from numpydoc.docscrape import NumpyDocString
 
     if ": Any" not in signature and (":" in signature or signature == "()"):
         return None
     page = NumpyDocString(docstring)
     types = {name: p.type for p in page["Parameters"] for name in p.name.split(", ")}
-    if "operands" in signature:  # those of a function that states several results
+    if "operands" in signature:  # the signature of a function with several results
         signature = f"({', '.join(types)}, /)"
     for name, type_ in types.items():
         short = expression(re.sub(r",? (default|optional).*", "", type_))
@@ -56,7 +61,7 @@ def typed(signature: str, docstring: str) -> tuple[str, str] | None:
 
 
 def expression(words: str) -> str:
-    """Return a type in numpydoc's words as an expression; Any where it is none."""
+    """Return numpydoc's words for a type as a Python expression, or "Any" if that is not possible."""
     text = re.sub(r"(tuple|list) of (\w+)", r"\1[\2, ...]", words).replace("list[", "Sequence[")
     text = text.replace(" or ", " | ").replace("number", "float").strip()
     try:
@@ -68,7 +73,7 @@ def expression(words: str) -> str:
 def type_signature(
     _app: Any, what: str, _name: str, value: Any, _options: Any, signature: Any, result: Any
 ) -> tuple[str, str] | None:
-    """Add types to a signature, at Sphinx's event autodoc-process-signature."""
+    """Handle Sphinx's event autodoc-process-signature: add types to a signature."""
     if what != "function" or not signature:
         return None
     found = typed(signature, inspect.getdoc(value) or "")
@@ -77,5 +82,6 @@ def type_signature(
 
 def setup(app: Any) -> dict[str, bool]:
     app.connect("autodoc-process-signature", type_signature)
-    app.connect("autodoc-process-docstring", mark_code, priority=400)  # before numpydoc's, at 500
+    # numpydoc's handler has the priority 500, and has to run later.
+    app.connect("autodoc-process-docstring", mark_code, priority=400)
     return {"parallel_read_safe": True}

@@ -1,6 +1,6 @@
-"""Derivatives as formulas: what an op's docstring says in Python is typeset, where it is arithmetic.
+"""Formulas for derivatives: Python expressions in the docstrings of ops become MathML.
 
-A formula becomes MathML, which browsers draw by themselves: no scripts, no fonts, no pictures.
+Only arithmetic is converted.  Browsers display MathML without scripts, fonts or pictures.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ AROUND = {
     "abs": r"\left|%s\right|",
     "square": r"\left(%s\right)^{2}",
 }
-SUM, PRODUCT, FACTOR, POWER, ATOM = range(5)  # how tightly a formula holds together
+SUM, PRODUCT, FACTOR, POWER, ATOM = range(5)  # precedence, in ascending order
 Formula = tuple[str, int]
 
 
 class NotArithmetic(Exception):
-    """Code that is no formula."""
+    """The signal that an expression is more than arithmetic, and cannot be typeset."""
 
 
 # --- from Python to LaTeX -------------------------------------------------------------------------
 def latex(code: str) -> str | None:
-    """Return the formula that a Python expression says; None where it is more than arithmetic."""
+    """Return the LaTeX of a Python expression, or None if it is more than arithmetic."""
     try:
         return formula(ast.parse(code.strip(), mode="eval").body)[0]
     except (NotArithmetic, SyntaxError):
@@ -69,7 +69,7 @@ def of_two(left: ast.expr, operator: ast.operator, right: ast.expr) -> Formula:
         case ast.Mult() if ast.dump(left) == ast.dump(right):
             return f"{within(left, ATOM)}^{{2}}", POWER
         case ast.Mult():
-            # The product of a product needs no parentheses, unless it begins with a sign.
+            # A product as the right factor needs no parentheses, unless it begins with a sign.
             least = PRODUCT if isinstance(right, ast.BinOp) and not signed(right) else FACTOR
             return rf"{within(left, PRODUCT)} \, {within(right, least)}", PRODUCT
         case ast.Div():
@@ -80,7 +80,7 @@ def of_two(left: ast.expr, operator: ast.operator, right: ast.expr) -> Formula:
 
 
 def of_a_sum(left: ast.expr, minus: bool, right: ast.expr) -> str:
-    """Return a sum or difference: adding a term with a sign subtracts it, and the other way round."""
+    """Return the LaTeX of a sum or difference, where ``a + -b`` becomes a - b and ``a - -b`` a + b."""
     if isinstance(right, ast.UnaryOp) and isinstance(right.op, ast.USub):
         minus, right = not minus, right.operand
     least = FACTOR if signed(right) else PRODUCT if minus else SUM
@@ -88,7 +88,7 @@ def of_a_sum(left: ast.expr, minus: bool, right: ast.expr) -> str:
 
 
 def signed(node: ast.expr) -> bool:
-    """Return True if a formula begins with a sign."""
+    """Return True if a formula begins with a minus sign."""
     while isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Div):
         node = node.left
     return isinstance(node, ast.UnaryOp)
@@ -100,13 +100,13 @@ def number(value: float) -> str:
 
 
 def within(node: ast.expr, least: int) -> str:
-    """Return a formula as a part of another, in parentheses where precedence needs them."""
+    """Return the LaTeX of a subexpression, in parentheses if its precedence is below ``least``."""
     text, strength = formula(node)
     return text if strength >= least else rf"\left({text}\right)"
 
 
 def call(function: ast.expr, arguments: list[ast.expr]) -> Formula:
-    """Return a call of the namespace, of a special function, or of a bare name."""
+    """Return the formula of a call of ``xp``'s or ``xp.special``'s function, or of a bare name."""
     path = ast.unparse(function).split(".")
     if path[:-1] not in ([], ["xp"], ["xp", "special"]):
         raise NotArithmetic
@@ -124,14 +124,14 @@ def operator_name(name: str) -> str:
 
 
 def symbol(name: str) -> str:
-    """Return a variable: a letter, a letter with a number, or a word in upright letters."""
+    """Return the LaTeX of a variable: a letter, a letter with an index, or a word in upright type."""
     if parts := re.fullmatch(r"([A-Za-z])(\d+)", name):
         return f"{parts[1]}_{{{parts[2]}}}"
     return GREEK.get(name) or (name if len(name) == 1 else rf"\mathrm{{{plain(name)}}}")
 
 
 def plain(name: str) -> str:
-    """Return a word that can be set as it is."""
+    """Return a word unchanged; raise NotArithmetic if it has an underscore."""
     if "_" in name:
         raise NotArithmetic
     return name
@@ -139,7 +139,7 @@ def plain(name: str) -> str:
 
 # --- in docstrings --------------------------------------------------------------------------------
 def typeset(lines: list[str]) -> list[str]:
-    """Return the lines, with formulas for code in the paragraph that says the derivative."""
+    """Replace code by formulas in the paragraph of a docstring that begins with "Derivative:"."""
     begin = next((i for i, line in enumerate(lines) if line.startswith("Derivative:")), len(lines))
     end = next((i for i in range(begin, len(lines)) if not lines[i].strip()), len(lines))
     paragraph = CODE.sub(as_math, " ".join(lines[begin:end]))
@@ -155,12 +155,12 @@ def as_math(found: re.Match[str]) -> str:
 def typeset_docstring(
     _app: Any, _what: Any, _name: Any, _object: Any, _options: Any, lines: Any
 ) -> None:
-    """Typeset the derivative of a docstring, at Sphinx's event autodoc-process-docstring."""
+    """Handle Sphinx's event autodoc-process-docstring: typeset the derivative."""
     lines[:] = typeset(lines)
 
 
 def visit(translator: Any, node: Any) -> None:
-    """Write a formula as MathML."""
+    """Write a formula node as MathML."""
     from docutils.nodes import SkipNode
     from latex2mathml.converter import convert
 

@@ -1,6 +1,6 @@
-"""The gallery: a page for each program of examples/, with its picture, what it printed and its text.
+"""The gallery: a page for each program of examples/, with its picture, its output and its source.
 
-The programs run when one of them or arraytape has changed since they ran, and not otherwise.
+The programs run again only if one of them, or arraytape, has changed since the last run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .sources import ROOT, SHARED
 EXAMPLES = ROOT / "examples"
 SMALL = {"larger_than_memory": ["--partitions", "4", "--rows", "20000", "--steps", "12"]}
 FILES = {"train_digits": "--checkpoint", "larger_than_memory": "--checkpoint"}
-LIMIT = 300  # seconds for a program
+LIMIT = 300  # the time limit of a program in seconds
 INTRODUCTION = """\
 # Gallery
 
@@ -34,14 +34,14 @@ def programs() -> list[Path]:
 
 
 def docstring(program: Path) -> tuple[str, str]:
-    """Return the first line without its full stop, and the rest."""
+    """Return a program's title (its docstring's first line without the full stop) and further text."""
     text = ast.get_docstring(ast.parse(program.read_text(encoding="utf-8"))) or ""
     title, _, rest = text.partition("\n")
     return title.rstrip("."), rest.strip("\n")
 
 
 def run_all(folder: Path) -> None:
-    """Have a picture and the output of each program, of the sources as they are, in the folder."""
+    """Run each program whose picture and output in the folder are older than the sources' state."""
     folder.mkdir(parents=True, exist_ok=True)
     state = state_of_the_sources()
     for program in programs():
@@ -52,7 +52,7 @@ def run_all(folder: Path) -> None:
 
 
 def state_of_the_sources() -> str:
-    """Return a hash of all that decides about what the programs print, and of what writes the pages."""
+    """Return a hash of the files on which the output of the programs and the pages depend."""
     files = [*EXAMPLES.glob("*.*")]
     files += [file for folder in ("src", "tools/website") for file in (ROOT / folder).rglob("*.py")]
     digest = hashlib.sha256()
@@ -62,7 +62,7 @@ def state_of_the_sources() -> str:
 
 
 def run(program: Path, folder: Path) -> None:
-    """Run a program; its picture and output go into the folder.  RuntimeError when it fails."""
+    """Run a program and write its picture and output into the folder; RuntimeError if it fails."""
     name, begin = program.stem, time.perf_counter()
     options = ["--out", f"{name}.png", *SMALL.get(name, [])]
     if name in FILES:
@@ -89,7 +89,7 @@ def sources() -> dict[str, str]:
 
 
 def card(program: Path) -> str:
-    """Return a picture and a title that lead to the program's page."""
+    """Return a picture and a title with links to the program's page."""
     title, _ = docstring(program)
     picture = f"[![]({program.stem}.png)]({program.stem}.md)"
     return f"::::{{container}} card-of-gallery\n{picture}\n\n[{title}]({program.stem}.md)\n::::\n"

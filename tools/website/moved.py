@@ -1,10 +1,10 @@
-"""Redirects: pages that lay in docs/ itself answer at their old addresses, too."""
+"""Redirects from the old addresses of pages that were once directly in docs/."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-# The names in the site, before and now.
+# Old name of a page in the site -> new name.
 MOVED = {
     name: f"{folder}/{name}"
     for folder, names in {
@@ -31,6 +31,6 @@ PAGE = """<!DOCTYPE html>
 
 
 def write_redirects(site: Path) -> None:
-    """Write a page at each old address that leads to the new one, at the same heading."""
+    """Write a page at each old address that redirects to the same heading of the new address."""
     for old, new in MOVED.items():
         (site / f"{old}.html").write_text(PAGE.format(address=f"{new}.html"), encoding="utf-8")

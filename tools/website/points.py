@@ -1,7 +1,8 @@
-"""Special points: rows of the tables of a page that use a public name, for the name's own page.
+"""Derivatives at special points, for the reference pages of the functions that they concern.
 
-A row is `function`, `at` and derivatives, each in backquotes; the first derivative is arraytape's.
-Where the function begins with "second: ", it is that of the first derivative.
+They are rows of the tables in docs/explanation/numerics.md: a function, a point and derivatives, each
+in backquotes; the first derivative is arraytape's.  If the function begins with "second: ", the row is
+about second derivatives.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from typing import NamedTuple
 
 from .sources import DOCS
 
-PAGE = "explanation/numerics"  # of docs/
+PAGE = "explanation/numerics"  # the page in docs/
 SECOND = "second: "
 CELL = re.compile(r" *`([^`]+)` *")
 
 
 class Point(NamedTuple):
-    """A function at a point, its derivative there, and the heading below which it stands."""
+    """A function at a point, its derivative there, and the heading of its table."""
 
     function: str
     at: str
@@ -27,7 +28,7 @@ class Point(NamedTuple):
 
 
 def points() -> list[Point]:
-    """All points of the page, if it is there."""
+    """Return all points of the page; an empty list if there is no page."""
     file = DOCS / f"{PAGE}.md"
     return points_of(file.read_text(encoding="utf-8").splitlines()) if file.exists() else []
 
@@ -44,13 +45,13 @@ def points_of(lines: Iterable[str]) -> list[Point]:
 
 
 def of(name: str, among: Iterable[Point]) -> list[Point]:
-    """Return the points of a public name: ``xp.linalg.svd`` stands for ``arraytape.linalg.svd``."""
+    """Return the points whose code calls a public name (``xp.linalg.svd``: arraytape.linalg.svd)."""
     called = re.compile(rf"\bxp\.{re.escape(name.partition('.')[2])}\b(?!\.)")
     return [point for point in among if called.search(point.function)]
 
 
 def table(found: Iterable[Point]) -> str:
-    """Return the points as reStructuredText, each with a link to where it stands."""
+    """Return a table of points as reStructuredText, with links to their headings."""
     rows = ["", ".. rubric:: At special points", "", ".. list-table::", "   :header-rows: 1", ""]
     rows += ["   * - function", "     - at", "     - derivative", "     - see"]
     for point in found:
@@ -62,6 +63,6 @@ def table(found: Iterable[Point]) -> str:
 
 
 def link(heading: str) -> str:
-    """Return a link to a heading of the page, by MyST's anchor."""
+    """Return a link to a heading of the page; the anchor follows MyST's rule."""
     anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
     return f"`{heading} <../{PAGE}.html#{anchor}>`__"

@@ -1,4 +1,4 @@
-"""The reference: a page for each public name, as public_names.txt lists them, and for each module."""
+"""The reference pages: one for each name in public_names.txt, and one for each module."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .sources import ROOT
 
 PACKAGE = xp.__name__
 FOLDER = "reference"
-INDEX = "public_names"  # of all modules; docs/reference/index.md lists it among other pages
+INDEX = "public_names"  # the page that lists all modules; docs/reference/index.md links to it
 VALUES = f"{PACKAGE}.values"  # the page of constants and data types
 CONVENTIONS = (
     "Derivatives at ties, zeros and bounds: `conventions <../explanation/numerics.html>`__."
@@ -51,17 +51,17 @@ Every public name, by module. ``import arraytape as xp`` is all that has to be i
 imports ``arraytape.nn``. The page of an op says its derivative, and what a tape keeps for it.
 """
 CHAPTER = re.compile(r'^    # (.*)\n((?:    ".*\n)+)', flags=re.M)
-Names = dict[str, Any]  # public names and what they stand for
+Names = dict[str, Any]  # public name -> object
 
 
-# --- what there is --------------------------------------------------------------------------------
+# --- names and objects ----------------------------------------------------------------------------
 def public() -> Names:
-    """Every public name with its value."""
+    """Return a dict of every public name with its object."""
     return {name: found(name) for name in listed()}
 
 
 def found(name: str) -> Any:
-    """Return what a dotted name stands for."""
+    """Return the object of a dotted name."""
     value: Any = xp
     for part in name.split(".")[1:]:
         value = getattr(value, part)
@@ -79,14 +79,14 @@ def is_member(name: str, names: Names) -> bool:
 
 
 def is_value(name: str, value: Any) -> bool:
-    """Return True for a constant or a data type, which have a page in common."""
+    """Return True for a constant or a dtype; these share one page."""
     if isinstance(value, type):
         return value.__module__ == "numpy"
     return not callable(value) and not isinstance(value, ModuleType)
 
 
 def first_names(names: Names) -> dict[str, str]:
-    """Return, for each further name of a function or class, the one whose page describes it."""
+    """Map each further name of a function or class to the name on whose page it is described."""
     same = defaultdict(list)
     for name, value in names.items():
         if callable(value) and not is_member(name, names) and not is_value(name, value):
@@ -117,7 +117,7 @@ def sources(with_gallery: bool = True) -> dict[str, str]:
 
 
 def file_of(name: str, names: Names) -> str:
-    """Return the page's file; names that differ by capitals alone get different files."""
+    """Return the file name of a page; names that differ only in case get different files."""
     alike = [other for other in names if other.lower() == name.lower()]
     return f"{name}-class" if len(alike) > 1 and isinstance(names[name], type) else name
 
@@ -150,7 +150,7 @@ def page(name: str, value: Any, names: Names, firsts: dict[str, str]) -> str:
 
 
 class Below:
-    """The part below the description of a name: its special points, and pages that use it."""
+    """A function that returns the end of a name's page: special points, and pages that use the name."""
 
     def __init__(self, names: Names, firsts: dict[str, str], with_gallery: bool) -> None:
         self.points, self.firsts = points.points(), firsts
@@ -177,7 +177,7 @@ def directive(member: str, value: Any, cls: type) -> str:
 
 
 def signature(value: Any) -> str:
-    """Return the parameters alone."""
+    """Return a signature as text without types."""
     empty = inspect.Parameter.empty
     parameters = [p.replace(annotation=empty) for p in inspect.signature(value).parameters.values()]
     return str(inspect.Signature(parameters))
@@ -189,7 +189,7 @@ def values_page(names: Iterable[str], all_names: Names) -> str:
     for name in names:
         value = all_names[name]
         what = summary(name, value, {})
-        # A link from each ``bool`` in a signature would lead here.
+        # Otherwise each ``bool`` in a signature would link to this entry.
         hidden = "   :no-index:\n" if hasattr(builtins, name.rpartition(".")[2]) else ""
         text += f".. py:data:: {name}\n{hidden}\n   {what}\n\n"
     return text
@@ -221,7 +221,7 @@ def target(name: str, names: Names) -> str:
 
 
 def chapters(module: str, own: list[str]) -> list[tuple[str, list[str]]]:
-    """Return the names of a module under the headings of its list, if there are some."""
+    """Return pairs of a heading and names; only ``__all__`` of arraytape itself has headings."""
     if module != PACKAGE:
         return [("", own)]
     listed = (ROOT / "src" / PACKAGE / "__init__.py").read_text(encoding="utf-8")
@@ -242,7 +242,7 @@ def named(lines: str) -> list[str]:
 
 
 def table(names: Iterable[str], all_names: Names, firsts: dict[str, str]) -> str:
-    """Return a table with a line for each name."""
+    """Return a reStructuredText table with a row for each name."""
     rows = [".. list-table::", "   :widths: 30 70", ""]
     for name in names:
         value = all_names[name]

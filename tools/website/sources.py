@@ -1,7 +1,7 @@
-"""The Markdown pages of the repository as sources of the site: the same text, with links that fit there.
+"""The Markdown pages of the repository as sources of the site, with adapted links.
 
-A page lies in the site where ``page_of`` says.  A link to another page stays a link to that page; one to
-a file of the repository that is no page leads to the repository; one to nothing is an error.
+``page_of`` returns the address of a page in the site, to which links to the page are adapted.  A link to
+another file of the repository becomes a link to GitHub.  A link without a target is an error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from . import moved
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 REPOSITORY = "https://github.com/arraytape/arraytape/blob/main"
-# Pages that do not lie in docs/, and their names in the site.
+# Pages outside docs/, with their names in the site.
 BESIDE = {
     "README.md": "overview",
     "CONTRIBUTING.md": "contributing",
@@ -24,16 +24,16 @@ BESIDE = {
     "SECURITY.md": "security",
 }
 GALLERY = "gallery"  # the folder of the site with a page for each program of examples/
-SHARED = "command_line.py"  # no program
+SHARED = "command_line.py"  # a module that the programs share, and no program
 LINK = re.compile(r"(?<!\\)\]\(([^()\s]+)\)")
 FENCE = re.compile(r"^ *```")
 TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```", flags=re.M | re.S)
-# The pages of a folder whose own page lists them in a table.
+# The toctree for folders whose README.md lists their pages in a table.
 LISTED = "\n```{toctree}\n:hidden:\n:glob:\n\n[0-9]*\n```\n"
 
 
 def page_of(path: str) -> str | None:
-    """Return the name in the site of a file of the repository; None when it is no page."""
+    """Return the name in the site of a file of the repository, or None if it is no page."""
     if path in BESIDE:
         return BESIDE[path]
     folder, _, rest = path.partition("/")
@@ -46,25 +46,25 @@ def page_of(path: str) -> str | None:
 
 
 def pages() -> dict[str, Path]:
-    """Every Markdown page, by its name in the site."""
+    """Return every Markdown page by its name in the site."""
     files = [*(ROOT / name for name in BESIDE), *DOCS.rglob("*.md")]
     named = {page_of(file.relative_to(ROOT).as_posix()): file for file in files}
     return {name: named[name] for name in sorted(filter(None, named))}
 
 
 def pictures() -> list[Path]:
-    """Return the pictures that pages show; in the site, as here, they lie with the pages."""
+    """Return the pictures in docs/, which are copied to the same folders of the site."""
     return [*DOCS.rglob("*.svg"), *DOCS.rglob("*.png")]
 
 
 def source(file: Path, gallery: bool = True) -> str:
-    """Return the text of a page as the site has it, with or without a gallery to link to."""
+    """Return the text of a page for the site; ``gallery`` is False in a site without a gallery."""
     text = "\n".join(lines_with_links(file, gallery)) + "\n"
     return text + LISTED if file.name == "README.md" and file.parent != ROOT else text
 
 
 def lines_with_links(file: Path, gallery: bool) -> Iterator[str]:
-    """Return the lines of a page, whose links outside of code lead to places in the site."""
+    """Yield the lines of a page with links adapted to the site; code is not changed."""
     path, code = file.relative_to(ROOT).as_posix(), False
     for line in file.read_text(encoding="utf-8").splitlines():
         fence = FENCE.match(line)
@@ -73,7 +73,7 @@ def lines_with_links(file: Path, gallery: bool) -> Iterator[str]:
 
 
 def link(target: str, path: str, gallery: bool = True) -> str:
-    """Return where a link on the page of this path leads in the site; LookupError where it does not."""
+    """Return the target in the site of a link on the page at ``path``; LookupError without a target."""
     if re.match(r"[a-z]+:|#", target):
         return target
     place, hash_, anchor = target.partition("#")
@@ -102,7 +102,7 @@ def toctree_entries(name: str, file: Path) -> list[str]:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a source unless it is as it was: what has not changed is not built anew."""
+    """Write a source if its text has changed; Sphinx does not build unchanged files again."""
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

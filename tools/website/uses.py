@@ -1,4 +1,4 @@
-"""Uses of public names: pages of the guide and of the gallery, by the code that they run."""
+"""The pages of the guide and of the gallery whose code uses a public name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from page_code import blocks_in
 from . import gallery, sources
 
 PACKAGE = "arraytape"
-MOST = 8  # pages for a name: those that use it most
+MOST = 8  # the largest number of pages for a name
 
 
 class Page(NamedTuple):
@@ -25,7 +25,7 @@ class Page(NamedTuple):
 
 
 def pages(with_gallery: bool) -> Iterator[Page]:
-    """Return the pages that have code."""
+    """Yield the pages that have code."""
     for name, file in sources.pages().items():
         text = file.read_text(encoding="utf-8")
         title = next(line for line in text.splitlines() if line.startswith("# "))[2:]
@@ -37,7 +37,7 @@ def pages(with_gallery: bool) -> Iterator[Page]:
 
 
 def used_in(names: Collection[str], with_gallery: bool = True) -> dict[str, list[Page]]:
-    """Return, for each public name, the pages that use it, those first that use it most."""
+    """Return, for each public name, the pages that use it, in descending order of uses."""
     found: dict[str, list[tuple[int, Page]]] = defaultdict(list)
     for page in pages(with_gallery):
         for name, count in uses(page.code, names).items():
@@ -47,13 +47,13 @@ def used_in(names: Collection[str], with_gallery: bool = True) -> dict[str, list
 
 
 def uses(code: list[str], names: Collection[str]) -> Counter[str]:
-    """Count how often pieces of code use each name; what one imports the later ones have, too."""
+    """Count the uses of each name in pieces of code; imports also hold for later pieces."""
     imported: dict[str, str] = {}
     count: Counter[str] = Counter()
     for piece in code:
         try:
             tree = ast.parse(piece)
-        except SyntaxError:  # a part of a program
+        except SyntaxError:  # an incomplete piece of code
             continue
         imported |= dict(imports(tree))
         inner = {node.value for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
@@ -69,7 +69,7 @@ def uses(code: list[str], names: Collection[str]) -> Counter[str]:
 
 
 def imports(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """Return the names by which code calls parts of the package, and what they stand for."""
+    """Yield the names that code imports from the package, with their dotted paths."""
     for node in ast.walk(tree):
         match node:
             case ast.Import(aliases):

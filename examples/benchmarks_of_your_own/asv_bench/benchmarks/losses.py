@@ -1,4 +1,4 @@
-"""Cost of tapes for our losses, which scikit-learn computes."""
+"""Cost of tapes for two losses that scikit-learn computes."""
 
 import os
 
@@ -15,7 +15,7 @@ sklearn.set_config(array_api_dispatch=True)
 
 
 class RidgeValidation(TapeBenchmarks):
-    """The validation error of ridge regression, by the training data."""
+    """The validation error of ridge regression as a function of the training data."""
 
     params, param_names = [100, 5_000], ["rows"]
 
@@ -31,7 +31,7 @@ class RidgeValidation(TapeBenchmarks):
 
 
 class KernelSum(TapeBenchmarks):
-    """The mean of an RBF kernel matrix, by the points."""
+    """The mean of an RBF kernel matrix as a function of the points."""
 
     params, param_names = [20, 200], ["points"]
 
