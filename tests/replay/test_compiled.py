@@ -120,7 +120,9 @@ def test_a_program_differs_from_itself_nowhere(monkeypatch):
     """The first call compares each result with NumPy's."""
     differing = []
     monkeypatch.setattr(executable, "ALWAYS", True)
-    monkeypatch.setattr(executable.Watched, "give_up", lambda watched, why: differing.append(why))
+    monkeypatch.setattr(
+        executable.Watched, "leave_segment", lambda watched, why: differing.append(why)
+    )
     for f, shape in STEPS.values():
         step = compiled(f)
         for _ in range(4):

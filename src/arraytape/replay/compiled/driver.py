@@ -367,7 +367,7 @@ def python_function(table: Table, released: bool = False) -> Callable[..., bool 
         [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p],
     )
     method = MethodDef(
-        b"compiled", driver().address("drive_released" if released else "drive"), FASTCALL, None
+        b"compiled", driver().address_of("drive_released" if released else "drive"), FASTCALL, None
     )
     table.kept = table.kept, method
     return make(ctypes.addressof(method), table, None)  # type: ignore[no-any-return]
@@ -397,7 +397,7 @@ def loop_record(
     outer_at = steps_at + len(steps)
     rows = [word for size, strides in outer for word in (size, *strides)]
     return [
-        driver().address("call_loop"), outer_at + len(rows), count, loop.function, loop.data,
+        driver().address_of("call_loop"), outer_at + len(rows), count, loop.function, loop.data,
         len(outer), dims_at, steps_at, outer_at, *pointers, *dims, *steps, *rows,
     ]  # fmt: skip
 
@@ -405,4 +405,4 @@ def loop_record(
 def block_record(count: int, records: Sequence[Sequence[int]]) -> list[int]:
     """Return the words of records that are run for each of ``count`` blocks."""
     inner = [word for record in records for word in record]
-    return [driver().address("run_blocks"), 3 + len(inner) + 1, count, *inner, 0]
+    return [driver().address_of("run_blocks"), 3 + len(inner) + 1, count, *inner, 0]

@@ -25,18 +25,18 @@ def instruction(floats: str, integers: str = "", bools: str = "") -> Writer:
         name = {"f": floats, "i": integers, "u": integers, "b": bools}.get(dtype.kind, "")
         if not name or (dtype.kind == "f" and memory_type(dtype)[0] == "i"):
             raise Unsupported(f"no instruction for {dtype}")
-        return kernel.value(f"{name} {value_type(dtype, width)} {args[0]}, {args[1]}")
+        return kernel.define(f"{name} {value_type(dtype, width)} {args[0]}, {args[1]}")
 
     return write
 
 
-def comparison(floats: str, integers: str) -> Writer:
+def comparing(floats: str, integers: str) -> Writer:
     def write(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
         sign = "" if integers in ("eq", "ne") else "s" if dtype.kind == "i" else "u"
         text = f"fcmp {floats}" if dtype.kind == "f" else f"icmp {sign}{integers}"
         if dtype.kind == "c" or (dtype.kind == "f" and memory_type(dtype)[0] == "i"):
             raise Unsupported(f"no instruction for {dtype}")
-        return kernel.value(f"{text} {value_type(dtype, width)} {args[0]}, {args[1]}")
+        return kernel.define(f"{text} {value_type(dtype, width)} {args[0]}, {args[1]}")
 
     return write
 
@@ -50,7 +50,7 @@ def intrinsic(name: str) -> Writer:
             raise Unsupported(f"no instruction for {dtype}")
         suffix = ("" if width == 1 else f"v{width}") + f"f{8 * dtype.itemsize}"
         kernel.declared.add(f"declare {kind} @llvm.{name}.{suffix}({kind})")
-        return kernel.value(f"call {kind} @llvm.{name}.{suffix}({kind} {args[0]})")
+        return kernel.define(f"call {kind} @llvm.{name}.{suffix}({kind} {args[0]})")
 
     return write
 
@@ -62,26 +62,26 @@ def floats_only(text: str) -> Writer:
         if dtype.kind != "f" or memory_type(dtype)[0] == "i":
             raise Unsupported(f"no instruction for {dtype}")
         one = number_text(1.0, dtype, width)
-        return kernel.value(text.format(kind=value_type(dtype, width), x=args[0], one=one))
+        return kernel.define(text.format(kind=value_type(dtype, width), x=args[0], one=one))
 
     return write
 
 
-def negative(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
+def write_negative(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
     kind = value_type(dtype, width)
     if dtype.kind in "iu":
-        return kernel.value(f"sub {kind} {number_text(0, dtype, width)}, {args[0]}")
+        return kernel.define(f"sub {kind} {number_text(0, dtype, width)}, {args[0]}")
     return floats_only("fneg {kind} {x}")(kernel, dtype, width, args)
 
 
-def square(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
+def write_square(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
     return instruction("fmul", "mul")(kernel, dtype, width, [args[0], args[0]])
 
 
-def logical_not(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
+def write_logical_not(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
     if dtype.kind != "b":
         raise Unsupported(f"logical_not of {dtype}")
-    return kernel.value(
+    return kernel.define(
         f"xor {value_type(dtype, width)} {args[0]}, {number_text(True, dtype, width)}"
     )
 
@@ -102,10 +102,10 @@ def extreme(name: str) -> Writer:
         kind, bits = value_type(dtype, width), vector_of("i1", width)
         sign = {"maximum": "ogt", "minimum": "olt"}[name]
         sign = sign.replace("t", "e") if first else sign
-        taken = kernel.value(f"fcmp {sign} {kind} {args[0]}, {args[1]}")
-        is_nan = kernel.value(f"fcmp uno {kind} {args[0]}, {args[0]}")
-        taken = kernel.value(f"or {bits} {taken}, {is_nan}")
-        return kernel.value(f"select {bits} {taken}, {kind} {args[0]}, {kind} {args[1]}")
+        taken = kernel.define(f"fcmp {sign} {kind} {args[0]}, {args[1]}")
+        is_nan = kernel.define(f"fcmp uno {kind} {args[0]}, {args[0]}")
+        taken = kernel.define(f"or {bits} {taken}, {is_nan}")
+        return kernel.define(f"select {bits} {taken}, {kind} {args[0]}, {kind} {args[1]}")
 
     return write
 
@@ -129,23 +129,23 @@ WRITERS: dict[str, Writer] = {
     "subtract": instruction("fsub", "sub"),
     "multiply": instruction("fmul", "mul", "and"),
     "divide": instruction("fdiv"),
-    "negative": negative,
+    "negative": write_negative,
     "positive": lambda kernel, dtype, width, args: args[0],
-    "square": square,
+    "square": write_square,
     "reciprocal": floats_only("fdiv {kind} {one}, {x}"),
     "absolute": intrinsic("fabs"),
     "fabs": intrinsic("fabs"),
     "sqrt": intrinsic("sqrt"),
-    "less": comparison("olt", "lt"),
-    "less_equal": comparison("ole", "le"),
-    "greater": comparison("ogt", "gt"),
-    "greater_equal": comparison("oge", "ge"),
-    "equal": comparison("oeq", "eq"),
-    "not_equal": comparison("une", "ne"),
+    "less": comparing("olt", "lt"),
+    "less_equal": comparing("ole", "le"),
+    "greater": comparing("ogt", "gt"),
+    "greater_equal": comparing("oge", "ge"),
+    "equal": comparing("oeq", "eq"),
+    "not_equal": comparing("une", "ne"),
     "isnan": floats_only("fcmp uno {kind} {x}, {x}"),
     "maximum": extreme("maximum"),
     "minimum": extreme("minimum"),
-    "logical_not": logical_not,
+    "logical_not": write_logical_not,
     "logical_and": instruction("", "", "and"),
     "logical_or": instruction("", "", "or"),
     "logical_xor": instruction("", "", "xor"),
@@ -161,10 +161,10 @@ def converted(kernel: Kernel, x: str, old: np.dtype[Any], new: np.dtype[Any], wi
         return x
     if new.kind == "c" and old.kind == "f":  # the bits of the real part, under those of 0
         half, whole = f"i{8 * old.itemsize}", f"i{8 * new.itemsize}"
-        bits = kernel.value(f"bitcast {value_type(old, width)} {x} to {vector_of(half, width)}")
-        return kernel.value(f"zext {vector_of(half, width)} {bits} to {vector_of(whole, width)}")
+        bits = kernel.define(f"bitcast {value_type(old, width)} {x} to {vector_of(half, width)}")
+        return kernel.define(f"zext {vector_of(half, width)} {bits} to {vector_of(whole, width)}")
     source, target = value_type(old, width), value_type(new, width)
-    return kernel.value(f"{conversion(old, new)} {source} {x} to {target}")
+    return kernel.define(f"{conversion(old, new)} {source} {x} to {target}")
 
 
 def conversion(old: np.dtype[Any], new: np.dtype[Any]) -> str:

@@ -95,7 +95,7 @@ class Executable:
             natives = [one for one in self.segments if one.lowered is not None]
             if not natives:
                 raise Unsupported("; ".join(self.reasons) or "its parts are too short")
-            run = self.joined(cut)
+            run = self.joined_function(cut)
         except Exception as error:  # of LLVM, perhaps: NumPy's calls serve
             if ALWAYS and not isinstance(error, Unsupported):
                 raise
@@ -147,7 +147,7 @@ class Executable:
         return sum([one.bytes for one in kept if one.bytes <= MOST])
 
     # --- the function -------------------------------------------------------------------------------
-    def joined(self, cut: Segments) -> Run:
+    def joined_function(self, cut: Segments) -> Run:
         """Return one function that runs the segments, one after the other."""
         scope: dict[str, Any] = {
             "empty": np.empty, "ndarray": np.ndarray, "uint8": np.uint8,
@@ -171,7 +171,7 @@ class Executable:
                 continue
             unfit = [
                 f"{names[x]}.shape != {x.shape!r} or {names[x]}.strides != {x.strides!r}"
-                f" or {names[x]}.dtype != {named(scope, x.dtype)}"
+                f" or {names[x]}.dtype != {scope_name(scope, x.dtype)}"
                 for x in given if x not in checked
             ]  # fmt: skip
             lines += [
@@ -212,7 +212,7 @@ class Executable:
         self, cut: Segments, names: dict[Node, str], scope: dict[str, Any]
     ) -> tuple[str, str]:
         """Return the texts of outputs and writes; an output shares no memory with another one."""
-        roots = [cut.source_of(node) for node in (*self.program.outputs, *self.program.writes)]
+        roots = [cut.root_of_view(node) for node in (*self.program.outputs, *self.program.writes)]
         inputs = {*self.program.inputs}
         several = len(self.program.writes) > 1
         taken: set[Node] = set()
@@ -221,9 +221,9 @@ class Executable:
             root = roots[i]
             text = names.get(root)
             if text is None:
-                text = named(scope, root.value)
+                text = scope_name(scope, root.value)
             if node is not root:
-                text = f"{named(scope, view_function(node, root))}({text})"
+                text = f"{scope_name(scope, view_function(node, root))}({text})"
             if i < len(self.program.outputs):
                 own = node is root and root in names and root not in inputs and root not in taken
                 taken.add(root)
@@ -255,10 +255,10 @@ class Watched:
         if unusual is not None:
             return unusual
         expected, _ = self.numpys(*inputs)
-        if all(same_bits(x, y) for x, y in zip(results, expected, strict=True)):
+        if all(has_same_bits(x, y) for x, y in zip(results, expected, strict=True)):
             self.scope[self.native] = self.run
         else:
-            self.give_up("its results differ from NumPy's")
+            self.leave_segment("its results differ from NumPy's")
         return FALLBACK
 
     def fall_back(self, *inputs: Data) -> Any:
@@ -274,12 +274,12 @@ class Watched:
         self.calls += 1
         if self.calls > WATCHED:
             if 2 * self.fallen >= WATCHED:
-                self.give_up("its values are unusual in most calls")
+                self.leave_segment("its values are unusual in most calls")
                 return FALLBACK
             self.scope[self.native] = self.run
         return self.run(*arrays)
 
-    def give_up(self, why: str) -> None:
+    def leave_segment(self, why: str) -> None:
         self.owner.reasons.append(f"a part of it: {why}")
         self.scope[self.native] = never
 
@@ -289,7 +289,7 @@ def never(*arrays: Data) -> bool:
     return True
 
 
-def same_bits(x: Data, y: Data) -> bool:
+def has_same_bits(x: Data, y: Data) -> bool:
     """Return True if two arrays have the same layout and bits; any NaN equals any other."""
     if (x.shape, x.dtype, x.strides) != (y.shape, y.dtype, y.strides):
         return False
@@ -337,7 +337,7 @@ def memory_text(
     scope: dict[str, Any], shape: Sequence[int], dtype: np.dtype[Any], strides: Sequence[int]
 ) -> str:
     """Return the text that allocates an array of a layout."""
-    size, kind, shape = dtype.itemsize, named(scope, dtype), tuple(shape)
+    size, kind, shape = dtype.itemsize, scope_name(scope, dtype), tuple(shape)
     if tuple(strides) == packed(shape, size):
         return f"empty({shape!r}, {kind})"
     if tuple(strides) == packed(shape[::-1], size)[::-1]:
@@ -345,7 +345,7 @@ def memory_text(
     return f"ndarray({shape!r}, {kind}, strides={tuple(strides)!r})"
 
 
-def named(scope: dict[str, Any], value: Any) -> str:
+def scope_name(scope: dict[str, Any], value: Any) -> str:
     name = f"k{len(scope)}"
     scope[name] = value
     return name

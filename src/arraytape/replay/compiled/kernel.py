@@ -82,27 +82,27 @@ class Kernel:
         self.counted = False
 
     # --- text -------------------------------------------------------------------------------------
-    def name(self) -> str:
+    def new_name(self) -> str:
         self.number += 1
         return f"%t{self.number}"
 
-    def value(self, text: str) -> str:
-        name = self.name()
+    def define(self, text: str) -> str:
+        name = self.new_name()
         self.lines.append(f"  {name} = {text}")
         return name
 
-    def line(self, text: str) -> None:
+    def add_line(self, text: str) -> None:
         self.lines.append(f"  {text}")
 
-    def label(self) -> str:
+    def new_label(self) -> str:
         self.number += 1
         return f"L{self.number}"
 
-    def begin(self, label: str) -> None:
+    def begin_block(self, label: str) -> None:
         self.lines.append(f"{label}:")
         self.block = label
 
-    def text(self) -> str:
+    def function_text(self) -> str:
         """Return the function, without its name."""
         head: list[str] = []
         for k in range(len(self.pointers)):
@@ -129,79 +129,79 @@ class Kernel:
             "\n".join(body)
         )
 
-    def pointer(self, pointer: Pointer) -> str:
+    def name_pointer(self, pointer: Pointer) -> str:
         return self.pointers.setdefault(pointer, f"%p{len(self.pointers)}")
 
     def pointer_to(self, place: Place, step: int = 0) -> At:
-        return self.pointer(Pointer(place.buffer, place.offset, step)), 0
+        return self.name_pointer(Pointer(place.buffer, place.offset, step)), 0
 
     # --- numbers ----------------------------------------------------------------------------------
-    def times(self, x: Offset, factor: int) -> Offset:
+    def scale_offset(self, x: Offset, factor: int) -> Offset:
         if isinstance(x, int):
             return x * factor
-        return x if factor == 1 else self.value(f"mul i64 {x}, {factor}")
+        return x if factor == 1 else self.define(f"mul i64 {x}, {factor}")
 
-    def plus(self, x: Offset, y: Offset) -> Offset:
+    def add_offsets(self, x: Offset, y: Offset) -> Offset:
         if isinstance(x, int) and isinstance(y, int):
             return x + y
         if x == 0 or y == 0:
             return y if x == 0 else x
-        return self.value(f"add i64 {x}, {y}")
+        return self.define(f"add i64 {x}, {y}")
 
     # --- memory -----------------------------------------------------------------------------------
-    def address(self, at: At) -> str:
+    def address_at(self, at: At) -> str:
         name, offset = at
         if offset == 0 and isinstance(offset, int):
             return name
-        return self.value(f"getelementptr i8, ptr {name}, i64 {offset}")
+        return self.define(f"getelementptr i8, ptr {name}, i64 {offset}")
 
-    def load(self, at: At, dtype: np.dtype[Any], width: int, same: bool = False) -> str:
+    def load_elements(self, at: At, dtype: np.dtype[Any], width: int, same: bool = False) -> str:
         """Return elements as a value; same : all of them are the element at the address.
 
         Booleans are i1 as values, and bytes in memory.
         """
-        kind, address = memory_type(dtype), self.address(at)
+        kind, address = memory_type(dtype), self.address_at(at)
         if same or width == 1:
-            found = self.value(f"load {kind}, ptr {address}, align {aligned(dtype)}")
+            found = self.define(f"load {kind}, ptr {address}, align {aligned(dtype)}")
             if dtype.kind == "b":
-                found = self.value(f"icmp ne i8 {found}, 0")
-            return self.spread(found, dtype, width)
-        found = self.value(f"load <{width} x {kind}>, ptr {address}, align {aligned(dtype)}")
+                found = self.define(f"icmp ne i8 {found}, 0")
+            return self.splat(found, dtype, width)
+        found = self.define(f"load <{width} x {kind}>, ptr {address}, align {aligned(dtype)}")
         if dtype.kind == "b":
-            found = self.value(f"icmp ne <{width} x i8> {found}, zeroinitializer")
+            found = self.define(f"icmp ne <{width} x i8> {found}, zeroinitializer")
         return found
 
-    def spread(self, x: str, dtype: np.dtype[Any], width: int) -> str:
+    def splat(self, x: str, dtype: np.dtype[Any], width: int) -> str:
         """Return a vector whose elements all are x."""
         if width == 1:
             return x
         one, vector = value_type(dtype, 1), value_type(dtype, width)
-        first = self.value(f"insertelement {vector} poison, {one} {x}, i64 0")
-        return self.value(
+        first = self.define(f"insertelement {vector} poison, {one} {x}, i64 0")
+        return self.define(
             f"shufflevector {vector} {first}, {vector} poison, <{width} x i32> zeroinitializer"
         )
 
-    def store(self, x: str, at: At, dtype: np.dtype[Any], width: int) -> None:
+    def store_elements(self, x: str, at: At, dtype: np.dtype[Any], width: int) -> None:
         if dtype.kind == "b":
-            x = self.value(f"zext {value_type(dtype, width)} {x} to {vector_of('i8', width)}")
+            x = self.define(f"zext {value_type(dtype, width)} {x} to {vector_of('i8', width)}")
         kind = vector_of(memory_type(dtype), width)
-        self.line(f"store {kind} {x}, ptr {self.address(at)}, align {aligned(dtype)}")
+        self.add_line(f"store {kind} {x}, ptr {self.address_at(at)}, align {aligned(dtype)}")
 
     # --- what the program does not expect -----------------------------------------------------------
     def require_not(self, condition: str, width: int) -> None:
         """Set a bit of ``bad`` if a condition, an i1 or a vector of them, is true anywhere."""
-        old = self.value("load i64, ptr %bad")
-        bit = self.value(f"zext i1 {self.any_of(condition, width)} to i64")
-        self.line(f"store i64 {self.value(f'or i64 {old}, {bit}')}, ptr %bad")
+        old = self.define("load i64, ptr %bad")
+        bit = self.define(f"zext i1 {self.any_of(condition, width)} to i64")
+        self.add_line(f"store i64 {self.define(f'or i64 {old}, {bit}')}, ptr %bad")
 
     def any_of(self, condition: str, width: int) -> str:
         if width == 1:
             return condition
         self.declared.add(f"declare i1 @llvm.vector.reduce.or.v{width}i1(<{width} x i1>)")
-        return self.value(f"call i1 @llvm.vector.reduce.or.v{width}i1(<{width} x i1> {condition})")
+        return self.define(f"call i1 @llvm.vector.reduce.or.v{width}i1(<{width} x i1> {condition})")
 
     # --- loops ------------------------------------------------------------------------------------
-    def loop(self, count: Offset, width: int, body: Callable[[Offset, int], None]) -> None:
+    def write_loop(self, count: Offset, width: int, body: Callable[[Offset, int], None]) -> None:
         """Write ``body(i, width)`` for the elements below count, in vectors, and for the rest."""
         if isinstance(count, int) and count <= max(UNROLLED if width > 1 else 4, width):
             at = 0
@@ -215,33 +215,38 @@ class Kernel:
             if isinstance(count, int):
                 whole = count // width * width
             else:
-                whole = self.value(f"and i64 {count}, {-width}")
-            self.steps(0, whole, width, body)
+                whole = self.define(f"and i64 {count}, {-width}")
+            self.write_steps(0, whole, width, body)
         if not isinstance(count, int) or whole != count:
-            self.steps(whole, count, 1, body)
+            self.write_steps(whole, count, 1, body)
 
-    def steps(
+    def write_steps(
         self, first: Offset, end: Offset, step: int, body: Callable[[Offset, int], None]
     ) -> None:
         """Write a loop from ``first`` to ``end``, which may be empty."""
-        before, head, inside, after = self.label(), self.label(), self.label(), self.label()
-        self.line(f"br label %{before}")
-        self.begin(before)
-        self.line(f"br label %{head}")
-        self.begin(head)
-        i, following = self.name(), self.name()
+        before, head, inside, after = (
+            self.new_label(),
+            self.new_label(),
+            self.new_label(),
+            self.new_label(),
+        )
+        self.add_line(f"br label %{before}")
+        self.begin_block(before)
+        self.add_line(f"br label %{head}")
+        self.begin_block(head)
+        i, following = self.new_name(), self.new_name()
         mark = len(self.lines)
         self.lines.append("")
-        more = self.value(f"icmp ult i64 {i}, {end}")
-        self.line(f"br i1 {more}, label %{inside}, label %{after}")
-        self.begin(inside)
+        more = self.define(f"icmp ult i64 {i}, {end}")
+        self.add_line(f"br i1 {more}, label %{inside}, label %{after}")
+        self.begin_block(inside)
         body(i, step)
-        self.line(f"{following} = add nuw nsw i64 {i}, {step}")
+        self.add_line(f"{following} = add nuw nsw i64 {i}, {step}")
         self.lines[mark] = f"  {i} = phi i64 [{first}, %{before}], [{following}, %{self.block}]"
-        self.line(f"br label %{head}")
-        self.begin(after)
+        self.add_line(f"br label %{head}")
+        self.begin_block(after)
 
-    def nest(
+    def write_nest(
         self, axes: Sequence[Axis], pointers: Sequence[At], sizes: Sequence[int],
         body: Callable[[int, list[At], list[bool]], None],
     ) -> None:  # fmt: skip
@@ -256,16 +261,21 @@ class Kernel:
 
         def moved(i: Offset) -> list[At]:
             return [
-                (name, offset if not stride else self.plus(self.times(i, stride), offset))
+                (
+                    name,
+                    offset
+                    if not stride
+                    else self.add_offsets(self.scale_offset(i, stride), offset),
+                )
                 for (name, offset), stride in zip(pointers, strides, strict=True)
             ]
 
         if len(axes) > 1:
-            self.loop(size, 1, lambda i, _: self.nest(axes[1:], moved(i), sizes, body))
+            self.write_loop(size, 1, lambda i, _: self.write_nest(axes[1:], moved(i), sizes, body))
             return
         vectors = all(s in (0, size) for s, size in zip(strides, sizes, strict=True))
         same = [stride == 0 for stride in strides]
-        self.loop(size, WIDTH if vectors else 1, lambda i, width: body(width, moved(i), same))
+        self.write_loop(size, WIDTH if vectors else 1, lambda i, width: body(width, moved(i), same))
 
 
 class Axis(NamedTuple):

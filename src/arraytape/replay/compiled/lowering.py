@@ -130,7 +130,7 @@ class Lowered:
         self.results = lowering.results
         self.kernels, self.records = len(lowering.kernels), len(lowering.entries)
         self.bytes = lowering.place_buffers()
-        self.code = Code(lowering.text()) if lowering.kernels else None
+        self.code = Code(lowering.module_text()) if lowering.kernels else None
         masks = [dtype.alignment - 1 for dtype in lowering.argument_dtypes()]
         # Other threads run next to large programs, as they do next to NumPy's large calls.
         self.own_scratch = self.bytes > MOST or work_of(lowering.program) >= LARGE_WORK
@@ -144,7 +144,7 @@ class Lowered:
             start = -(-memory.ctypes.data // LINE) * LINE
         words = [start, len(masks), *masks]
         lowering.addresses = {
-            text: self.code.address(name) for text, name in lowering.kernels.items()
+            text: self.code.address_of(name) for text, name in lowering.kernels.items()
         } if self.code is not None else {}  # fmt: skip
         for entry in lowering.entries:
             words += entry.words()
@@ -195,13 +195,13 @@ class Lowering:
         self.results: list[tuple[tuple[int, ...], np.dtype[Any], tuple[int, ...]]] = []
         if len(program.inputs) + len(program.outputs) + len(program.writes) > MOST_ARGUMENTS:
             raise Unsupported("too many inputs and results")
-        self.lower()
+        self.lower_program()
 
     def argument_dtypes(self) -> list[np.dtype[Any]]:
         return [x.dtype for x in self.program.inputs] + [dtype for _, dtype, _ in self.results]
 
     # --- the program --------------------------------------------------------------------------------
-    def lower(self) -> None:
+    def lower_program(self) -> None:
         guards: dict[Node, list[Guard]] = {}
         for guard in self.program.guards:
             guards.setdefault(guard.node, []).append(guard)
@@ -213,17 +213,17 @@ class Lowering:
             self.at = place
             try:
                 if node.is_call:
-                    self.call(node)
+                    self.lower_call(node)
                 for guard in guards.get(node, ()):
-                    self.guard(guard)
+                    self.lower_guard(guard)
             except Unsupported as error:
                 raise Refused(node, str(error)) from None
         self.at = len(self.program.nodes)
         self.write_groups([*self.open])
         for node in (*self.program.outputs, *self.program.writes):
-            self.result(node)
+            self.lower_result(node)
 
-    def call(self, node: Node) -> None:
+    def lower_call(self, node: Node) -> None:
         if node.shape is None or 0 in node.shape:
             raise Unsupported(f"{node.op} of no elements")
         for x in operands(node):
@@ -231,17 +231,17 @@ class Lowering:
                 raise Unsupported(f"{node.op} of no elements")
         memory_type(node.dtype)
         if node.op in ARRANGES:
-            self.arrange(node)
+            self.lower_view(node)
         elif node.op in FILLS:
-            self.fill(self.new(node), FILLS[node.op])
+            self.fill_place(self.new_place(node), FILLS[node.op])
         elif node.op in CALLS:
             CALLS[node.op](self, node)
         else:
-            self.elementwise(node)
+            self.lower_elementwise(node)
 
-    def result(self, node: Node) -> None:
+    def lower_result(self, node: Node) -> None:
         """Let an output lie in the memory of the caller: its own memory becomes that, or is copied."""
-        place = self.place(node)
+        place = self.find_place(node)
         number = len(self.program.inputs) + len(self.results)
         shape, strides = node.shape, node.strides
         if not is_dense(shape, strides, node.dtype.itemsize):
@@ -252,7 +252,9 @@ class Lowering:
         if buffer.base == SCRATCH and whole and place.strides == strides:
             buffer.base = ARGUMENTS + number
             return
-        self.copy(Place(Buffer(ARGUMENTS + number, 0, 0), 0, shape, strides, node.dtype), place)
+        self.copy_data(
+            Place(Buffer(ARGUMENTS + number, 0, 0), 0, shape, strides, node.dtype), place
+        )
 
     # --- memory -------------------------------------------------------------------------------------
     def put_at(self, node: Node, place: Place) -> Place:
@@ -260,26 +262,26 @@ class Lowering:
         self.lying.setdefault(place.buffer, []).append(node)
         return place
 
-    def memory(self, size: int) -> Buffer:
+    def new_buffer(self, size: int) -> Buffer:
         buffer = Buffer(SCRATCH, 0, size)
         self.scratch.append(buffer)
         return buffer
 
-    def new(self, node: Node) -> Place:
+    def new_place(self, node: Node) -> Place:
         """Return the place of a result, in memory of its own."""
         size = node.dtype.itemsize
         strides = node.strides
         if not is_dense(node.shape, strides, size):
             strides = packed(node.shape, size)
         return self.put_at(
-            node, Place(self.memory(node.size * size), 0, node.shape, strides, node.dtype)
+            node, Place(self.new_buffer(node.size * size), 0, node.shape, strides, node.dtype)
         )
 
     def temporary(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Place:
         size = math.prod(shape) * dtype.itemsize
-        return Place(self.memory(size), 0, shape, packed(shape, dtype.itemsize), dtype)
+        return Place(self.new_buffer(size), 0, shape, packed(shape, dtype.itemsize), dtype)
 
-    def place(self, x: Node) -> Place:
+    def find_place(self, x: Node) -> Place:
         """Return where a value lies; a group that computes it is written first."""
         if x in self.groups:
             self.write_groups([self.groups[x]])
@@ -287,10 +289,10 @@ class Lowering:
             if x.op != CONSTANT:
                 raise Unsupported(f"no place for {x.op}")
             memory_type(x.dtype)
-            return self.put_at(x, self.constant(x.value))
+            return self.put_at(x, self.place_constant(x.value))
         return self.places[x]
 
-    def constant(self, value: np.ndarray[Any, Any]) -> Place:
+    def place_constant(self, value: np.ndarray[Any, Any]) -> Place:
         if not value.dtype.isnative or not value.flags.aligned or not value.size:
             raise Unsupported("a constant of another layout")
         self.constants.append(value)
@@ -341,7 +343,7 @@ class Lowering:
     # --- records ------------------------------------------------------------------------------------
     def finish(self, kernel: Kernel, count: int | None = None) -> Entry:
         """Return the record of a kernel whose text is complete."""
-        text = kernel.text()
+        text = kernel.function_text()
         self.kernels.setdefault(text, f"kernel{len(self.kernels)}")
         self.declared |= kernel.declared
         pointers = [*kernel.pointers]
@@ -352,7 +354,7 @@ class Lowering:
 
         return Entry(words, [pointer.buffer for pointer in pointers])
 
-    def text(self) -> str:
+    def module_text(self) -> str:
         """Return the text of all kernels."""
         functions = [f"define void @{name}{text}" for text, name in self.kernels.items()]
         return "\n".join([*sorted(self.declared), *functions])
@@ -379,18 +381,18 @@ class Lowering:
             [(int(axis.size), axis.strides) for axis in outer],
         )  # fmt: skip
 
-    def copy(self, target: Place, source: Place) -> None:
-        self.each([target, source], lambda kernel, width, at, same: kernel.store(
-            kernel.load(at[1], source.dtype, width, same[1]), at[0], target.dtype, width
+    def copy_data(self, target: Place, source: Place) -> None:
+        self.write_each([target, source], lambda kernel, width, at, same: kernel.store_elements(
+            kernel.load_elements(at[1], source.dtype, width, same[1]), at[0], target.dtype, width
         ))  # fmt: skip
 
-    def fill(self, target: Place, number: float) -> None:
+    def fill_place(self, target: Place, number: float) -> None:
         text = number_text(number, target.dtype, 1)
-        self.each([target], lambda kernel, width, at, same: kernel.store(
-            kernel.spread(text, target.dtype, width), at[0], target.dtype, width
+        self.write_each([target], lambda kernel, width, at, same: kernel.store_elements(
+            kernel.splat(text, target.dtype, width), at[0], target.dtype, width
         ))  # fmt: skip
 
-    def each(
+    def write_each(
         self, places: Sequence[Place],
         body: Callable[[Kernel, int, list[At], list[bool]], None],
     ) -> None:  # fmt: skip
@@ -401,18 +403,20 @@ class Lowering:
         axes = joined_axes(shape, strides)
         sizes = [place.dtype.itemsize for place in places]
         pointers = [kernel.pointer_to(place) for place in places]
-        kernel.nest(axes, pointers, sizes, lambda width, at, same: body(kernel, width, at, same))
+        kernel.write_nest(
+            axes, pointers, sizes, lambda width, at, same: body(kernel, width, at, same)
+        )
         self.entries.append(self.finish(kernel))
 
     # --- views and copies -----------------------------------------------------------------------------
-    def arrange(self, node: Node) -> None:
+    def lower_view(self, node: Node) -> None:
         """Find the layout of a view by applying the call to memory that nobody reads."""
         x = node.args[0]
         if node.op == "getitem" and not is_basic(node.args[1]):
-            return self.gather(node, x, self.arrays_of(node.args[1]))
+            return self.gather_rows(node, x, self.index_arrays(node.args[1]))
         if type(x) is not Node or len(operands(node)) > 1:
             raise Unsupported(f"{node.op} at arrays")
-        place = self.place(x)
+        place = self.find_place(x)
         view, start = view_of_nothing(place)
         if node.op == "getitem":
             found = part_at(view, node.args[1])
@@ -426,7 +430,7 @@ class Lowering:
             offset = place.offset + found.__array_interface__["data"][0] - start
             self.put_at(node, Place(place.buffer, offset, found.shape, found.strides, found.dtype))
             return None
-        target = self.new(node)
+        target = self.new_place(node)
         if node.op in ("reshape", "reshaped"):
             size = node.dtype.itemsize
             if target.strides != packed(node.shape, size):
@@ -434,16 +438,16 @@ class Lowering:
             target = target._replace(shape=place.shape, strides=packed(place.shape, size))
         elif node.shape != place.shape and not node.op.startswith("broadcast_"):
             raise Unsupported(f"{node.op} that copies")
-        self.copy(target, place)
+        self.copy_data(target, place)
         return None
 
     # --- elementwise --------------------------------------------------------------------------------
-    def elementwise(self, node: Node) -> None:
+    def lower_elementwise(self, node: Node) -> None:
         """Add a node to the group of its operands, or to another one of its shape."""
         Step.of(node)  # raises Unsupported
         self.add_member(node, node.shape)
 
-    def partial_sum(self, node: Node) -> None:
+    def lower_partial_sum(self, node: Node) -> None:
         """Add a sum over blocks to the group of its operands."""
         inner_loop(np.vecdot, (node.dtype,) * 3)
         self.add_member(node, node.args[0].shape)
@@ -476,14 +480,14 @@ class Lowering:
         for group in groups:
             if group in self.open:
                 self.open.remove(group)
-                GroupWriter(self, group).write()
+                GroupWriter(self, group).write_parts()
 
     def is_read_later(self, node: Node, inside: set[Node]) -> bool:
         """Return True if something outside of a group reads a member."""
         return node in self.asked or any(user not in inside for user in self.users.get(node, ()))
 
     # --- reductions -----------------------------------------------------------------------------------
-    def reduce(self, node: Node) -> None:
+    def lower_reduction(self, node: Node) -> None:
         """Write a reduction as NumPy does: one of its loops over the axes in the order of memory."""
         x, *more = node.args
         options = {name: value for name, value in node.keywords.items() if value is not None}
@@ -502,8 +506,8 @@ class Lowering:
         axes = range(rank) if axis is None else axis if type(axis) is tuple else (axis,)
         reduced = {one % rank for one in axes} if rank else set()
         loop = inner_loop(REDUCTIONS[node.op], (x.dtype,) * 3)
-        source = self.place(x)
-        target = self.new(node)
+        source = self.find_place(x)
+        target = self.new_place(node)
         if not is_dense(target.shape, target.strides, target.dtype.itemsize):
             raise Unsupported("a reduction to another layout")
         kept = [k for k in range(rank) if k not in reduced]
@@ -514,10 +518,12 @@ class Lowering:
         }  # fmt: skip
         along = tuple([steps.get(k, 0) for k in range(rank)])
         if node.op in FIRST:
-            self.fill(target, FIRST[node.op])
+            self.fill_place(target, FIRST[node.op])
         else:  # an extreme value of the first element and all is that of all
             first = tuple([1 if k in reduced else n for k, n in enumerate(x.shape)])
-            self.copy(target._replace(shape=first, strides=along), source._replace(shape=first))
+            self.copy_data(
+                target._replace(shape=first, strides=along), source._replace(shape=first)
+            )
         spread = target._replace(shape=x.shape, strides=along)
         order = joined_axes(x.shape, [source.strides, along])
         *outer, last = order or [Axis(1, (0, 0))]
@@ -527,15 +533,15 @@ class Lowering:
             [(int(a.size), (a.strides[1], a.strides[0], a.strides[1])) for a in outer],
         ))  # fmt: skip
 
-    def any_of(self, node: Node) -> None:
+    def lower_any(self, node: Node) -> None:
         """Write ``any`` or ``all`` of booleans over all elements."""
         x = node.args[0]
         options = [value for value in node.keywords.values() if value not in (None, False)]
         if len(node.args) > 1 or options or x.dtype.kind != "b" or node.shape:
             raise Unsupported(f"{node.op} over axes")
-        source, target = self.place(x), self.new(node)
+        source, target = self.find_place(x), self.new_place(node)
         logical = np.logical_or if node.op == "any" else np.logical_and
-        self.fill(target, node.op == "all")
+        self.fill_place(target, node.op == "all")
         axes = joined_axes(x.shape, [source.strides])
         *outer, last = axes or [Axis(1, (0,))]
         pointers = [Pointer(p.buffer, p.offset) for p in (target, source, target)]
@@ -545,15 +551,15 @@ class Lowering:
         ))  # fmt: skip
 
     # --- products -------------------------------------------------------------------------------------
-    def dot(self, node: Node) -> None:
+    def lower_dot(self, node: Node) -> None:
         """Write a sum of products of elements, in the order of memory, by BLAS."""
-        x, y = [self.place(x) for x in node.args]
+        x, y = [self.find_place(x) for x in node.args]
         size = x.dtype.itemsize
         flat = [joined_axes(p.shape, [p.strides]) for p in (x, y)]
         if x.dtype != y.dtype or any(len(axes) > 1 for axes in flat):
             raise Unsupported("a sum of products of other layouts")
         strides = [axes[0].strides[0] if axes else size for axes in flat]
-        target = self.new(node)
+        target = self.new_place(node)
         if math.prod(x.shape) == 1:  # NumPy's dot multiplies, which keeps the sign of a zero
             places = [p._replace(shape=(), strides=()) for p in (target, x, y)]
             loop = inner_loop(np.multiply, (x.dtype, y.dtype, node.dtype))
@@ -565,13 +571,13 @@ class Lowering:
             [1, math.prod(x.shape)], [0, 0, 0, *strides],
         ))  # fmt: skip
 
-    def matmul(self, node: Node) -> None:
+    def lower_matmul(self, node: Node) -> None:
         """Write products of matrices as NumPy's matmul does, by BLAS where it can."""
         if len(node.args) != 2 or node.keywords or any(type(x) is not Node for x in node.args):
             raise Unsupported("matmul with options")
-        x, y = [self.place(x) for x in node.args]
+        x, y = [self.find_place(x) for x in node.args]
         loop = inner_loop(np.matmul, (x.dtype, y.dtype, node.dtype))
-        target = self.new(node)
+        target = self.new_place(node)
         size = node.dtype.itemsize
         outer_shape = node.shape[: len(node.shape) - (len(x.shape) > 1) - (len(y.shape) > 1)]
         rank = len(outer_shape)
@@ -595,7 +601,7 @@ class Lowering:
         ))  # fmt: skip
 
     # --- parts ----------------------------------------------------------------------------------------
-    def put(self, node: Node) -> None:
+    def lower_write(self, node: Node) -> None:
         """Write ``x[key] = value`` in the memory of x if nothing reads that any more, or in a copy."""
         x, key, value = node.args
         if not is_basic(key):
@@ -603,26 +609,26 @@ class Lowering:
         own = self.groups.get(value) if self.is_read_once(value, x) else None
         # Whatever reads the old values comes first.
         self.write_groups([group for group in self.open if group is not own])
-        source = self.place(x)
+        source = self.find_place(x)
         if own is not None and self.put_result(node, source, own):
             return None
         self.write_groups([*self.open])
-        given = self.place(value) if type(value) is Node else self.number(value, x.dtype)
+        given = self.find_place(value) if type(value) is Node else self.place_number(value, x.dtype)
         if given.dtype != x.dtype:
             raise Unsupported("a write in another dtype")
         if self.may_change(source, node) and given.buffer is not source.buffer:
             target = self.put_at(node, source)
         else:
-            target = self.new(node)
-            self.copy(target, source)
-        part = part_of(target, key)
+            target = self.new_place(node)
+            self.copy_data(target, source)
+        part = part_place(target, key)
         if not math.prod(part.shape):
             return None
         # A value may have leading axes of length 1 that the part has not.
         shape, strides = given.shape, given.strides
         while len(shape) > len(part.shape) and shape[0] == 1:
             shape, strides = shape[1:], strides[1:]
-        self.copy(part, given._replace(shape=shape, strides=strides))
+        self.copy_data(part, given._replace(shape=shape, strides=strides))
         return None
 
     def is_read_once(self, value: Operand, x: Node) -> bool:
@@ -636,28 +642,28 @@ class Lowering:
         """Let a group store a value where a write would copy it; return False if it cannot."""
         _, key, value = node.args
         inside = {*group.members}
-        outside = {y for member in group.members for y in inputs_of(member)} - inside
-        read = [self.place(y) for y in outside]
+        outside = {y for member in group.members for y in member_inputs(member)} - inside
+        read = [self.find_place(y) for y in outside]
         if group not in self.open:
             return False
         changes = self.may_change(source, node)
-        part = part_of(source, key)
+        part = part_place(source, key)
         if part.shape != value.shape or (
             changes and any(p.buffer is source.buffer and p != part for p in read)
         ):
             return False
         if not changes:
-            source, old = self.new(node), source
-            self.copy(source, old)
-            part = part_of(source, key)
+            source, old = self.new_place(node), source
+            self.copy_data(source, old)
+            part = part_place(source, key)
         else:
             self.put_at(node, source)
         self.put_at(value, part)
         self.write_groups([group])
         return True
 
-    def number(self, x: Any, dtype: np.dtype[Any]) -> Place:
-        return self.constant(np.asarray(x).astype(dtype))
+    def place_number(self, x: Any, dtype: np.dtype[Any]) -> Place:
+        return self.place_constant(np.asarray(x).astype(dtype))
 
     def may_change(self, place: Place, node: Node) -> bool:
         """Return True if nothing reads a buffer after a node that overwrites it."""
@@ -665,7 +671,7 @@ class Lowering:
             return False
         return all(self.last.get(x, -1) <= self.at for x in self.lying[place.buffer])
 
-    def join(self, node: Node) -> None:
+    def lower_join(self, node: Node) -> None:
         """Write ``concat`` or ``stack``: each array is copied to its part."""
         arrays = node.args[0]
         axis = node.keywords.get("axis", node.args[1] if len(node.args) > 1 else 0)
@@ -677,8 +683,8 @@ class Lowering:
             raise Unsupported(f"{node.op} with options")
         if any(type(x) is not Node or x.dtype != node.dtype for x in arrays):
             raise Unsupported(f"{node.op} of several dtypes")
-        places = [self.place(x) for x in arrays]
-        target = self.new(node)
+        places = [self.find_place(x) for x in arrays]
+        target = self.new_place(node)
         axis %= len(node.shape)
         start = target.offset
         for place in places:
@@ -687,86 +693,86 @@ class Lowering:
                 strides = (*place.strides[:axis], 0, *place.strides[axis:])
                 place = place._replace(shape=shape, strides=strides)
             part = Place(target.buffer, start, place.shape, target.strides, target.dtype)
-            self.copy(part, place)
+            self.copy_data(part, place)
             start += place.shape[axis] * target.strides[axis]
 
     # --- indices --------------------------------------------------------------------------------------
-    def take(self, node: Node) -> None:
+    def lower_take(self, node: Node) -> None:
         x, index, *more = node.args
         axis = node.keywords.get("axis", more[0] if more else None)
         if axis != 0 or node.keywords.keys() - {"axis"} or type(index) is not Node:
             raise Unsupported("take along another axis")
-        self.gather(node, x, [index])
+        self.gather_rows(node, x, [index])
 
-    def gather(self, node: Node, x: Node, indices: Sequence[Node]) -> None:
+    def gather_rows(self, node: Node, x: Node, indices: Sequence[Node]) -> None:
         """Write ``x[i, j, ...]`` at arrays of integers for the first axes."""
-        source, target = self.place(x), self.new(node)
+        source, target = self.find_place(x), self.new_place(node)
         rank = len(indices[0].shape)
-        if not is_flat(target):
+        if not is_packed(target):
             raise Unsupported("a result of another layout")
         into, row = later_axes(target, rank), later_axes(source, len(indices))
         step = math.prod(into.shape) * target.dtype.itemsize
 
         def body(kernel: Kernel, i: Any, offset: Any) -> None:
             pointers = [
-                (kernel.pointer_to(into)[0], kernel.times(i, step)),
+                (kernel.pointer_to(into)[0], kernel.scale_offset(i, step)),
                 (kernel.pointer_to(row)[0], offset),
             ]
-            self.small_nest(kernel, [into, row], pointers, lambda width, at, same: kernel.store(
-                kernel.load(at[1], row.dtype, width, same[1]), at[0], into.dtype, width
+            self.small_nest(kernel, [into, row], pointers, lambda width, at, same: kernel.store_elements(
+                kernel.load_elements(at[1], row.dtype, width, same[1]), at[0], into.dtype, width
             ))  # fmt: skip
 
         self.each_index(indices, source, body)
 
-    def scatter(self, node: Node) -> None:
+    def lower_scatter(self, node: Node) -> None:
         """Write ``scatter_add``: zeros, to whose rows values are added in their order."""
         x, _, key = node.args
         if x.dtype != node.dtype:
             raise Unsupported("values of another dtype")
-        target = self.new(node)
-        self.fill(target, 0)
-        self.write_rows(target, x, self.arrays_of(key), WRITERS["add"])
+        target = self.new_place(node)
+        self.fill_place(target, 0)
+        self.write_rows(target, x, self.index_arrays(key), WRITERS["add"])
 
     def put_rows(self, node: Node) -> None:
         """Write ``x[i, j, ...] = value`` at arrays of integers for the first axes."""
         x, key, value = node.args
-        indices = self.arrays_of(key)
+        indices = self.index_arrays(key)
         if type(value) is not Node or value.dtype != x.dtype:
             raise Unsupported("a write of a number at arrays")
         self.write_groups([*self.open])  # whatever reads the old values comes first
-        source = self.place(x)
-        if self.may_change(source, node) and self.place(value).buffer is not source.buffer:
+        source = self.find_place(x)
+        if self.may_change(source, node) and self.find_place(value).buffer is not source.buffer:
             target = self.put_at(node, source)
         else:
-            target = self.new(node)
-            self.copy(target, source)
+            target = self.new_place(node)
+            self.copy_data(target, source)
         self.write_rows(target, value, indices, lambda kernel, dtype, width, args: args[1])
 
     def write_rows(self, target: Place, x: Node, indices: Sequence[Node], combine: Writer) -> None:
         """Write, for each index in turn, what ``combine`` makes of the old row and that of x."""
-        values, rank = self.place(x), len(indices[0].shape)
+        values, rank = self.find_place(x), len(indices[0].shape)
         row, given = later_axes(target, len(indices)), later_axes(values, rank)
-        if x.shape != (*indices[0].shape, *row.shape) or not is_flat(values):
+        if x.shape != (*indices[0].shape, *row.shape) or not is_packed(values):
             raise Unsupported("values of another shape or layout")
         step = math.prod(given.shape) * given.dtype.itemsize
 
         def body(kernel: Kernel, i: Any, offset: Any) -> None:
             pointers = [
                 (kernel.pointer_to(row)[0], offset),
-                (kernel.pointer_to(given)[0], kernel.times(i, step)),
+                (kernel.pointer_to(given)[0], kernel.scale_offset(i, step)),
             ]
 
             def one(width: int, at: list[At], same: list[bool]) -> None:
-                old = kernel.load(at[0], row.dtype, width)
-                new = kernel.load(at[1], row.dtype, width, same[1])
+                old = kernel.load_elements(at[0], row.dtype, width)
+                new = kernel.load_elements(at[1], row.dtype, width, same[1])
                 result = combine(kernel, row.dtype, width, [old, new])
-                kernel.store(result, at[0], row.dtype, width)
+                kernel.store_elements(result, at[0], row.dtype, width)
 
             self.small_nest(kernel, [row, given], pointers, one)
 
         self.each_index(indices, target, body)
 
-    def arrays_of(self, key: Any) -> list[Node]:
+    def index_arrays(self, key: Any) -> list[Node]:
         """Return the index arrays of a key that begins with them and has whole axes after them."""
         keys = [*key] if type(key) is tuple else [key]
         while keys and (
@@ -785,8 +791,8 @@ class Lowering:
         An index that is out of range is unusual, and then stands for 0.
         """
         kernel = Kernel()
-        places = [self.place(index) for index in indices]
-        if any(at.dtype != np.int64 or not is_flat(at) for at in places):
+        places = [self.find_place(index) for index in indices]
+        if any(at.dtype != np.int64 or not is_packed(at) for at in places):
             raise Unsupported("an index of another dtype or layout")
         names = [kernel.pointer_to(at)[0] for at in places]
 
@@ -794,17 +800,17 @@ class Lowering:
             offset: Any = 0
             for axis, (name, at) in enumerate(zip(names, places, strict=True)):
                 count = place.shape[axis]
-                k = kernel.load((name, kernel.times(i, 8)), at.dtype, 1)
-                negative = kernel.value(f"icmp slt i64 {k}, 0")
-                shifted = kernel.value(f"add i64 {k}, {count}")
-                k = kernel.value(f"select i1 {negative}, i64 {shifted}, i64 {k}")
-                outside = kernel.value(f"icmp uge i64 {k}, {count}")
+                k = kernel.load_elements((name, kernel.scale_offset(i, 8)), at.dtype, 1)
+                negative = kernel.define(f"icmp slt i64 {k}, 0")
+                shifted = kernel.define(f"add i64 {k}, {count}")
+                k = kernel.define(f"select i1 {negative}, i64 {shifted}, i64 {k}")
+                outside = kernel.define(f"icmp uge i64 {k}, {count}")
                 kernel.require_not(outside, 1)
-                k = kernel.value(f"select i1 {outside}, i64 0, i64 {k}")
-                offset = kernel.plus(offset, kernel.times(k, place.strides[axis]))
+                k = kernel.define(f"select i1 {outside}, i64 0, i64 {k}")
+                offset = kernel.add_offsets(offset, kernel.scale_offset(k, place.strides[axis]))
             body(kernel, i, offset)
 
-        kernel.loop(math.prod(places[0].shape), 1, one)
+        kernel.write_loop(math.prod(places[0].shape), 1, one)
         self.entries.append(self.finish(kernel))
 
     def small_nest(
@@ -813,25 +819,25 @@ class Lowering:
     ) -> None:  # fmt: skip
         shape = places[0].shape
         axes = joined_axes(shape, [place.strides for place in places])
-        kernel.nest(axes, pointers, [place.dtype.itemsize for place in places], body)
+        kernel.write_nest(axes, pointers, [place.dtype.itemsize for place in places], body)
 
     # --- guards ---------------------------------------------------------------------------------------
-    def guard(self, guard: Guard) -> None:
+    def lower_guard(self, guard: Guard) -> None:
         node = guard.node
         if guard.kind == "no NaN":
             if node in self.groups and node.dtype.kind == "f" and node.dtype.itemsize in FLOATS:
                 self.groups[node].members.append(Check(node))
                 return
-            place = self.place(node)
+            place = self.find_place(node)
             if node.dtype.kind == "c":
                 place = parts_of_complex(place)
             if place.dtype.kind != "f" or place.dtype.itemsize not in FLOATS:
                 raise Unsupported(f"a NaN check of {node.dtype}")
-            self.each([place], lambda kernel, width, at, same: nan_check(
-                kernel, kernel.load(at[0], place.dtype, width, same[0]), place.dtype, width
+            self.write_each([place], lambda kernel, width, at, same: nan_check(
+                kernel, kernel.load_elements(at[0], place.dtype, width, same[0]), place.dtype, width
             ))  # fmt: skip
         elif guard.kind == "value":
-            self.value_guard(self.place(node), guard.expected)
+            self.value_guard(self.find_place(node), guard.expected)
         else:
             raise Unsupported("a guard on a shape")
 
@@ -843,12 +849,12 @@ class Lowering:
         found = place._replace(dtype=bits)
 
         def compare(kernel: Kernel, width: int, at: list[At], same: list[bool]) -> None:
-            x = kernel.load(at[0], bits, width, same[0])
-            y = kernel.load(at[1], bits, width, same[1])
-            differs = kernel.value(f"icmp ne {value_type(bits, width)} {x}, {y}")
+            x = kernel.load_elements(at[0], bits, width, same[0])
+            y = kernel.load_elements(at[1], bits, width, same[1])
+            differs = kernel.define(f"icmp ne {value_type(bits, width)} {x}, {y}")
             kernel.require_not(differs, width)
 
-        self.each([found, self.constant(wanted)], compare)
+        self.write_each([found, self.place_constant(wanted)], compare)
 
 
 class Step(NamedTuple):
@@ -875,7 +881,7 @@ class Step(NamedTuple):
         ufunc = ufunc_of(node)
         if ufunc is None or ufunc.signature is not None or node.op == "pow":
             raise Unsupported(f"{node.op}")
-        dtypes = resolved(ufunc, node)
+        dtypes = resolved_dtypes(ufunc, node)
         *given, _ = dtypes
         for x, dtype in zip(node.args, given, strict=True):
             if type(x) is Node and x.dtype != dtype:
@@ -898,7 +904,7 @@ class Step(NamedTuple):
         return Step(tuple(given), node.args, inner_loop(ufunc, tuple(dtypes)), None)
 
 
-def resolved(ufunc: np.ufunc, node: Node) -> tuple[np.dtype[Any], ...]:
+def resolved_dtypes(ufunc: np.ufunc, node: Node) -> tuple[np.dtype[Any], ...]:
     """Return the dtypes with which NumPy runs a ufunc on the operands of a node."""
     given = []
     for x in node.args:
@@ -960,13 +966,13 @@ def choice_step(node: Node) -> Step:
     def write(kernel: Kernel, width: int, args: list[str]) -> str:
         kind = value_type(node.dtype, width)
         bits = vector_of("i1", width)
-        return kernel.value(f"select {bits} {args[0]}, {kind} {args[1]}, {kind} {args[2]}")
+        return kernel.define(f"select {bits} {args[0]}, {kind} {args[1]}, {kind} {args[2]}")
 
     return Step((mask.dtype, node.dtype, node.dtype), (mask, x, y), None, write)
 
 
 def nan_check(kernel: Kernel, x: str, dtype: np.dtype[Any], width: int) -> None:
-    kernel.require_not(kernel.value(f"fcmp uno {value_type(dtype, width)} {x}, {x}"), width)
+    kernel.require_not(kernel.define(f"fcmp uno {value_type(dtype, width)} {x}, {x}"), width)
 
 
 class GroupWriter:
@@ -988,15 +994,15 @@ class GroupWriter:
             lowering.groups.pop(node, None)
         self.phase: dict[Member, int] = {}
         for member in self.members:
-            read = [x for x in inputs_of(member) if x in self.inside]
+            read = [x for x in member_inputs(member) if x in self.inside]
             latest = max([self.phase[x] for x in read], default=0)
-            calls = type(member) is Node and self.is_call(member)
+            calls = type(member) is Node and self.calls_loop(member)
             # The next number of the member's kind: a call that reads another call's result is later.
             self.phase[member] = latest + (2 if calls and latest % 2 else latest % 2 != calls)
         self.parts = self.find_parts()
         self.part_of = {member: i for i, part in enumerate(self.parts) for member in part}
 
-    def is_call(self, node: Node) -> bool:
+    def calls_loop(self, node: Node) -> bool:
         return node.op == PARTIAL or self.steps[node].loop is not None
 
     def find_parts(self) -> list[list[Member]]:
@@ -1010,19 +1016,19 @@ class GroupWriter:
             parts += [[x] for x in found] if number % 2 else equal_parts(found)
         return parts
 
-    def write(self) -> None:
+    def write_parts(self) -> None:
         lowering, size = self.lowering, math.prod(self.group.shape)
         for node in self.stored:
             if node not in lowering.places:  # where a write would copy it
-                lowering.new(node)
+                lowering.new_place(node)
         for node in self.sums:
-            lowering.fill(lowering.places[node], 0)
-        flat = self.is_flat()
+            lowering.fill_place(lowering.places[node], 0)
+        flat = self.lies_flat()
         blocks = flat and size > BLOCK and len(self.parts) > 1
         scratch: dict[Node, Place] = {}
         shape = (min(size, BLOCK),) if blocks else self.group.shape
         crossing = {
-            x for member in self.members for x in inputs_of(member)
+            x for member in self.members for x in member_inputs(member)
             if x in self.inside and self.part_of[x] != self.part_of[member]
         }  # fmt: skip
         for node in self.nodes:
@@ -1030,11 +1036,13 @@ class GroupWriter:
                 scratch[node] = self.temporary(shape, node)
         if not blocks:
             for part in self.parts:
-                lowering.entries += self.entries_of(part, scratch, flat, 0, size)
+                lowering.entries += self.part_entries(part, scratch, flat, 0, size)
             return
         whole, rest = divmod(size, BLOCK)
         inner = [
-            entry for part in self.parts for entry in self.entries_of(part, scratch, True, 0, BLOCK)
+            entry
+            for part in self.parts
+            for entry in self.part_entries(part, scratch, True, 0, BLOCK)
         ]
         lowering.entries.append(Entry(
             lambda: block_record(whole, [entry.words() for entry in inner]),
@@ -1042,7 +1050,7 @@ class GroupWriter:
         ))  # fmt: skip
         if rest:
             for part in self.parts:
-                lowering.entries += self.entries_of(part, scratch, True, whole * BLOCK, rest)
+                lowering.entries += self.part_entries(part, scratch, True, whole * BLOCK, rest)
 
     def temporary(self, shape: tuple[int, ...], node: Node) -> Place:
         """Return memory for a value between parts, in the order of memory of the node."""
@@ -1051,44 +1059,46 @@ class GroupWriter:
             return place._replace(strides=node.strides)
         return place
 
-    def is_flat(self) -> bool:
+    def lies_flat(self) -> bool:
         """Return True if all data of the group lies in one order without gaps, or is one element."""
         layouts = []
         for node in self.nodes:
-            for x in inputs_of(node) if node in self.sums else (node, *inputs_of(node)):
+            for x in member_inputs(node) if node in self.sums else (node, *member_inputs(node)):
                 if x in self.inside and (x not in self.stored or x.size == 1):
                     if is_dense(x.shape, x.strides, x.dtype.itemsize):
-                        layouts.append(order_of(x.shape, x.strides))
+                        layouts.append(axis_order(x.shape, x.strides))
                     else:
-                        layouts.append(order_of(x.shape, packed(x.shape, x.dtype.itemsize)))
+                        layouts.append(axis_order(x.shape, packed(x.shape, x.dtype.itemsize)))
                 elif x.size != 1:
-                    place = self.lowering.place(x)
+                    place = self.lowering.find_place(x)
                     if place.shape != self.group.shape or not is_dense(
                         place.shape, place.strides, place.dtype.itemsize
                     ):
                         return False
-                    layouts.append(order_of(place.shape, place.strides))
+                    layouts.append(axis_order(place.shape, place.strides))
         return len({*layouts}) <= 1
 
-    def entries_of(
+    def part_entries(
         self, part: list[Member], scratch: Mapping[Node, Place], flat: bool, start: int, count: int
     ) -> list[Entry]:
         """Return the records of a part, for ``count`` elements of flat data from ``start`` on."""
         first = part[0]
         if type(first) is Node and first.op == PARTIAL:
             return self.sum_of_blocks(first, scratch, start, count)
-        if type(first) is Node and self.is_call(first):
-            return self.call(first, scratch, flat, start, count)
-        return [self.instructions(part, scratch, flat, start, count)]
+        if type(first) is Node and self.calls_loop(first):
+            return self.call_entries(first, scratch, flat, start, count)
+        return [self.kernel_entry(part, scratch, flat, start, count)]
 
-    def operand(self, x: Node, scratch: Mapping[Node, Place]) -> Place:
+    def operand_place(self, x: Node, scratch: Mapping[Node, Place]) -> Place:
         if x in scratch:
             return scratch[x]
-        return self.lowering.place(x)
+        return self.lowering.find_place(x)
 
-    def pointer(self, x: Node, scratch: Mapping[Node, Place], start: int, blocks: bool) -> Pointer:
+    def block_pointer(
+        self, x: Node, scratch: Mapping[Node, Place], start: int, blocks: bool
+    ) -> Pointer:
         """Return the pointer to a block of flat data; a single element is at the same place always."""
-        place = self.operand(x, scratch)
+        place = self.operand_place(x, scratch)
         if x in scratch and len(place.shape) == 1 and self.group.shape != place.shape:
             return Pointer(place.buffer, place.offset)
         if math.prod(place.shape) == 1:
@@ -1096,7 +1106,7 @@ class GroupWriter:
         size = place.dtype.itemsize
         return Pointer(place.buffer, place.offset + start * size, BLOCK * size if blocks else 0)
 
-    def call(
+    def call_entries(
         self, node: Node, scratch: Mapping[Node, Place], flat: bool, start: int, count: int
     ) -> list[Entry]:
         """Return the records of a call of one of NumPy's loops, after conversions of its operands."""
@@ -1107,12 +1117,13 @@ class GroupWriter:
         operands_: list[Node | Place] = []
         for x, dtype in zip(step.args, step.dtypes, strict=True):
             if type(x) is not Node:
-                operands_.append(lowering.number(x, dtype))
+                operands_.append(lowering.place_number(x, dtype))
             else:
                 operands_.append(x)
         if not flat:
             places = [
-                x if isinstance(x, Place) else self.operand(x, scratch) for x in (*operands_, node)
+                x if isinstance(x, Place) else self.operand_place(x, scratch)
+                for x in (*operands_, node)
             ]
             shape = self.group.shape
             spread = [p._replace(shape=shape, strides=broadcast_strides(p, shape)) for p in places]
@@ -1123,7 +1134,7 @@ class GroupWriter:
                 pointers.append(Pointer(x.buffer, x.offset))
                 steps.append(0)
             else:
-                pointers.append(self.pointer(x, scratch, start, blocks and not start))
+                pointers.append(self.block_pointer(x, scratch, start, blocks and not start))
                 steps.append(0 if x.size == 1 else x.dtype.itemsize)  # as NumPy does
         return [lowering.loop_entry(step.loop, pointers, [count], steps)]
 
@@ -1133,14 +1144,14 @@ class GroupWriter:
         """Return the records that add the products of elements, each block's sum after the other."""
         lowering, size = self.lowering, node.dtype.itemsize
         loop = inner_loop(np.vecdot, (node.dtype,) * 3)
-        target, one = lowering.place(node), lowering.temporary((), node.dtype)
+        target, one = lowering.find_place(node), lowering.temporary((), node.dtype)
         total, part = [Pointer(p.buffer, p.offset) for p in (target, one)]
         adds = lowering.loop_entry(
             inner_loop(np.add, (node.dtype,) * 3), [total, part, total], [1], [0, 0, 0]
         )
 
         def added(first: int, length: int, blocks: bool) -> list[Entry]:
-            pointers = [self.pointer(x, scratch, first, blocks) for x in node.args]
+            pointers = [self.block_pointer(x, scratch, first, blocks) for x in node.args]
             steps = [0, 0, 0, size, size]
             return [lowering.loop_entry(loop, [*pointers, part], [1, length], steps), adds]
 
@@ -1155,13 +1166,15 @@ class GroupWriter:
         )]  # fmt: skip
         return found + (added(start + number * BLOCK, rest, False) if rest else [])
 
-    def instructions(
+    def kernel_entry(
         self, part: list[Member], scratch: Mapping[Node, Place], flat: bool, start: int, count: int
     ) -> Entry:
         """Return the record of a kernel that computes the members of a part."""
         kernel = Kernel()
         here = {member for member in part if type(member) is Node}
-        read = [*dict.fromkeys(x for member in part for x in inputs_of(member) if x not in here)]
+        read = [
+            *dict.fromkeys(x for member in part for x in member_inputs(member) if x not in here)
+        ]
         written = [x for x in part if type(x) is Node and (x in scratch or x in self.stored)]
         size = math.prod(self.group.shape)
         blocks = flat and count < size and not start
@@ -1169,29 +1182,32 @@ class GroupWriter:
         def body(width: int, at: list[At], same: list[bool]) -> None:
             values: dict[Node, str] = {}
             for x, place, one in zip(read, at[len(written) :], same[len(written) :], strict=True):
-                values[x] = kernel.load(place, x.dtype, width, one)
+                values[x] = kernel.load_elements(place, x.dtype, width, one)
             targets = dict(zip(written, at, strict=False))
             for member in part:
                 if type(member) is Check:
                     nan_check(kernel, values[member.node], member.node.dtype, width)
                     continue
                 assert type(member) is Node
-                values[member] = self.value(kernel, member, values, width)
+                values[member] = self.write_value(kernel, member, values, width)
                 if member in targets:
-                    kernel.store(values[member], targets[member], member.dtype, width)
+                    kernel.store_elements(values[member], targets[member], member.dtype, width)
 
         data = [*written, *read]
         if not flat:
             shape = self.group.shape
-            places = [self.operand(x, scratch) for x in data]
+            places = [self.operand_place(x, scratch) for x in data]
             strides = [broadcast_strides(place, shape) for place in places]
-            kernel.nest(
+            kernel.write_nest(
                 joined_axes(shape, strides), [kernel.pointer_to(place) for place in places],
                 [x.dtype.itemsize for x in data], body,
             )  # fmt: skip
             return self.lowering.finish(kernel)
         names = [
-            (kernel.pointer(self.pointer(x, scratch, start, blocks)), x.size == 1 and size > 1)
+            (
+                kernel.name_pointer(self.block_pointer(x, scratch, start, blocks)),
+                x.size == 1 and size > 1,
+            )
             for x in data
         ]
         strides_ = tuple(
@@ -1199,13 +1215,15 @@ class GroupWriter:
         )
         kernel.counted = count > 64
         length: Any = "%count" if kernel.counted else count
-        kernel.nest(
+        kernel.write_nest(
             [Axis(length, strides_)], [(name, 0) for name, _ in names],
             [x.dtype.itemsize for x in data], body,
         )  # fmt: skip
         return self.lowering.finish(kernel, count if kernel.counted else None)
 
-    def value(self, kernel: Kernel, node: Node, values: Mapping[Node, str], width: int) -> str:
+    def write_value(
+        self, kernel: Kernel, node: Node, values: Mapping[Node, str], width: int
+    ) -> str:
         """Write the instructions of a node; return the name of its value."""
         step = self.steps[node]
         args = []
@@ -1218,7 +1236,7 @@ class GroupWriter:
         return step.write(kernel, width, args)
 
 
-def inputs_of(member: Member) -> tuple[Node, ...]:
+def member_inputs(member: Member) -> tuple[Node, ...]:
     return (member.node,) if type(member) is Check else operands(member)  # type: ignore[arg-type]
 
 
@@ -1259,13 +1277,13 @@ def is_dense(shape: Sequence[int], strides: Sequence[int], size: int) -> bool:
     return True
 
 
-def order_of(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
+def axis_order(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
     """Return the axes of more than one element, the longest steps first."""
     axes = [k for k, n in enumerate(shape) if n != 1]
     return tuple(sorted(axes, key=lambda k: -strides[k]))
 
 
-def is_flat(place: Place) -> bool:
+def is_packed(place: Place) -> bool:
     size = place.dtype.itemsize
     wanted = packed(place.shape, size)
     return all(n == 1 or s == w for n, s, w in zip(place.shape, place.strides, wanted, strict=True))
@@ -1308,7 +1326,7 @@ def later_axes(place: Place, count: int) -> Place:
     return place._replace(shape=place.shape[count:], strides=place.strides[count:])
 
 
-def part_of(place: Place, key: Any) -> Place:
+def part_place(place: Place, key: Any) -> Place:
     """Return the place of ``x[key]`` for data at a place."""
     view, start = view_of_nothing(place)
     part = part_at(view, key)
@@ -1340,15 +1358,15 @@ def merged_gaps(gaps: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 CALLS: dict[str, Callable[[Lowering, Node], None]] = {
-    "matmul": Lowering.matmul,
-    DOT: Lowering.dot,
-    PARTIAL: Lowering.partial_sum,
-    "put": Lowering.put,
-    "take": Lowering.take,
-    "scatter_add": Lowering.scatter,
-    "any": Lowering.any_of,
-    "all": Lowering.any_of,
-    "concat": Lowering.join,
-    "stack": Lowering.join,
-    **dict.fromkeys(REDUCTIONS, Lowering.reduce),
+    "matmul": Lowering.lower_matmul,
+    DOT: Lowering.lower_dot,
+    PARTIAL: Lowering.lower_partial_sum,
+    "put": Lowering.lower_write,
+    "take": Lowering.lower_take,
+    "scatter_add": Lowering.lower_scatter,
+    "any": Lowering.lower_any,
+    "all": Lowering.lower_any,
+    "concat": Lowering.lower_join,
+    "stack": Lowering.lower_join,
+    **dict.fromkeys(REDUCTIONS, Lowering.lower_reduction),
 }

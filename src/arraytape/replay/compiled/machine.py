@@ -97,7 +97,7 @@ class Code:
             self.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
             self.engine.finalize_object()
 
-    def address(self, name: str) -> int:
+    def address_of(self, name: str) -> int:
         return int(self.engine.get_function_address(name))
 
 
@@ -124,7 +124,7 @@ class ObjectFile:
     """
 
     def __init__(self, text: str | None) -> None:
-        self.path = path_of(text) if text is not None else None
+        self.path = object_path(text) if text is not None else None
         self.code: bytes | None = None
         if self.path is not None and is_private(self.path):
             try:
@@ -148,7 +148,7 @@ class ObjectFile:
             pass  # a full disk: the next process compiles again
 
 
-def path_of(text: str) -> Path | None:
+def object_path(text: str) -> Path | None:
     """Return the file for a text on this processor; None where there is no folder for it."""
     folder = cache_folder()
     if folder is None:

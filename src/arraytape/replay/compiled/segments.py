@@ -77,17 +77,17 @@ class Segments:
                 try:
                     lowering = Lowering(segment.program) if segment.native else None
                 except Refused as refusal:
-                    self.refuse([segment.origin[refusal.node]], str(refusal))
+                    self.leave_to_numpy([segment.origin[refusal.node]], str(refusal))
                 except Unsupported as error:
                     calls = [segment.origin[x] for x in segment.program.nodes if x.is_call]
-                    self.refuse(calls, str(error))
+                    self.leave_to_numpy(calls, str(error))
                 lowerings.append(lowering)
             if all((x is None) != y.native for x, y in zip(lowerings, segments, strict=True)):
                 for segment, lowering in zip(segments, lowerings, strict=True):
                     segment.lowered = Lowered(lowering) if lowering is not None else None
                 return segments
 
-    def refuse(self, nodes: Iterable[Node], why: str) -> None:
+    def leave_to_numpy(self, nodes: Iterable[Node], why: str) -> None:
         """Let NumPy compute nodes; each can be refused once, so that this ends."""
         new = [node for node in nodes if node not in self.numpys]
         if not new:
@@ -103,7 +103,7 @@ class Segments:
             counts = Counter(level for node, level in levels.items() if node.op not in ARRANGES)
             small = {level for level in levels.values() if level % 2 == 0 and counts[level] < LEAST}
             if not small:
-                return self.parts_of(levels)
+                return self.parts_by_level(levels)
             taken.update(node for node, level in levels.items() if level in small)
 
     def levels_of(self, numpys: Collection[Node]) -> dict[Node, int]:
@@ -117,7 +117,7 @@ class Segments:
         for node in self.program.nodes:
             if not node.is_call or node in self.free:
                 continue
-            level = max([least, *[levels.get(self.source_of(x), 0) for x in operands(node)]])
+            level = max([least, *[levels.get(self.root_of_view(x), 0) for x in operands(node)]])
             foreign = node.op.startswith(FOREIGN)
             if foreign:
                 level = max([level, *levels.values()])
@@ -126,20 +126,20 @@ class Segments:
                 least = levels[node]
         return levels
 
-    def source_of(self, x: Node) -> Node:
+    def root_of_view(self, x: Node) -> Node:
         """Return the node whose data a view arranges."""
         while x in self.free:
             x = operands(x)[0]
         return x
 
-    def parts_of(self, levels: Mapping[Node, int]) -> list[Segment]:
+    def parts_by_level(self, levels: Mapping[Node, int]) -> list[Segment]:
         """Return the segment of each level: its nodes, with the views and constants that they read."""
         numbers = sorted({*levels.values()})
         if not numbers:
             return []
         guards: dict[int, list[Guard]] = {number: [] for number in numbers}
         for guard in self.program.guards:
-            guards[levels.get(self.source_of(guard.node), numbers[0])].append(guard)
+            guards[levels.get(self.root_of_view(guard.node), numbers[0])].append(guard)
         found: list[Segment] = []
         read: dict[int, set[Node]] = {}
         for number in numbers:
@@ -167,7 +167,7 @@ class Segments:
                 [guard._replace(node=of[guard.node]) for guard in guards[number]],
             )  # fmt: skip
             found.append(Segment(part, {new: node for node, new in of.items()}, number % 2 == 0))
-        asked = {self.source_of(node) for node in (*self.program.outputs, *self.program.writes)}
+        asked = {self.root_of_view(node) for node in (*self.program.outputs, *self.program.writes)}
         for number, segment in zip(numbers, found, strict=True):
             later = asked.union(*[read[other] for other in numbers if other > number])
             segment.program.outputs = [
@@ -187,10 +187,10 @@ def only_arranges(node: Node) -> bool:
 def replaced_key(node: Node) -> Any:
     """Return a hashable key of arguments, with the layouts of nodes in place of these."""
 
-    def layout(x: Any) -> Any:
+    def layout_key(x: Any) -> Any:
         return (x.op == CONSTANT, x.shape, x.dtype, x.strides) if type(x) is Node else x
 
-    return key_of(mapped_leaves((node.args, node.keywords), layout)), layout(node)
+    return key_of(mapped_leaves((node.args, node.keywords), layout_key)), layout_key(node)
 
 
 def why_numpy(node: Node) -> str:
