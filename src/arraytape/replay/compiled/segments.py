@@ -198,9 +198,10 @@ def why_numpy(node: Node) -> str:
     if node.op.startswith(FOREIGN):
         return node.op.removeprefix(f"{FOREIGN}.").rpartition(".")[0] or node.op
     of = {x: x if x.op == CONSTANT else Node(INPUT, like=x) for x in operands(node)}
-    new = copied(node, of)
+    new, inputs = copied(node, of), [x for x in of.values() if x.op == INPUT]
+    results = [] if only_arranges(node) else [new]  # a view may have gaps, a result may not
     try:
-        Lowering(Program([x for x in of.values() if x.op == INPUT], [*of.values(), new], [], [new]))
+        Lowering(Program(inputs, [*of.values(), new], [], results))
     except Unsupported as error:
         return str(error)
     return ""
