@@ -516,3 +516,20 @@ def test_every_segment_of_a_program_has_its_own_values():
         if x.is_call and part.origin[x] not in cut.free
     ]  # fmt: skip
     assert sorted(map(id, covered)) == sorted(map(id, calls))
+
+
+@pytest.mark.parametrize("compile", [False, True])
+def test_complex_products_have_the_bits_of_eager_calls(compile):
+    """NumPy rounds products of complex numbers in another way if they are written to an operand."""
+
+    def f(x, y):
+        z = x * y + 1.0
+        return xp.sum(z * y), xp.square(z + y), z[0] * y[0]
+
+    step = xp.function(f, compile=compile)
+    rng = np.random.default_rng(1)
+    for size in (1, 2, 3, 5, 8, 17, 40):
+        for _ in range(12):
+            x, y = [xp.asarray(rng.normal(size=size) + 1j * rng.normal(size=size)) for _ in "xy"]
+            for found, expected in zip(step(x, y), f(x, y), strict=True):
+                assert np.asarray(found).tobytes() == np.asarray(expected).tobytes()

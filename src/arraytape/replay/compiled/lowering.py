@@ -374,7 +374,8 @@ class Lowering:
     def call_over(self, loop: InnerLoop, shape: Sequence[int], places: Sequence[Place]) -> Entry:
         """Return a call of an elementwise loop over data of any layout."""
         axes = joined_axes(shape, [place.strides for place in places])
-        *outer, inner = axes or [Axis(1, (0,) * len(places))]
+        # For one element NumPy passes the size of an element, on which bits of complex products depend.
+        *outer, inner = axes or [Axis(1, tuple([place.dtype.itemsize for place in places]))]
         return self.loop_entry(
             loop, [Pointer(place.buffer, place.offset) for place in places],
             [int(inner.size)], inner.strides,
@@ -1135,7 +1136,7 @@ class GroupWriter:
                 steps.append(0)
             else:
                 pointers.append(self.block_pointer(x, scratch, start, blocks and not start))
-                steps.append(0 if x.size == 1 else x.dtype.itemsize)  # as NumPy does
+                steps.append(0 if x.size == 1 and size > 1 else x.dtype.itemsize)
         return [lowering.loop_entry(step.loop, pointers, [count], steps)]
 
     def sum_of_blocks(

@@ -63,3 +63,7 @@ SLOW_BESIDE_NUMBERS = frozenset(("maximum", "minimum"))
 # Ufuncs that are several times slower if they write into the memory of their operand.
 SLOW_IN_PLACE = frozenset(("sign",))
 PYTHONS = operator.add.__module__  # the module of Python's operators, which call ufuncs on arrays
+
+# Ufuncs of complex numbers whose last bits differ if the output is the memory of an operand: NumPy then
+# uses loops without fused multiplications.
+ROUNDED_IN_PLACE = frozenset(("multiply", "square"))
