@@ -318,7 +318,7 @@ def own_data(x: Array) -> Any:
 
 
 IN_PLACE = """\
-``v {symbol}= value``: assign the result of ``{op}`` to the Variable.  Tapes do not record this.
+``v {symbol}= value``: assign the result of ``{op}`` to v.  Tapes do not record this.
 
 Parameters
 ----------

@@ -421,8 +421,8 @@ def lengths(
     s = [*s]
     if axes is None:
         warn(
-            f"np.fft.{name}: pass `axes`, such as the last ones, together with `s`; NumPy deprecates "
-            "`axes=None` if `s` is not `None`"
+            f"np.fft.{name}: pass the last axes as `axes`. "
+            "In NumPy `axes` should not be `None` if `s` is not `None`"
         )
         axes = range(-len(s), 0)
     axes = [normalize_axis_index(f"fft.{name}", a, axis) for axis in axes]
@@ -431,7 +431,10 @@ def lengths(
             f"np.fft.{name}: s has {len(s)} lengths for {len(axes)} axes [at {user_line()}]"
         )
     if None in s:
-        warn(f"np.fft.{name}: write -1 in place of None in `s`; NumPy deprecates `None` in `s`")
+        warn(
+            f"np.fft.{name}: write -1 in place of None. "
+            "Passing an array containing `None` values to `s` is deprecated in NumPy"
+        )
     last = 2 * (a.shape[axes[-1]] - 1) if name == "irfftn" and s[-1] is None else None
     s = [a.shape[axis] if n in (None, -1) else n for n, axis in zip(s, axes, strict=True)]
     return s if last is None else [*s[:-1], last], axes

@@ -470,7 +470,6 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
     sign = {"add": 1, "subtract": -1}.get(op.name, 0)
 
     def method(x: Array, other: RawOperand, /) -> Any:
-        # --- coerce the operand, and find out where x's value is ---
         if type(other) is not Array and not accepted(other):
             given, other = other, list_beside(op.name, x, other)
             if other is given:
@@ -489,7 +488,6 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             handle, v = other, other._data
         else:
             handle, written_id, v = coerce(op.name, "x2", other)
-        # --- check that x may be written to, and can hold the result ---
         if type(data) is not np.ndarray or not data.flags.writeable:
             check_writeable(x, data)
         alike = type(v) is type(data) is np.ndarray and v.dtype is data.dtype
@@ -502,11 +500,9 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
                 return x
             if type(v) is Batched:
                 value_id, data = add_hidden_axes(x, v)
-        # --- an op other than add and subtract, on a followed value: record it, replace x's value ---
-        if (value_id or written_id) and not sign:
+        if (value_id or written_id) and not sign:  # record the op, and replace x's value
             return replace_value(op, x, functional(x, other), v)
-        # --- else compute in x's memory, and record an ADD ---
-        memory = make_exclusive(x)
+        memory = make_exclusive(x)  # compute in x's memory, and record an ADD
         written = x._data
         # If the operand shares x's memory, make_exclusive may have replaced its data, too.
         if type(other) is Array:
