@@ -10,14 +10,16 @@ result gets the derivatives of the decorated function, which is run on the Array
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sklearn
-from sklearn.base import BaseEstimator
 
 from .._context import has_array
 from .._statements import hooks, original
 from ._fits import connect, detached, detached_object, signature_of
+
+if TYPE_CHECKING:  # sklearn.base is still being imported when its import of sklearn.utils runs this
+    from sklearn.base import BaseEstimator
 
 Function = Callable[..., Any]
 Formula = Callable[[Any, Mapping[str, Any]], Any]

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sklearn
-from sklearn.base import BaseEstimator
 
 import arraytape
 
@@ -23,6 +22,9 @@ from .._hooks import original_of
 from .._plain import ArrayInput
 from .._statements import hooks, original
 from ._fits import detached
+
+if TYPE_CHECKING:  # sklearn.base is still being imported when its import of sklearn.utils runs this
+    from sklearn.base import BaseEstimator
 
 MODULE = "sklearn.utils._array_api"
 
