@@ -41,7 +41,7 @@ TAPS, LATE, LESS_LATE = 41, 20, 14  # the number of taps, and two delays in samp
 EDGES = 0.2, 0.275  # of the pass band and of the stop band, in units of the Nyquist frequency
 GRID = np.pi * np.concatenate([np.linspace(0, EDGES[0], 80), np.linspace(EDGES[1], 1, 290)])
 PASSED = (np.pi * EDGES[0] + 1e-9 > GRID).astype(float)
-# Of the smooth approximation of the maximum, in ascending steps.
+# The sharpness of the smooth approximation of the maximum, in ascending steps.
 SHARPNESS = 10.0 ** np.arange(3.0, 6.6, 0.6)
 RATE = 48_000.0  # the sampling rate in Hz
 HEARD = np.geomspace(10.0, 20_000.0, 200)  # audible frequencies in Hz
