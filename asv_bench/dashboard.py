@@ -79,7 +79,7 @@ def measure(commit: str, home: str, only: str) -> int:
         environment = {**os.environ, **SETTINGS, "PYTHONHASHSEED": "0"}
         # asv removes PYTHONPATH unless ASV_PYTHONPATH has the same value.
         environment |= dict.fromkeys(("PYTHONPATH", "ASV_PYTHONPATH"), str(source))
-        # Asv stores its description of the machine there.
+        # asv stores its description of the machine there.
         environment |= dict.fromkeys(("HOME", "USERPROFILE"), home)
         asv(environment, "machine", "--yes")
         how = ["run", "-E", "existing:same", "--set-commit-hash", commit, "--show-stderr"]
@@ -96,7 +96,7 @@ def confirm(home: str, base: str | None) -> None:
         names = sorted({one.series.benchmark for one in changes if one.kind == WORSE})
         if not names or len(results.commits) == 1:
             return
-        # The name, or the name and its parameters.
+        # The name alone, or the name followed by its parameters.
         only = "|".join(rf"^{re.escape(name)}(\(|$)" for name in names)
         for commit in (results.commits[at].hash, results.commits[-1].hash):
             before = {path: json.loads(path.read_text()) for path in files_of(commit)}

@@ -20,11 +20,11 @@ Source of the method: Raissi, Perdikaris and Karniadakis 2019, Journal of Comput
 import os
 import sys
 
-os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy reads it when it is imported
+os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy must find it set when imported
 
 import matplotlib
 
-matplotlib.use("Agg")  # draws into a file: no screen needed
+matplotlib.use("Agg")  # draws into files, and needs no screen
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -41,7 +41,7 @@ GUESS = 0.2  # initial value of the viscosity
 MEASURED, PLACES, WIDTH = (100, 600, 20)
 TRUST = 10.0  # weight of the velocities relative to the equation
 DIFFERENCE = 1e-5  # the step of the central finite differences
-TOLERANCE = 1e-6  # for the largest relative difference from them
+TOLERANCE = 1e-6  # for the largest relative difference from finite differences
 
 
 def exact(x, t, viscosity=VISCOSITY):

@@ -24,12 +24,12 @@ import os
 import sys
 import time
 
-os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy and scikit-learn read it when they are imported
+os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy and scikit-learn must find it set when imported
 
 import array_api_extra as xpx
 import matplotlib
 
-matplotlib.use("Agg")  # draws into a file: no screen needed
+matplotlib.use("Agg")  # draws into files, and needs no screen
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -42,7 +42,7 @@ import arraytape as xp
 from arraytape import interop
 
 BODY = 4  # the number of first columns, about the body; the others are measurements of the blood
-DIFFERENCE = 1e-4  # of a weight: the step of the central finite differences
+DIFFERENCE = 1e-4  # the step of a weight in central finite differences
 TOLERANCE = 1e-6  # for the largest relative difference between the slopes
 
 

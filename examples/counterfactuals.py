@@ -16,11 +16,11 @@ it does not. The baseline is the nearest patient for whom the pipeline decides o
 import os
 import sys
 
-os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy and scikit-learn read it when they are imported
+os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy and scikit-learn must find it set when imported
 
 import matplotlib
 
-matplotlib.use("Agg")  # draws into a file: no screen needed
+matplotlib.use("Agg")  # draws into files, and needs no screen
 
 import matplotlib.pyplot as plt
 import numpy as np

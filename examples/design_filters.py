@@ -21,11 +21,11 @@ Source of the curve: IEC 61672-1, annex E.
 import os
 import sys
 
-os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy reads it when it is imported
+os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy must find it set when imported
 
 import matplotlib
 
-matplotlib.use("Agg")  # draws into a file: no screen needed
+matplotlib.use("Agg")  # draws into files, and needs no screen
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -37,15 +37,15 @@ from scipy.special import logsumexp
 import arraytape as xp
 from arraytape import interop
 
-TAPS, LATE, LESS_LATE = 41, 20, 14  # samples
+TAPS, LATE, LESS_LATE = 41, 20, 14  # the number of taps, and two delays in samples
 EDGES = 0.2, 0.275  # of the pass band and of the stop band, in units of the Nyquist frequency
 GRID = np.pi * np.concatenate([np.linspace(0, EDGES[0], 80), np.linspace(EDGES[1], 1, 290)])
 PASSED = (np.pi * EDGES[0] + 1e-9 > GRID).astype(float)
-# Of the smooth approximation of the maximum, in ascending steps.
+# The sharpness of the smooth approximation of the maximum, in ascending steps.
 SHARPNESS = 10.0 ** np.arange(3.0, 6.6, 0.6)
-RATE = 48_000.0  # samples a second, of the sound
-HEARD = np.geomspace(10.0, 20_000.0, 200)  # Hz
-POLES = 20.598997, 107.65265, 737.86223, 12194.217  # Hz, of the A-weighting
+RATE = 48_000.0  # the sampling rate in Hz
+HEARD = np.geomspace(10.0, 20_000.0, 200)  # audible frequencies in Hz
+POLES = 20.598997, 107.65265, 737.86223, 12194.217  # poles of the A-weighting in Hz
 TOLERANCE = 1e-5  # for the largest relative difference between tape and finite differences
 
 

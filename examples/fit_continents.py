@@ -17,11 +17,11 @@ import os
 import sys
 from pathlib import Path
 
-os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy reads it when it is imported
+os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy must find it set when imported
 
 import matplotlib
 
-matplotlib.use("Agg")  # draws into a file: no screen needed
+matplotlib.use("Agg")  # draws into files, and needs no screen
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -16,11 +16,11 @@ import os
 import sys
 import time
 
-os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy and scikit-learn read it when they are imported
+os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy and scikit-learn must find it set when imported
 
 import matplotlib
 
-matplotlib.use("Agg")  # draws into a file: no screen needed
+matplotlib.use("Agg")  # draws into files, and needs no screen
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -34,8 +34,8 @@ import arraytape as xp
 from arraytape import interop
 
 SIZES = {"train": 400, "validation": 900, "test": 497}
-GRID = np.linspace(-7.0, 5.0, 49)  # of log C
-LIMITS = (-3.0, 3.0)  # of the logarithm of a scale
+GRID = np.linspace(-7.0, 5.0, 49)  # the values of log C in the grid search
+LIMITS = (-3.0, 3.0)  # bounds of the logarithm of a scale
 DIFFERENCE = 1e-4  # the step of the central finite differences
 TOLERANCE = 1e-5  # for the largest relative difference between the two gradients
 

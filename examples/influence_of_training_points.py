@@ -15,11 +15,11 @@ import os
 import sys
 import time
 
-os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy and scikit-learn read it when they are imported
+os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy and scikit-learn must find it set when imported
 
 import matplotlib
 
-matplotlib.use("Agg")  # draws into a file: no screen needed
+matplotlib.use("Agg")  # draws into files, and needs no screen
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,7 +31,7 @@ from sklearn.preprocessing import StandardScaler
 import arraytape as xp
 from arraytape import interop
 
-SHOWN = 8  # points in the table and the picture
+SHOWN = 8  # the number of points in the table and the picture
 PENALTY = (
     0.1  # C: with a weaker penalty, single points matter more, and slopes predict refits less well
 )

@@ -23,7 +23,7 @@ import sys
 
 import matplotlib
 
-matplotlib.use("Agg")  # draws into a file: no screen needed
+matplotlib.use("Agg")  # draws into files, and needs no screen
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -46,7 +46,7 @@ OPPOSITIONS = np.array(
 )  # fmt: skip
 NAMES = "period (days)", "longitude in 1600", "eccentricity", "perihelion"
 UNITS = np.array([1.0, 180.0 / np.pi, 1.0, 180.0 / np.pi])  # conversion to the units of the table
-MINUTE = np.pi / (180.0 * 60.0)  # of arc
+MINUTE = np.pi / (180.0 * 60.0)  # a minute of arc in radians
 TOLERANCE = 1e-6  # for the largest relative difference between Jacobian and central differences
 
 
@@ -129,7 +129,7 @@ def modern_elements():
     The period is that of the longitude.
     """
     century = (1590.0 - 2000.0) / 100.0
-    rate = 19141.6964746 + 2.0 * 0.00031097 * century  # degrees a century
+    rate = 19141.6964746 + 2.0 * 0.00031097 * century  # degrees per century
     in_1600 = 355.433275 + 19141.6964746 * -3.99964 + 0.00031097 * 3.99964**2
     eccentricity = 0.09340062 + 0.000090483 * century - 0.0000000806 * century**2
     perihelion = 336.060234 + 1.8410331 * century + 0.00013515 * century**2

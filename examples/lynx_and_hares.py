@@ -20,7 +20,7 @@ import sys
 
 import matplotlib
 
-matplotlib.use("Agg")  # draws into a file: no screen needed
+matplotlib.use("Agg")  # draws into files, and needs no screen
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -90,7 +90,7 @@ def told(model, p, first, years):
     def rates(t, logs, p):
         return model(logs, p)
 
-    options = {"args": (p,), "t_eval": times, "max_step": 0.25}  # four equal steps a year
+    options = {"args": (p,), "t_eval": times, "max_step": 0.25}  # four steps per year
     return odeint(rates, (0.0, float(years)), LOGS[:, first], "RK4", **options).y
 
 

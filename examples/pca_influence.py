@@ -12,11 +12,11 @@ import os
 import sys
 import time
 
-os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy and scikit-learn read it when they are imported
+os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy and scikit-learn must find it set when imported
 
 import matplotlib
 
-matplotlib.use("Agg")  # draws into a file: no screen needed
+matplotlib.use("Agg")  # draws into files, and needs no screen
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -30,7 +30,7 @@ import arraytape as xp
 
 sklearn.set_config(array_api_dispatch=True)  # scikit-learn uses the namespace of its input
 
-SHOWN = 10  # wines in the table and the picture
+SHOWN = 10  # the number of wines in the table and the picture
 TOLERANCE = 1e-6  # for the largest relative difference between tape and finite differences
 
 

@@ -20,11 +20,11 @@ import os
 import sys
 import time
 
-os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy reads it when it is imported
+os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy must find it set when imported
 
 import matplotlib
 
-matplotlib.use("Agg")  # draws into a file: no screen needed
+matplotlib.use("Agg")  # draws into files, and needs no screen
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -44,7 +44,7 @@ MARGIN = (
 )
 PENALTY = 1e-8  # penalty on the squared differences of neighbouring knots, in pixels
 PLAIN = 0.01  # change of brightness per pixel below which the picture has no structure
-DIFFERENCE = 1e-4  # pixels: the step of the central finite differences
+DIFFERENCE = 1e-4  # the step of the central finite differences in pixels
 TOLERANCE = 1e-6  # for the largest relative difference between the two gradients
 
 
@@ -53,7 +53,8 @@ def spread(knots, shape, every=1):
 
     knots: the displacements at the knots, (2, *KNOTS).
     """
-    steps = every * (np.array(KNOTS) - 1.0) / (np.array(shape) - 1.0)  # in knots
+    # Distance of two pixels, in units of the distance of two knots.
+    steps = every * (np.array(KNOTS) - 1.0) / (np.array(shape) - 1.0)
     sizes = tuple(-(-side // every) for side in shape)
     with interop.scipy():
         how = {"output_shape": sizes, "mode": "nearest"}

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import matplotlib
 
-matplotlib.use("Agg")  # draws into a file: no screen needed
+matplotlib.use("Agg")  # draws into files, and needs no screen
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,7 +29,7 @@ import arraytape as xp
 from arraytape import checkpoint, nn, optimizers
 
 BATCH = 64
-EVERY = 50  # steps between two points of the learning curve
+EVERY = 50  # the number of steps between two points of the learning curve
 LEARNING_RATE = optimizers.schedules.CosineDecay(
     0.0, 1400, alpha=0.05, warmup_target=0.004, warmup_steps=100
 )

@@ -31,7 +31,7 @@ WHERE = [
     "CONTRIBUTING.md",
 ]
 GENERATED = ROOT / "docs" / "reference" / "generated"
-LONGEST = 30  # words in a sentence; 25 is the aim
+LONGEST = 30  # the largest number of words in a sentence; the aim is 25
 
 # A docstring that begins with one of these words has no clear subject and verb.
 FIRST_WORDS = {
@@ -79,7 +79,8 @@ def texts_of(path: Path) -> Iterator[Text]:
             text = ast.get_docstring(node)
             if text:
                 kind = "module" if isinstance(node, ast.Module) else "docstring"
-                text = re.sub(r"(?m)^ {4}.*$", "", text) if kind == "module" else text  # commands
+                # Indented lines are commands.
+                text = re.sub(r"(?m)^ {4}.*$", "", text) if kind == "module" else text
                 yield Text(path, node.body[0].lineno, kind, text)
     yield from comments(path, source)
 

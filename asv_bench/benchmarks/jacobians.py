@@ -49,7 +49,7 @@ def net() -> Pair:
     def hand() -> Raw:
         h1 = np.tanh(x @ w1 + b1)
         h2 = np.tanh(h1 @ w2 + b2)
-        _ = h2 @ w3 + b3  # the value
+        _ = h2 @ w3 + b3  # the value, which counts in the time
         J = w3.T * (1.0 - h2 * h2)
         J = J @ w2.T
         J *= 1.0 - h1 * h1

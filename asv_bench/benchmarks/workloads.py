@@ -117,7 +117,7 @@ class MLP:
         z -= z.max(axis=1, keepdims=True)
         e = np.exp(z)
         s = e.sum(axis=1, keepdims=True)
-        _ = (np.log(s).sum() - np.vdot(z, self.y)) / len(z)  # the value
+        _ = (np.log(s).sum() - np.vdot(z, self.y)) / len(z)  # the value, which counts in the time
         e /= s
         e -= self.y
         e /= len(z)
@@ -204,7 +204,7 @@ class LogisticRegression:
         m *= self.y
         np.negative(m, out=m)
         np.exp(m, out=m)
-        _ = np.log1p(m).sum() / len(m) + 0.005 * np.dot(w, w)  # the value
+        _ = np.log1p(m).sum() / len(m) + 0.005 * np.dot(w, w)  # the value, which counts in the time
         m /= m + 1.0
         m *= self.y
         m *= -1.0 / len(m)
@@ -245,7 +245,7 @@ class Rows:
             out[t] = tanhs[t] + 0.5 * out[t - 1]
         total = out.sum(axis=0)
         g = out[self.indices]
-        _ = np.vdot(g, g) + 0.01 * np.dot(total, total)  # the value
+        _ = np.vdot(g, g) + 0.01 * np.dot(total, total)  # the value, which counts in the time
         gout = np.zeros_like(out)
         np.add.at(gout, self.indices, 2.0 * g)
         gout += 0.02 * total
@@ -280,7 +280,7 @@ class Scan:
         for t in range(1, self.rows):
             np.tanh(h[t - 1] * w, out=tanhs[t])
             np.add(tanhs[t], x, out=h[t])
-        _ = np.vdot(h, h)  # the value
+        _ = np.vdot(h, h)  # the value, which counts in the time
         gh, gw = 2.0 * h, np.zeros(self.columns)
         gx = np.zeros(self.columns)
         for t in range(self.rows - 1, 0, -1):

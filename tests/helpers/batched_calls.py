@@ -17,7 +17,7 @@ from arraytape._util import nest
 from .replayed_calls import by_name, is_ours
 from .replayed_programs import total
 
-SIZE = 3  # examples
+SIZE = 3  # the number of examples
 NEAR = 1e-9
 SINGLE = 2e-5
 LOOSER = (
@@ -223,7 +223,7 @@ def check(name, case, seed, counts=None):
         levels.append((gradient, "gradients"))
         if rng.random() < 0.4:
             levels.append((gradients_of(gradient, watched), "second derivatives"))
-    if rng.random() < 0.2:  # a vmap within the vmap
+    if rng.random() < 0.2:  # nest a second vmap inside the first
         data = [
             values_like(np.asarray(x), rng, 2) if at == 0 else x
             for x, at in zip(data, inner, strict=True)

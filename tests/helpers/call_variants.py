@@ -165,7 +165,7 @@ def as_given(
         names = list(inspect.signature(function).parameters.values())[len(required) :]
     except ValueError:
         names = []
-    places = [p.name for p in names if p.kind is p.POSITIONAL_ONLY]  # np.where, in C, has such
+    places = [p.name for p in names if p.kind is p.POSITIONAL_ONLY]  # np.where's, say
     for i, name in enumerate(places):
         if name not in keywords:
             keywords = {key: x for key, x in keywords.items() if key not in places[i:]}
@@ -277,7 +277,7 @@ def of_numpy(rng: random.Random) -> Variant:
     if name in numpy_calls.UNASKED and isinstance(args[0], Operand):
         args = (arrays_only(args[0]), *args[1:])
     if name == "np.select" and not any(x.is_array for x in operands_of(args[:2])):
-        # Np.select does not dispatch on its default.
+        # np.select does not dispatch on its default.
         args = (args[0], exchange(args[1], arrays_only), *args[2:])
     first = args[0] if args else None
     if name[3:] in tables.METHODS and isinstance(first, Operand) and rng.random() < 0.4:

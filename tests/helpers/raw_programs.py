@@ -23,4 +23,4 @@ def same(found, expected, exact):
         if exact:
             assert ours.tobytes() == wanted.tobytes()
         else:
-            np.testing.assert_array_equal(ours, wanted)  # 0.0 and -0.0 are equal
+            np.testing.assert_array_equal(ours, wanted)  # here 0.0 equals -0.0

@@ -137,7 +137,7 @@ def check_memory(found, expected, what, near):
     for parts in (found, expected):
         for i, x in enumerate(leaves(parts)):
             if type(x) is xp.Array and x.ndim:
-                with contextlib.suppress(ValueError):  # a read-only view
+                with contextlib.suppress(ValueError):  # raised for a read-only view
                     x[...] = i % 2
                     x[:1] = i % 100
     compare(found, expected, f"{what}, after writes", near)

@@ -105,7 +105,7 @@ class Row(NamedTuple):
     calls: object
     reference: object = None  # default: compat's function of the same name
     close: float = 0.0  # allowed error in multiples of eps, relative to the largest value
-    show: object = None  # what of the result is compared
+    show: object = None  # a function of the result, whose value is compared
 
 
 # LAPACK and BLAS round differently for other layouts and numbers of threads, and followed calls may run
@@ -113,7 +113,7 @@ class Row(NamedTuple):
 ROUNDING = 200.0
 COPY = st.sampled_from([None, True])
 ROWS = [
-    # creation
+    # creation functions
     Row("arange", ranges()),
     Row("asarray", call(array(), dtype=st.none(), copy=COPY, device=CPU)),
     Row("asarray", call(sequences(), copy=COPY, device=CPU)),
@@ -140,7 +140,7 @@ ROWS = [
     Row("triu", call(array(shape=shapes(min_dims=2)), k=st.integers(-4, 4))),
     Row("zeros", call(SHAPE, dtype=NO_DTYPE, device=CPU)),
     Row("zeros_like", call(array(), dtype=NO_DTYPE, device=CPU)),
-    # data types
+    # data type functions
     Row("astype", on(array(elements=NATURAL), casts)),
     Row("can_cast", call(DTYPE | array(), DTYPE), lambda a, b: np.can_cast(getattr(a, "dtype", a), b)),
     Row("finfo", call(st.sampled_from(FLOAT).map(np.dtype) | array(FLOAT)), show=limits),
@@ -150,7 +150,7 @@ ROWS = [
         "complex floating", "numeric", ("bool", "real floating"), np.dtype("int8")]))),
     Row("result_type", promotable(ALL, 2).flatmap(
         lambda names: call(array((names[0],)), only(np.dtype(names[1]))))),
-    # elementwise
+    # elementwise functions
     Row("abs", unary(NUMERIC)),
     Row("acos", unary(FLOAT)),
     Row("acosh", unary(FLOAT)),
@@ -224,7 +224,7 @@ ROWS = [
     Row("tanh", unary(REAL_FLOAT)),
     Row("tanh", unary(COMPLEX, finite)),  # finite, as for sign
     Row("trunc", unary(REAL)),
-    # indexing
+    # indexing functions
     Row("scatter_add", call(array(NUMERIC, only((4,))), only((3,)), only((np.asarray([0, 2, 0, -1]),))),
         scatter_add),
     Row("take", takes()),
@@ -234,7 +234,7 @@ ROWS = [
     Row("matrix_transpose", call(array(shape=shapes(min_dims=2)))),
     Row("tensordot", contractions(), close=ROUNDING),
     Row("vecdot", vector_products(), close=ROUNDING),
-    # manipulation
+    # manipulation functions
     Row("broadcast_arrays", together()),
     Row("broadcast_shapes", npst.mutually_broadcastable_shapes(num_shapes=3).map(
         lambda fitting: Call(fitting.input_shapes, {})), np.broadcast_shapes),
@@ -254,7 +254,7 @@ ROWS = [
     Row("tile", call(
         array(shape=shapes(max_dims=2)), st.lists(st.integers(0, 2), max_size=3).map(tuple))),
     Row("unstack", along(ALL)),
-    # searching
+    # searching functions
     Row("argmax", on(array(REAL, shapes(min_side=1)), lambda x: call(
         only(x), axis=st.none() | axis_of(x) if x.ndim else st.none(), keepdims=st.booleans()))),
     Row("argmin", on(array(REAL, shapes(min_side=1)), lambda x: call(
@@ -269,10 +269,10 @@ ROWS = [
     Row("unique_counts", unary(ALL, MODERATE)),
     Row("unique_inverse", unary(ALL, MODERATE)),
     Row("unique_values", unary(ALL, MODERATE)),
-    # sorting
+    # sorting functions
     Row("argsort", along(REAL, descending=st.booleans(), stable=st.booleans()), argsort),
     Row("sort", along(REAL, descending=st.booleans(), stable=st.booleans()), sort),
-    # statistics
+    # statistical functions
     Row("cumulative_prod", cumulative(NUMERIC)),
     Row("cumulative_sum", cumulative(NUMERIC)),
     Row("max", reduction(REAL, min_side=1)),
@@ -282,11 +282,11 @@ ROWS = [
     Row("std", reduction(REAL_FLOAT, correction=st.sampled_from([0.0, 1.0, 0.5, 1]))),
     Row("sum", wider(NUMERIC)),
     Row("var", reduction(REAL_FLOAT, correction=st.sampled_from([0.0, 1.0, 0.5, 1]))),
-    # utilities
+    # utility functions
     Row("all", reduction(ALL)),
     Row("any", reduction(ALL)),
     Row("diff", differences()),
-    # linalg
+    # the linalg extension
     Row("linalg.cholesky", call(squares(prepare=hermitian), upper=st.booleans()), close=ROUNDING),
     Row("linalg.cross", crosses()),
     Row("linalg.det", call(squares()), close=ROUNDING),
@@ -317,14 +317,14 @@ ROWS = [
     Row("linalg.vector_norm", on(array(FLOAT, shapes(1, min_side=1), MODERATE), lambda x: call(
         only(x), axis=axes_of(x, min_size=1), keepdims=st.booleans(), ord=VECTOR_ORDERS)),
         close=ROUNDING),
-    # beyond the standard
+    # functions beyond the standard
     Row("bincount", on(array(INTEGER, shapes(1, 1, min_side=1), NATURAL), lambda x: call(
         only(x), minlength=st.integers(0, 9),
         weights=st.none() | arrays("float64", x.shape, MODERATE))), np.bincount),
     Row("diag", call(array(shape=shapes(1, 2)), k=st.integers(-3, 3)), np.diag),
     Row("logspace", spaces(MODERATE("float64"), REAL_FLOAT)),
     Row("median", along(INTEGER + REAL_FLOAT, 1, MODERATE, keepdims=st.booleans()), np.median),
-    # fft
+    # the fft extension
     Row("fft.fft", signals(COMPLEX)),
     Row("fft.ifft", signals(COMPLEX)),
     Row("fft.fftn", several_signals(COMPLEX)),

@@ -43,7 +43,7 @@ KNOWN = (
     Known("maximum", "sqrt(x), 1", "torch jax", "gradient", "convention", SHARED),
     Known("setitem", "written twice", "torch", "gradient 1", "peer",
           "a value that is overwritten in the same write gets 0; PyTorch gives it the last one's"),
-    # Ties, bounds and zeros.
+    # Conventions at ties, bounds and zeros.
     Known("abs", "at [ 0.,", "jax", "gradient", "convention", "abs has slope 0 at 0, in JAX 1"),
     Known("clip", "at [", "jax", "gradient", "convention",
           "clip has slope 1 towards x at its bounds; JAX takes half, as of maximum and minimum"),
@@ -74,7 +74,7 @@ KNOWN = (
           "0 ** x is 0 for x > 0: all slopes 0; PyTorch's second one is 0 * log(0)"),
     Known("pow", "at [0.] [-1.]", "torch jax", "gradient 1", "convention",
           "0 ** -1 is infinite; d/dy of 0 ** y is 0 in arraytape, -inf in PyTorch, NaN in JAX"),
-    # NaN and infinite values.
+    # Disagreements at NaN and infinite values.
     Known("maximum minimum", "at [nan,", "torch jax", "gradient", "convention", OPERAND),
     Known("max min", "at [ 1.,nan", "torch jax", "gradient", "convention", OPERAND),
     Known("std var", "correction=2.0", "jax", "value", "value",
@@ -94,7 +94,7 @@ KNOWN = (
           "unique values are gathered from x; JAX gives them a gradient of 0"),
     Known("unique_values", "at [2.,", "jax", "gradient", "convention",
           "a repeated value's gradient goes to its first occurrence; in JAX to none"),
-    # Matrices.
+    # Disagreements in linear algebra.
     Known("linalg.det", "at [[1.,2.,3.]", "torch", "", "peer",
           "the cofactors of a singular matrix are exact; PyTorch gives 0"),
     Known("linalg.det", "[[[1. 2.] [2. 4.]]", "torch", "", "peer",

@@ -47,7 +47,7 @@ def untaken(slope: Function) -> Function:
 
 
 POINTS = (
-    # elementwise, one argument
+    # elementwise ops with one argument
     point("abs", [0.0, -0.0, 1.0]),
     point("abs", [0j, 1 + 1j]),
     point("sign", [0.0, 2.0]),
@@ -72,7 +72,7 @@ POINTS = (
     point("asinh", [1e200, -1e200]),
     point("square", [inf, 0.0]),
     *(point(name, [-0.5, 0.5, 1.0, 2.0]) for name in ("round", "floor", "ceil", "trunc")),
-    # elementwise, two arguments
+    # elementwise ops with two arguments
     *(point(name, [1.0, 2.0], [1.0, 3.0]) for name in ("maximum", "minimum")),
     *(point(name, [nan, 1.0, nan], [1.0, nan, nan]) for name in ("maximum", "minimum")),
     *(point(name, [0.0, -0.0], [-0.0, 0.0]) for name in ("maximum", "minimum")),
@@ -114,7 +114,7 @@ POINTS = (
     point("clip", [-1.0, 0.0, 0.5, 1.0, 2.0], f=lambda xp, x: xp.clip(x, 0.0, 1.0)),
     point("clip", [0.0, 1.0, 2.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]),
     point("clip", [0.0, 2.0, 4.0], [3.0, 3.0, 3.0], [1.0, 1.0, 1.0], note="min > max"),
-    # selections
+    # ops that select elements
     point("where", [0.0, 4.0], note="sqrt, not taken at 0", f=untaken(lambda xp, x: xp.sqrt(x))),
     point("where", [0.0, 4.0], note="log, not taken at 0", f=untaken(lambda xp, x: xp.log(x))),
     point("where", [0.0, 4.0], note="1 / x, not taken at 0", f=untaken(lambda xp, x: 1.0 / x)),
@@ -144,7 +144,7 @@ POINTS = (
     point("var", [2.0, 2.0, 2.0], second=True),
     point("var", [1.0, 3.0], correction=2.0),
     point("mean", [inf, 1.0]),
-    # orders
+    # ops that sort
     point("sort", TIES),
     point("sort", TIES, descending=True),
     point("sort", [nan, 1.0, 0.0]),

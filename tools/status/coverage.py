@@ -178,7 +178,7 @@ def namespace_rows(module: ModuleType, prefix: str = "") -> Iterator[Row]:
             yield row("constants", full, None, Finding(NONE))
         elif isinstance(value, str) or name == "__array_namespace_info__":
             yield row("inspection", full, None, Finding(NONE))
-        elif isinstance(value, type):  # the members of Array have other tables
+        elif isinstance(value, type):  # Array's members are listed in tables of their own
             yield row("tapes_and_rules", full, None, Finding(NONE))
         else:
             op = op_of(full, value)

@@ -45,7 +45,7 @@ def own(cls: type, classes: Collection[type]) -> list[str]:
     names = [name for name in dir(cls) if not name.startswith("_") and name not in inherited]
     return [
         name for name in names if hasattr(cls, name)
-    ]  # leaves out names that only raise an error with advice
+    ]  # without names that raise an error with advice
 
 
 def private(names: Iterable[str]) -> list[str]:

@@ -206,7 +206,7 @@ def module_page(module: str, names: Names, firsts: dict[str, str]) -> str:
     below = [
         page for page in listed.values() if page not in (VALUES,) and not is_module(page, names)
     ]
-    # By their own names, as they stand below that of the module.
+    # The names without the module's name, which the page shows above them.
     entries = [f"{page.rpartition('.')[2].removesuffix('-class')} <{page}>" for page in below]
     return text + toctree(entries, ":hidden:")
 
