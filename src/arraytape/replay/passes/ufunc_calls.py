@@ -67,3 +67,9 @@ PYTHONS = operator.add.__module__  # the module of Python's operators, which cal
 # Ufuncs of complex numbers whose last bits differ if the output is the memory of an operand: NumPy then
 # uses loops without fused multiplications.
 ROUNDED_IN_PLACE = frozenset(("multiply", "square"))
+
+
+def may_overwrite_operands(node: Node) -> bool:
+    """Return True if a ufunc's result in an operand's memory takes no longer, and has the same bits."""
+    rounded = node.dtype.kind == "c" and node.op in ROUNDED_IN_PLACE
+    return node.op not in SLOW_IN_PLACE and not rounded

@@ -18,8 +18,8 @@ from ..passes.sums_by_blas import DOT, is_sum
 from ..passes.ufunc_calls import (
     CASTS,
     SLOW_BESIDE_NUMBERS,
-    SLOW_IN_PLACE,
     call_into,
+    may_overwrite_operands,
     same_beside_numbers,
     ufunc_of,
 )
@@ -144,7 +144,7 @@ class Loop:
         source = self.source
         if not same_layout(x, node) or not source.is_free(self.place, x, item):
             return False
-        if x in source.taken_over or (node.op in SLOW_IN_PLACE and x in node.args):
+        if x in source.taken_over or (x in node.args and not may_overwrite_operands(node)):
             return False
         if node.op == "where" and any(y is x for y in node.args[:2]):
             return False
@@ -156,7 +156,7 @@ class Loop:
 
     def room(self, i: int, node: Node) -> str:
         """Return memory for a block of a value: that of a dead operand if any, else a free buffer."""
-        for x in () if node.op in SLOW_IN_PLACE else node.args[2 * (node.op == "where") :]:
+        for x in node.args[2 * (node.op == "where") :] if may_overwrite_operands(node) else ():
             if x in self.own and self.last[x] <= i and x.dtype == node.dtype:
                 self.own.remove(x)
                 return self.names[x]

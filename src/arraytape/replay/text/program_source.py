@@ -25,10 +25,9 @@ from ..passes.simplify import INTEGERS, MASKED, is_basic
 from ..passes.sums_by_blas import DOT
 from ..passes.ufunc_calls import (
     CASTS,
-    ROUNDED_IN_PLACE,
     SLOW_BESIDE_NUMBERS,
-    SLOW_IN_PLACE,
     call_into,
+    may_overwrite_operands,
     same_beside_numbers,
     ufunc_of,
 )
@@ -353,8 +352,7 @@ class Source:
         function = self.named(node.op.replace(".", "_"), ufunc)
         if node.shape and self.straight(place, node, function, args):
             return
-        apart = node.shape == () or node.op == "matmul" or node.op in SLOW_IN_PLACE
-        apart = apart or (node.dtype.kind == "c" and node.op in ROUNDED_IN_PLACE)
+        apart = node.shape == () or node.op == "matmul" or not may_overwrite_operands(node)
         into = None if apart else self.free_operand(place, node)
         if into is not None:
             self.take_over(node, into)
