@@ -20,6 +20,7 @@ OLDEST = (0, 45)  # llvmlite with the pass managers of today's LLVM
 LEVEL = 2  # of LLVM's optimizations, as clang -O2
 PASSES = "without vectorizers"  # for the cache: what else is asked of LLVM
 DIGEST = hashlib.sha256
+MOST = 1 << 28  # bytes of object code in the cache folder; the oldest files are removed beyond
 COMPILING = reentrant_lock()  # held by the one thread that makes an engine of llvmlite
 if hasattr(os, "register_at_fork"):  # a child cannot use LLVM if another thread was within it
     os.register_at_fork(before=COMPILING.acquire, after_in_parent=COMPILING.release)
@@ -144,6 +145,7 @@ class ObjectFile:
             part.write_bytes(DIGEST(code).digest() + code)
             part.chmod(0o600)
             part.replace(self.path)
+            remove_oldest_files(self.path.parent)
         except OSError:
             pass  # a full disk: the next process compiles again
 
@@ -173,6 +175,19 @@ def cache_folder() -> Path | None:
     except OSError:
         return None
     return folder if is_private(folder) else None
+
+
+@functools.cache
+def remove_oldest_files(folder: Path) -> None:
+    """Remove the oldest half of the object code, once in a process, if there is more than MOST."""
+    found = sorted((file.stat().st_mtime, file.stat().st_size, file) for file in folder.iterdir())
+    left = sum([size for _, size, _ in found])
+    if left > MOST:
+        for _, size, file in found:
+            if left <= MOST // 2:
+                break
+            file.unlink(missing_ok=True)
+            left -= size
 
 
 def is_private(path: Path) -> bool:
