@@ -73,8 +73,7 @@ class Pulled:
         self.executables: list[Executable] = []
         if compile is not False:
             for i, (part, own) in enumerate(both):
-                # Only the inputs of the function have layouts that were compared before the call.
-                made = Executable(part, own, self.runs[i], compile, trusts_inputs=i == 0)
+                made = Executable(part, own, self.runs[i], compile)
                 self.executables.append(made)
                 made.start(partial(self.runs.__setitem__, i))
 

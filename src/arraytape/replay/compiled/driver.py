@@ -1,8 +1,11 @@
 """The driver: machine code that runs a table of records, and that Python calls as a function.
 
-A table is an array of words (int64): the address of the scratch memory, the count of arguments, a mask
-of address bits for each argument (bits that are 0 in aligned data), and the records.  A record begins
-with the address of its function and its count of words.  A word 0 ends a list of records.
+A table is an array of words (int64): the address of the scratch memory, the count of arguments, the
+place of the first record, the layout of each argument, and the records.  A record begins with the
+address of its function and its count of words.  A word 0 ends a list of records.
+
+The driver compares each argument with its layout before it reads any data, so that machine code
+never reads or writes beyond an array: the class, alignment, rank, dtype, shape and strides.
 
 There are three kinds of records:
 
@@ -15,8 +18,9 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,8 +35,8 @@ MOST_OPERANDS = 8  # of one of NumPy's loops
 POINTERS = 9  # the word of a loop record at which its pointers begin
 NOTHING_UNUSUAL, FALLBACK = None, True  # what the function returns; False after an underflow
 
-# Bits of x86's MXCSR and of aarch64's FPSR.  Underflow is looked at apart: NumPy ignores it by
-# default, while it warns of the others.
+# Bits of x86's MXCSR and of aarch64's FPSR.  Underflow is reported separately, because NumPy ignores it
+# by default, while it warns of the others.
 FLAGS = {
     "x86": {"all": 0x3F, "warned": 0x0D, "underflow": 0x10},
     "arm": {"all": 0x9F, "warned": 0x07, "underflow": 0x08},
@@ -228,35 +232,91 @@ entry:
   %base2 = getelementptr ptr, ptr %bases, i64 2
   %wantedat = getelementptr i64, ptr %table, i64 1
   %wanted = load i64, ptr %wantedat
-  %masks = getelementptr i64, ptr %table, i64 2
-  %first = getelementptr i64, ptr %masks, i64 %wanted
+  %layouts = getelementptr i64, ptr %table, i64 3
   %fits = icmp eq i64 %wanted, %count
-  br i1 %fits, label %fill, label %unusual
-fill:
-  %i = phi i64 [0, %entry], [%i1, %filled]
-  %argumentat = getelementptr ptr, ptr %arguments, i64 %i
-  %argument = load ptr, ptr %argumentat
-  %typeat = getelementptr i8, ptr %argument, i64 TYPE
+  br i1 %fits, label %begin, label %unusual
+begin:
+  %some = icmp ne i64 %count, 0
+  br i1 %some, label %argument, label %go
+argument:
+  %i = phi i64 [0, %begin], [%i1, %checked]
+  %layout = phi ptr [%layouts, %begin], [%nextlayout, %checked]
+  %xat = getelementptr ptr, ptr %arguments, i64 %i
+  %x = load ptr, ptr %xat
+  %typeat = getelementptr i8, ptr %x, i64 TYPE
   %type = load i64, ptr %typeat
   %isarray = icmp eq i64 %type, NDARRAY
-  br i1 %isarray, label %filled, label %unusual
-filled:
-  %dataat = getelementptr i8, ptr %argument, i64 DATA
+  br i1 %isarray, label %array, label %unusual
+array:
+  %dataat = getelementptr i8, ptr %x, i64 DATA
   %data = load ptr, ptr %dataat
   %to = getelementptr ptr, ptr %base2, i64 %i
   store ptr %data, ptr %to
-  %maskat = getelementptr i64, ptr %masks, i64 %i
-  %mask = load i64, ptr %maskat
+  %mask = load i64, ptr %layout
   %bits = ptrtoint ptr %data to i64
   %apart = and i64 %bits, %mask
   %aligned = icmp eq i64 %apart, 0
+  %rankat = getelementptr i8, ptr %x, i64 RANK
+  %rank32 = load i32, ptr %rankat
+  %rank = zext i32 %rank32 to i64
+  %wantedrankat = getelementptr i64, ptr %layout, i64 1
+  %wantedrank = load i64, ptr %wantedrankat
+  %samerank = icmp eq i64 %rank, %wantedrank
+  %dtypeat = getelementptr i8, ptr %x, i64 DTYPE
+  %dtype = load ptr, ptr %dtypeat
+  %numberat = getelementptr i8, ptr %dtype, i64 NUMBER
+  %number32 = load i32, ptr %numberat
+  %number = zext i32 %number32 to i64
+  %wantednumberat = getelementptr i64, ptr %layout, i64 2
+  %wantednumber = load i64, ptr %wantednumberat
+  %samenumber = icmp eq i64 %number, %wantednumber
+  %orderat = getelementptr i8, ptr %dtype, i64 ORDER
+  %order = load i8, ptr %orderat
+  %native = icmp ne i8 %order, SWAPPED
+  %fit1 = and i1 %aligned, %samerank
+  %fit2 = and i1 %samenumber, %native
+  %fit = and i1 %fit1, %fit2
+  br i1 %fit, label %axes, label %unusual
+axes:
+  %shapeat = getelementptr i8, ptr %x, i64 SHAPE
+  %shape = load ptr, ptr %shapeat
+  %stridesat = getelementptr i8, ptr %x, i64 STRIDES
+  %strides = load ptr, ptr %stridesat
+  %pairs = getelementptr i64, ptr %layout, i64 3
+  br label %axis
+axis:
+  %k = phi i64 [0, %axes], [%k1, %sameaxis]
+  %moreaxes = icmp ult i64 %k, %rank
+  br i1 %moreaxes, label %compare, label %checked
+compare:
+  %sizeat = getelementptr i64, ptr %shape, i64 %k
+  %size = load i64, ptr %sizeat
+  %strideat = getelementptr i64, ptr %strides, i64 %k
+  %stride = load i64, ptr %strideat
+  %twice = mul i64 %k, 2
+  %pair = getelementptr i64, ptr %pairs, i64 %twice
+  %wantedsize = load i64, ptr %pair
+  %wantedstrideat = getelementptr i64, ptr %pair, i64 1
+  %wantedstride = load i64, ptr %wantedstrideat
+  %samesize = icmp eq i64 %size, %wantedsize
+  %samestride = icmp eq i64 %stride, %wantedstride
+  %single = icmp eq i64 %size, 1
+  %anystride = or i1 %samestride, %single
+  %same = and i1 %samesize, %anystride
+  br i1 %same, label %sameaxis, label %unusual
+sameaxis:
+  %k1 = add i64 %k, 1
+  br label %axis
+checked:
+  %words = mul i64 %rank, 2
+  %nextlayout = getelementptr i64, ptr %pairs, i64 %words
   %i1 = add i64 %i, 1
   %more = icmp ult i64 %i1, %count
-  %again = and i1 %aligned, %more
-  br i1 %again, label %fill, label %ended
-ended:
-  br i1 %aligned, label %go, label %unusual
+  br i1 %more, label %argument, label %go
 go:
+  %firstat = getelementptr i64, ptr %table, i64 2
+  %firstword = load i64, ptr %firstat
+  %first = getelementptr i64, ptr %table, i64 %firstword
   store i64 0, ptr %bad
   RELEASE
   call void @clear_flags()
@@ -322,8 +382,9 @@ def driver_text(machine: str) -> str:
         "NONE": id(NOTHING_UNUSUAL),
         "TRUE": id(True),
         "FALSE": id(False),
-        "DATA": offset_of_data(),
         "TYPE": object.__basicsize__ - ctypes.sizeof(ctypes.c_void_p),
+        **offsets_of_fields(),
+        "SWAPPED": ord(">" if sys.byteorder == "little" else "<"),
         "WARNED": 0xFF | flags["warned"] << 8,
         "UNDERFLOW": flags["underflow"] << 8,
         "KEPT": ~flags["all"] & 0xFFFFFFFF,
@@ -339,19 +400,63 @@ def driver_text(machine: str) -> str:
     releasing = DRIVE.replace("NAME", "drive_released").replace("RELEASE", release)
     text = READ_FLAGS[machine] + DRIVER + holding + releasing.replace("RETAKE", retake)
     for name, value in words.items():
-        text = text.replace(name, str(value))
+        text = re.sub(rf"\b{name}\b", str(value), text)
     return text
 
 
 @functools.cache
-def offset_of_data() -> int:
-    """Return where an array's struct has the address of its data, or raise Unsupported."""
-    offset = object.__basicsize__  # the first field of PyArrayObject
-    arrays: list[np.ndarray[Any, Any]] = [np.empty(3), np.zeros((2, 5), np.int8), np.empty(9)[4:]]
+def offsets_of_fields() -> dict[str, int]:
+    """Return the offsets of fields in the structs of arrays and dtypes, or raise Unsupported.
+
+    They are those of PyArrayObject and PyArray_Descr (numpy/ndarraytypes.h), compared here with what
+    NumPy says of some arrays.
+    """
+    start, word = object.__basicsize__, ctypes.sizeof(ctypes.c_void_p)
+    fields = ("DATA", "RANK", "SHAPE", "STRIDES", "BASE", "DTYPE")
+    found = {name: start + i * word for i, name in enumerate(fields)}
+    found |= {"ORDER": start + word + 2, "NUMBER": start + word + 4}  # of dtypes
+    arrays: list[np.ndarray[Any, Any]] = [
+        np.empty(3), np.zeros((2, 5), np.int8), np.empty(9)[4:], np.ones((2, 3, 4), "c16").T,
+        np.empty((), ">f4"), np.zeros(2, np.bool_),
+    ]  # fmt: skip
     for x in arrays:
-        if ctypes.c_ssize_t.from_address(id(x) + offset).value != x.ctypes.data:
+        at = {name: id(x) + found[name] for name in fields}
+        dtype = ctypes.c_void_p.from_address(at["DTYPE"]).value
+        rank = ctypes.c_int.from_address(at["RANK"]).value
+        same = dtype == id(x.dtype) and rank == x.ndim
+        same = same and ctypes.c_ssize_t.from_address(at["DATA"]).value == x.ctypes.data
+        for name, values in (("SHAPE", x.shape), ("STRIDES", x.strides)) if same else ():
+            words = ctypes.cast(
+                ctypes.c_void_p.from_address(at[name]), ctypes.POINTER(ctypes.c_ssize_t)
+            )
+            same = same and tuple(words[: x.ndim]) == values
+        if not same or not has_known_fields(x.dtype, found):
             raise Unsupported("NumPy's arrays have another layout")
-    return offset
+    return {name: found[name] for name in (*fields, "ORDER", "NUMBER") if name != "BASE"}
+
+
+def has_known_fields(dtype: np.dtype[Any], offsets: Mapping[str, int]) -> bool:
+    number = ctypes.c_int.from_address(id(dtype) + offsets["NUMBER"]).value
+    order = ctypes.c_char.from_address(id(dtype) + offsets["ORDER"]).value
+    return number == dtype.num and order.decode() == dtype.byteorder
+
+
+def layout_words(
+    dtype: np.dtype[Any], shape: Sequence[int], strides: Sequence[int], is_aligned: bool = True
+) -> list[int]:
+    """Return the layout of an argument: bits of aligned addresses, rank, dtype, sizes and strides."""
+    pairs = [word for pair in zip(shape, strides, strict=True) for word in pair]
+    return [dtype.alignment - 1 if is_aligned else 0, len(shape), dtype.num, *pairs]
+
+
+def table_of(
+    scratch: int, layouts: Sequence[Sequence[int]], records: Sequence[Sequence[int]]
+) -> Table:
+    """Return the words of a program."""
+    given = [word for layout in layouts for word in layout]
+    inner = [word for record in records for word in record]
+    words = [scratch, len(layouts), 3 + len(given), *given, *inner, 0]
+    return np.array(words, np.int64).view(Table)
 
 
 def python_function(table: Table, released: bool = False) -> Callable[..., bool | None]:

@@ -39,21 +39,17 @@ class Executable:
 
     numpys : the former, which always serves.  install : is called with the function to use from now
     on.  state : what runs, for people.  reasons : why some calls are NumPy's.  wanted : True
-    compiles at once, None when the program has run for a while.  trusts_inputs : whether the layouts
-    of the inputs are known to be those of the program.
+    compiles at once, None when the program has run for a while.
     """
 
-    def __init__(
-        self, program: Program, name: str, numpys: Run, wanted: bool | None,
-        trusts_inputs: bool = True,
-    ) -> None:  # fmt: skip
+    def __init__(self, program: Program, name: str, numpys: Run, wanted: bool | None) -> None:
         self.program, self.name, self.numpys = program, name, numpys
         self.install: Callable[[Run], None] = lambda run: None
         self.reasons: list[str] = []
         self.segments: list[Segment] = []
         self.state = ""
         self.compiled = False
-        self.wanted, self.trusts_inputs = wanted, trusts_inputs
+        self.wanted = wanted
 
     def start(self, install: Callable[[Run], None]) -> None:
         """Begin to serve calls; install : is called with the function for each of the next calls."""
@@ -155,7 +151,6 @@ class Executable:
         }  # fmt: skip
         names = {node: f"x{i}" for i, node in enumerate(self.program.inputs)}
         lines: list[str] = []
-        checked: set[Node] = {*self.program.inputs} if self.trusts_inputs else set()
         for number, segment in enumerate(self.segments):
             part = segment.program
             given = [segment.origin[x] for x in part.inputs]
@@ -169,11 +164,6 @@ class Executable:
                 scope[numpys] = lazy_source(part, self.name)
                 lines.append(f"({targets}), _ = {numpys}({arguments})")
                 continue
-            unfit = [
-                f"{names[x]}.shape != {x.shape!r} or {names[x]}.strides != {x.strides!r}"
-                f" or {names[x]}.dtype != {scope_name(scope, x.dtype)}"
-                for x in given if x not in checked
-            ]  # fmt: skip
             lines += [
                 f"{names[node]} = {memory_text(scope, *result)}"
                 for node, result in zip(found, segment.lowered.results, strict=True)
@@ -191,13 +181,12 @@ class Executable:
                     f"except IndexError: scratch = empty({size}, uint8)",
                 ]
             lines += [
-                f"r = {' or '.join([*unfit, ''])}{native}({arguments}{', ' if given else ''}{targets_})",
+                f"r = {native}({arguments}{', ' if given else ''}{targets_})",
                 f"if r is not None and (r or underflow_matters()): "
                 f"({targets}), _ = fallen{number}({arguments})",
             ]
             if segment.lowered.own_scratch and segment.lowered.bytes <= MOST:
                 lines.append(f"{pool}.append(scratch)")
-            checked.update(found)
         outputs, writes = self.result_texts(cut, names, scope)
         lines.append(f"return ({outputs}), ({writes})")
         body = "\n    ".join(lines)
@@ -328,13 +317,14 @@ def view_function(node: Node, root: Node) -> Callable[[Data], Data]:
         known: dict[Node, Any] = {root: x}
         for one in reversed(path[:-1]):
             known[one] = result_of(one, known)
-        return known[node]  # type: ignore[no-any-return]
+        arranged: Data = known[node]
+        return arranged
 
     return view
 
 
 def memory_text(
-    scope: dict[str, Any], shape: Sequence[int], dtype: np.dtype[Any], strides: Sequence[int]
+    scope: dict[str, Any], dtype: np.dtype[Any], shape: Sequence[int], strides: Sequence[int]
 ) -> str:
     """Return the text that allocates an array of a layout."""
     size, kind, shape = dtype.itemsize, scope_name(scope, dtype), tuple(shape)

@@ -19,7 +19,15 @@ from ..passes.sums_by_blas import DOT
 from ..passes.ufunc_calls import CASTS, ufunc_of
 from ..program import CONSTANT, Guard, Node, Operand, Program, operands
 from ..text.kept_memory import MOST
-from .driver import MOST_ARGUMENTS, Table, block_record, kernel_record, loop_record, python_function
+from .driver import (
+    MOST_ARGUMENTS,
+    block_record,
+    kernel_record,
+    layout_words,
+    loop_record,
+    python_function,
+    table_of,
+)
 from .elements import WRITERS, Writer, conversion, converted
 from .inner_loops import InnerLoop, inner_loop
 from .kernel import (
@@ -120,8 +128,8 @@ class Group:
 class Lowered:
     """A program as machine code, made of its lowering.
 
-    run : takes the inputs and the memory for the results; see ``python_function``.  results : shape,
-    dtype and strides of this memory, for the program's outputs and then its writes.  kernels,
+    run : takes the inputs and the memory for the results; see ``python_function``.  results : dtype,
+    shape and strides of this memory, for the program's outputs and then its writes.  kernels,
     records : how many there are.  bytes : of scratch memory.  own_scratch : whether each call gets
     scratch memory of its own, because other threads may run meanwhile.
     """
@@ -131,24 +139,22 @@ class Lowered:
         self.kernels, self.records = len(lowering.kernels), len(lowering.entries)
         self.bytes = lowering.place_buffers()
         self.code = Code(lowering.module_text()) if lowering.kernels else None
-        masks = [dtype.alignment - 1 for dtype in lowering.argument_dtypes()]
+        layouts = [layout_words(x.dtype, x.shape, x.strides) for x in lowering.program.inputs]
+        layouts += [layout_words(*result) for result in self.results]
         # Other threads run next to large programs, as they do next to NumPy's large calls.
         self.own_scratch = self.bytes > MOST or work_of(lowering.program) >= LARGE_WORK
+        memory, start = np.zeros(0, np.uint8), 0
         if self.own_scratch:  # the caller gives it, as the last argument
-            lowering.scratch_base = ARGUMENTS + len(masks)
-            memory = np.zeros(0, np.uint8)
-            start = 0
-            masks.append(0)
+            lowering.scratch_base = ARGUMENTS + len(layouts)
+            layouts.append(layout_words(memory.dtype, (self.bytes,), (1,)))
         else:
             memory = np.zeros(self.bytes + LINE, np.uint8)
             start = -(-memory.ctypes.data // LINE) * LINE
-        words = [start, len(masks), *masks]
-        lowering.addresses = {
-            text: self.code.address_of(name) for text, name in lowering.kernels.items()
-        } if self.code is not None else {}  # fmt: skip
-        for entry in lowering.entries:
-            words += entry.words()
-        table = np.array([*words, 0], np.int64).view(Table)
+        if self.code is not None:
+            lowering.addresses = {
+                text: self.code.address_of(name) for text, name in lowering.kernels.items()
+            }
+        table = table_of(start, layouts, [entry.words() for entry in lowering.entries])
         table.kept = self.code, memory, lowering.constants
         self.run = python_function(table, released=self.own_scratch)
 
@@ -179,6 +185,7 @@ class Lowering:
         self.constants: list[Any] = []
         self.scratch: list[Buffer] = []
         self.lying: dict[Buffer, list[Node]] = {}  # the nodes whose data lies in a buffer
+        self.steps: dict[Node, Step] = {}  # of elementwise nodes
         self.at = 0  # the place of the node that is lowered
         self.last: dict[Node, int] = {}  # the place of the last direct read
         for place, node in enumerate(program.nodes):
@@ -192,13 +199,10 @@ class Lowering:
         for node in program.nodes:
             for x in operands(node):
                 self.users.setdefault(x, []).append(node)
-        self.results: list[tuple[tuple[int, ...], np.dtype[Any], tuple[int, ...]]] = []
+        self.results: list[tuple[np.dtype[Any], tuple[int, ...], tuple[int, ...]]] = []
         if len(program.inputs) + len(program.outputs) + len(program.writes) > MOST_ARGUMENTS:
             raise Unsupported("too many inputs and results")
         self.lower_program()
-
-    def argument_dtypes(self) -> list[np.dtype[Any]]:
-        return [x.dtype for x in self.program.inputs] + [dtype for _, dtype, _ in self.results]
 
     # --- the program --------------------------------------------------------------------------------
     def lower_program(self) -> None:
@@ -246,7 +250,7 @@ class Lowering:
         shape, strides = node.shape, node.strides
         if not is_dense(shape, strides, node.dtype.itemsize):
             raise Unsupported("a result with gaps")
-        self.results.append((shape, node.dtype, strides))
+        self.results.append((node.dtype, shape, strides))
         buffer = place.buffer
         whole = buffer.size == node.size * node.dtype.itemsize and not place.offset
         if buffer.base == SCRATCH and whole and place.strides == strides:
@@ -445,7 +449,7 @@ class Lowering:
     # --- elementwise --------------------------------------------------------------------------------
     def lower_elementwise(self, node: Node) -> None:
         """Add a node to the group of its operands, or to another one of its shape."""
-        Step.of(node)  # raises Unsupported
+        self.steps[node] = Step.of(node)
         self.add_member(node, node.shape)
 
     def lower_partial_sum(self, node: Node) -> None:
@@ -649,10 +653,13 @@ class Lowering:
             return False
         changes = self.may_change(source, node)
         part = part_place(source, key)
-        if part.shape != value.shape or (
-            changes and any(p.buffer is source.buffer and p != part for p in read)
-        ):
+        if part.shape != value.shape:
             return False
+        if changes and any(p.buffer is source.buffer for p in read):
+            # One kernel loads each element before it stores it; a later kernel would read new values.
+            single = len(GroupWriter(self, group).parts) == 1
+            if not single or any(p.buffer is source.buffer and p != part for p in read):
+                return False
         if not changes:
             source, old = self.new_place(node), source
             self.copy_data(source, old)
@@ -742,7 +749,8 @@ class Lowering:
             raise Unsupported("a write of a number at arrays")
         self.write_groups([*self.open])  # whatever reads the old values comes first
         source = self.find_place(x)
-        if self.may_change(source, node) and self.find_place(value).buffer is not source.buffer:
+        read = [self.find_place(y).buffer for y in (value, *indices)]
+        if self.may_change(source, node) and source.buffer not in read:
             target = self.put_at(node, source)
         else:
             target = self.new_place(node)
@@ -989,10 +997,8 @@ class GroupWriter:
         self.nodes = [member for member in self.members if type(member) is Node]
         self.inside = {*self.nodes}
         self.sums = [node for node in self.nodes if node.op == PARTIAL]
-        self.steps = {node: Step.of(node) for node in self.nodes if node.op != PARTIAL}
+        self.steps = lowering.steps
         self.stored = [node for node in self.nodes if lowering.is_read_later(node, self.inside)]
-        for node in self.nodes:
-            lowering.groups.pop(node, None)
         self.phase: dict[Member, int] = {}
         for member in self.members:
             read = [x for x in member_inputs(member) if x in self.inside]
@@ -1019,6 +1025,8 @@ class GroupWriter:
 
     def write_parts(self) -> None:
         lowering, size = self.lowering, math.prod(self.group.shape)
+        for node in self.nodes:
+            lowering.groups.pop(node, None)
         for node in self.stored:
             if node not in lowering.places:  # where a write would copy it
                 lowering.new_place(node)
@@ -1238,7 +1246,7 @@ class GroupWriter:
 
 
 def member_inputs(member: Member) -> tuple[Node, ...]:
-    return (member.node,) if type(member) is Check else operands(member)  # type: ignore[arg-type]
+    return (member.node,) if isinstance(member, Check) else operands(member)
 
 
 def equal_parts(members: list[Member]) -> list[list[Member]]:
@@ -1292,7 +1300,8 @@ def is_packed(place: Place) -> bool:
 
 def core(place: Place) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return shape and strides of the matrices in a stack of them."""
-    return place.shape[-2:], place.strides[-2:]  # type: ignore[return-value]
+    (rows, columns), (down, across) = place.shape[-2:], place.strides[-2:]
+    return (rows, columns), (down, across)
 
 
 def parts_of_complex(place: Place) -> Place:
