@@ -64,12 +64,12 @@ SLOW_BESIDE_NUMBERS = frozenset(("maximum", "minimum"))
 SLOW_IN_PLACE = frozenset(("sign",))
 PYTHONS = operator.add.__module__  # the module of Python's operators, which call ufuncs on arrays
 
-# Ufuncs of complex numbers whose last bits differ if the output is the memory of an operand: NumPy then
-# uses loops without fused multiplications.
+# Ufuncs of one complex number whose last bits differ if the output is the memory of an operand: NumPy
+# then computes without fused multiplications.
 ROUNDED_IN_PLACE = frozenset(("multiply", "square"))
 
 
 def may_overwrite_operands(node: Node) -> bool:
     """Return True if a ufunc's result in an operand's memory takes no longer, and has the same bits."""
-    rounded = node.dtype.kind == "c" and node.op in ROUNDED_IN_PLACE
+    rounded = node.dtype.kind == "c" and node.size == 1 and node.op in ROUNDED_IN_PLACE
     return node.op not in SLOW_IN_PLACE and not rounded
