@@ -300,9 +300,7 @@ compare:
   %wantedstride = load i64, ptr %wantedstrideat
   %samesize = icmp eq i64 %size, %wantedsize
   %samestride = icmp eq i64 %stride, %wantedstride
-  %single = icmp eq i64 %size, 1
-  %anystride = or i1 %samestride, %single
-  %same = and i1 %samesize, %anystride
+  %same = and i1 %samesize, %samestride
   br i1 %same, label %sameaxis, label %unusual
 sameaxis:
   %k1 = add i64 %k, 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -378,7 +379,6 @@ class Lowering:
     def call_over(self, loop: InnerLoop, shape: Sequence[int], places: Sequence[Place]) -> Entry:
         """Return a call of an elementwise loop over data of any layout."""
         axes = joined_axes(shape, [place.strides for place in places])
-        # For one element NumPy passes the size of an element, on which bits of complex products depend.
         *outer, inner = axes or [Axis(1, tuple([place.dtype.itemsize for place in places]))]
         return self.loop_entry(
             loop, [Pointer(place.buffer, place.offset) for place in places],
@@ -531,6 +531,10 @@ class Lowering:
             )
         spread = target._replace(shape=x.shape, strides=along)
         order = joined_axes(x.shape, [source.strides, along])
+        follows = [not axis.strides[1] for axis in order]
+        if any(first and second for first, second in pairwise(follows)):
+            # NumPy copies such data to a buffer, and sums that in another order.
+            raise Unsupported(f"{node.op} over axes with gaps between them")
         *outer, last = order or [Axis(1, (0, 0))]
         pointers = [Pointer(p.buffer, p.offset) for p in (spread, source, spread)]
         self.entries.append(self.loop_entry(
@@ -1129,6 +1133,10 @@ class GroupWriter:
                 operands_.append(lowering.place_number(x, dtype))
             else:
                 operands_.append(x)
+        reverse = any(step < 0 for x in operands_ if isinstance(x, Node) for step in x.strides)
+        if reverse and (len(self.group.shape) > 1 or size == 1):
+            # NumPy may turn such an axis around, and its loops take other paths for other strides.
+            raise Unsupported("data whose elements are stored in reverse")
         if not flat:
             places = [
                 x if isinstance(x, Place) else self.operand_place(x, scratch)
@@ -1137,6 +1145,10 @@ class GroupWriter:
             shape = self.group.shape
             spread = [p._replace(shape=shape, strides=broadcast_strides(p, shape)) for p in places]
             return [lowering.call_over(step.loop, shape, spread)]
+        arrays = [x for x in operands_ if isinstance(x, Node)]
+        # For one element NumPy passes the size of an element, or 0 if it broadcasts axes of length 1.
+        # The bits of complex products depend on that.
+        broadcasts = size == 1 and len({len(x.shape) for x in arrays if x.shape}) > 1
         pointers, steps = [], []
         for x in (*operands_, node):
             if isinstance(x, Place):
@@ -1144,7 +1156,7 @@ class GroupWriter:
                 steps.append(0)
             else:
                 pointers.append(self.block_pointer(x, scratch, start, blocks and not start))
-                steps.append(0 if x.size == 1 and size > 1 else x.dtype.itemsize)
+                steps.append(0 if broadcasts or x.size == 1 < size else x.dtype.itemsize)
         return [lowering.loop_entry(step.loop, pointers, [count], steps)]
 
     def sum_of_blocks(
