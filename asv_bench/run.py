@@ -92,7 +92,7 @@ def benchmarks() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def chosen(figure: Any, values: tuple[Any, ...]) -> float | None:
-    """Return the budget or aim for the values of the parameters; a dict goes by the first one."""
+    """Return a budget or aim; if ``figure`` is a dict, its keys are values of the first parameter."""
     found: float | None = figure.get(values[0]) if isinstance(figure, dict) else figure
     return found
 

@@ -2,12 +2,12 @@
 
     python examples/burgers_viscosity.py --out burgers_viscosity.png
 
-Burgers' equation, u_t + u u_x = nu u_xx, describes a wave that steepens until the viscosity nu stops
-it. Known are the initial velocity -sin(pi x), the velocity 0 at both ends, and 100 measured velocities
-with an error of 0.01. The viscosity is unknown. A network of 500 weights represents u. It is trained to
-fit the measurements and to solve the equation at 600 other points. The equation contains the network's
-second derivative in x, which is `xp.jvp` of `xp.jvp`. The gradient with respect to the weights and nu
-is a reverse pass over both, and SciPy's L-BFGS uses it.
+Burgers' equation, u_t + u u_x = nu u_xx, describes a wave that steepens until the viscosity nu
+stops it. Known are the initial velocity -sin(pi x), the velocity 0 at both ends, and 100 measured
+velocities with an error of 0.01. The viscosity is unknown. A network of 500 weights represents u.
+It is trained to fit the measurements and to solve the equation at 600 other points. The equation
+contains the network's second derivative with respect to x, which is `xp.jvp` of `xp.jvp`. The
+gradient with respect to the weights and nu is a reverse pass over both, and SciPy's L-BFGS uses it.
 
 The results are compared with the exact solution of Cole and Hopf: the velocities between the
 measurements, the second derivative, and nu. As a bound for nu, the exact solution itself is fitted to

@@ -3,10 +3,11 @@
     python examples/canonical_correlations.py --out canonical_correlations.png
 
 How strongly are age, sex, weight and blood pressure of 442 patients related to six measurements of
-their blood? The first canonical correlation is the largest correlation between a weighted sum of the
-former and one of the latter; the next ones follow for uncorrelated sums. They come without standard
-errors, and they are too large, because each is a maximum over chance variations. The usual remedy is the
-bootstrap, which draws the patients again, with repetitions, a thousand times.
+their blood? The first canonical correlation is the largest correlation between a weighted sum of
+the four numbers and a weighted sum of the six measurements; the next ones follow for uncorrelated
+sums. Canonical correlations have no standard errors by themselves, and they are too large, because
+each is a maximum over chance variations. The usual remedy is the bootstrap, which draws the
+patients again, with repetitions, a thousand times.
 
 Here each patient has a weight of 1. array_api_extra.cov computes a weighted covariance, and
 scipy.linalg's cholesky, solve_triangular and svdvals compute the correlations, inside

@@ -4,7 +4,7 @@
 
 Continents move on a sphere, so a rotation moves America's coast back to Africa's. But Venezuela and
 Patagonia never faced Africa, and they distort a least-squares fit such as Rotation.align_vectors. A
-robust loss, which is nearly flat for distant points, ignores them without being told. It needs a
+robust loss, which is nearly flat for distant points, ignores such points. Its minimum needs a
 gradient, which a tape computes through the installed Rotation.from_rotvec and apply. The file
 atlantic_coasts.csv has 82 points of the coasts, to a tenth of a degree.
 

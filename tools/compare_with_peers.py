@@ -51,7 +51,7 @@ class Report:
     rows : Counter
         The explained disagreements, as (op, sample, peer, part, ours, theirs, why).
     unexplained : Counter
-        The others, in the same form.
+        The disagreements without an explanation, in the same form.
     absent : dict
         The derivatives that a peer cannot compute, with its errors.
     """
@@ -97,7 +97,7 @@ class Report:
     def asked(
         self, peer: Library, case: Case, inputs: Data, weights: Data, along: Data | None
     ) -> Derivatives | None:
-        """Return a peer's derivatives; without curvature, or None, if it cannot compute them."""
+        """Return a peer's derivatives, without the curvature if that raises, or None if all raise."""
         reason = ""
         for asked in (along, None) if along else (None,):
             try:

@@ -98,12 +98,12 @@ def uniform(low: float, high: float, *shape: int) -> Draw:
 
 
 def denominator(order: int) -> Draw:
-    """Return the coefficients of a stable filter, the first of which is not 1."""
+    """Return a function that draws the coefficients of a stable filter; the first is not 1."""
     return lambda rng: 1.5 * np.poly(rng.uniform(-0.9, 0.9, order))
 
 
 def sections(count: int) -> Draw:
-    """Draw second-order sections of a stable filter, without the coefficient that is always 1."""
+    """Return a function that draws second-order sections of a filter, without the column of ones."""
 
     def draw(rng: np.random.Generator) -> Any:
         zeros, poles = rng.standard_normal((count, 3)), rng.uniform(-0.9, 0.9, (count, 2))

@@ -3,9 +3,10 @@
     python tools/distributed_figures.py                 # 400 MB in 20 MB blocks, four losses
     python tools/distributed_figures.py --losses logistic --partitions 64 --megabytes 64
 
-The output has the CPU seconds of the workers, and of the driver with the scheduler, for one step, and
-the ratios of the ways to compute it.  The ways run in turn and the least cost of each counts, so that
-other work of the machine disturbs less.
+A step is computed in several ways, such as by hand and by ``value_and_grad``. For each way, the
+output has the CPU seconds of the workers and of the driver with the scheduler, and the ratio to the
+hand-written step. The ways run in turn, and the least of several times is printed, because other
+work of the machine makes some of them longer.
 """
 
 from __future__ import annotations
@@ -131,7 +132,7 @@ def added(parts: Sequence[tuple[float, Any]]) -> tuple[float, Any]:
 
 
 def by_hand_on(client: Any, futures: Sequence[Any], by_hand: Any, params: Any) -> Any:
-    """Run a step of the hand-written map-reduce."""
+    """Return value and gradient, summed by a hand-written map-reduce in groups of eight."""
     parts = client.map(by_hand, [params] * len(futures), futures, pure=False)
     while len(parts) > 1:
         groups = [parts[i : i + 8] for i in range(0, len(parts), 8)]
@@ -154,7 +155,7 @@ def cost(client: Any, step: Callable[[], Any]) -> Cost:
 
 
 def costs(client: Any, ways: dict[str, Callable[[], Any]], repeat: int) -> dict[str, Cost]:
-    """Run the ways in turn and return the least costs of each."""
+    """Run the steps ``ways`` in turn; return by name the least costs in ``repeat`` runs."""
     found: dict[str, list[Cost]] = {name: [] for name in ways}
     for turn in range(repeat + 1):
         for name, way in ways.items():
@@ -166,7 +167,7 @@ def costs(client: Any, ways: dict[str, Callable[[], Any]], repeat: int) -> dict[
 
 
 def ways_of(client: Any, futures: Sequence[Any], loss: Loss) -> dict[str, Callable[[], Any]]:
-    """Return, by name, the ways to compute the gradient, after a check that they agree."""
+    """Return, by name, functions that compute a step; check that the first two agree."""
     data = distributed.partitions(futures)
     both, total = (
         distributed.value_and_grad(loss.f, data),
@@ -191,7 +192,7 @@ def ways_of(client: Any, futures: Sequence[Any], loss: Loss) -> dict[str, Callab
 def measure(
     megabytes: int, count: int, repeat: int, names: Sequence[str] = ("logistic",)
 ) -> dict[str, dict[str, Cost]]:
-    """Measure the costs of each way, for each loss."""
+    """Return, by loss and by way to compute the step, the least costs."""
     from distributed import Client, LocalCluster
 
     rows = int(megabytes * 1e6 / count / 8 / (COLUMNS + 1))

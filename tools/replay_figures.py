@@ -2,9 +2,10 @@
 
     PYTHONPATH=src python tools/replay_figures.py      # the table of docs/tutorials/replay.md: a minute
 
-Rows that need scikit-learn or PyTorch are left out if these are not installed.  Times are CPU times of
-one thread.  The ways run in turn, and the least mean of one turn counts.  "traced" is the time of the
-first two calls, which trace and build the program, as a multiple of an eager call.
+Rows that need scikit-learn or PyTorch are left out if these are not installed.  Times are CPU times
+of one thread.  The forms of a step run in turn, several times, and the least time counts.  "traced"
+is the time of the first two calls, which trace and build the program, as a multiple of an eager
+call.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def row(case: Case) -> str:
 
 # --- scikit-learn -------------------------------------------------------------------------------------
 def pipeline() -> Case:
-    """Return the step of ``make demo``; scikit-learn's own is the error on NumPy arrays."""
+    """Return the step of ``make demo``; ``theirs`` computes its value alone, on NumPy arrays."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
     import differentiate_sklearn as demo
 

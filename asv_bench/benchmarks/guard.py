@@ -1,4 +1,4 @@
-"""Cost of the guarded rerun: of the NaN check on finite data, and of a rerun after a NaN."""
+"""Cost of the NaN check of a finite gradient, and of the guarded rerun of a gradient with a NaN."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ def track_guard_on_finite_data(workload: str) -> float:
 
 @benchmark("x unguarded", size=[1_000, 100_000])
 def track_guarded_rerun(size: int) -> float:
-    """Measure a gradient with a guarded rerun, divided by the same gradient with nan="keep".
+    """Measure a gradient that needs a guarded rerun, divided by its time with nan="keep".
 
-    The program selects from square roots whose slope is infinite at the elements that are left out.
+    The first pass returns NaN, because ``sqrt`` has an infinite slope at the zeros of x, which
+    ``where`` leaves out. With nan="keep" there is no second pass.
     """
     x = xp.asarray(np.maximum(np.random.default_rng(0).standard_normal((size // 10, 10)), 0.0))
     w = xp.asarray(np.random.default_rng(1).standard_normal((10, 10)))

@@ -64,7 +64,7 @@ def benchmark(
 
 # --- times ----------------------------------------------------------------------------------------
 def ratio(ours: Burst, theirs: Burst) -> float:
-    """Run both bursts in turn; return the quotient of their least CPU times."""
+    """Run both bursts in turn for SECONDS; return the quotient of their least CPU times."""
     end = process_time() + SECONDS
     least_ours = least_theirs = inf
     done = 0

@@ -95,7 +95,7 @@ def peak_of(loss: Callable[..., Any], *parameters: Any) -> int:
 
 @benchmark("x minimum", budget=1.15)
 def track_peak_of_large_elementwise_ops() -> float:
-    """Measure the peak of a few ops on 8 MB, divided by the results of tanh and exp and a gradient."""
+    """Measure the peak of ops on 8 MB, divided by 24 MB (results of tanh and exp, a gradient)."""
     n = 1_000_000
 
     def loss(x: Any, a: Any, b: Any) -> Any:
@@ -106,7 +106,7 @@ def track_peak_of_large_elementwise_ops() -> float:
 
 @benchmark("x minimum", budget=1.15)
 def track_peak_of_a_deep_net() -> float:
-    """Measure the peak of 40 layers of matmul and relu, divided by their activations and masks."""
+    """Measure the peak of 40 layers of matmul and relu, divided by the bytes of results and masks."""
     layers, batch, width = 40, 1024, 96
     random = np.random.default_rng(0)
     weights = [random.standard_normal((width, width)) * (2 / width) ** 0.5 for _ in range(layers)]

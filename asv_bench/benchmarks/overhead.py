@@ -29,7 +29,7 @@ def number_for(shape: tuple[int, ...]) -> int:
 
 @benchmark("x NumPy", op=STATEMENTS, shape=SHAPES)
 def track_unrecorded(op: str, shape: tuple[int, ...]) -> float:
-    """Measure an op without a tape."""
+    """Measure an op without a tape, divided by NumPy's."""
     ours, theirs = operands(shape)
     number = number_for(shape)
     return ratio(statement(op, ours, number), statement(op, theirs, number))
@@ -37,7 +37,7 @@ def track_unrecorded(op: str, shape: tuple[int, ...]) -> float:
 
 @benchmark("x NumPy", headline="an op on a tape", rank=1, op=STATEMENTS, shape=SHAPES)
 def track_recorded(op: str, shape: tuple[int, ...]) -> float:
-    """Measure an op that a tape records; each burst has a new tape, whose release is not timed."""
+    """Measure an op on a new tape in each burst, divided by NumPy's; its release is not timed."""
     ours, theirs = operands(shape)
     number = number_for(shape)
     record = statement(op, ours, number)
@@ -57,7 +57,7 @@ def track_recorded(op: str, shape: tuple[int, ...]) -> float:
     shape=SHAPES,
 )
 def track_chain_forward(shape: tuple[int, ...]) -> float:
-    """Measure a thousand chained ops without a tape."""
+    """Measure a thousand chained ops without a tape, divided by NumPy's."""
     work = ScalarChain(shape)
     parameters = [xp.asarray(p) for p in work.parameters]
     return ratio(

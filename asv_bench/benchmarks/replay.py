@@ -148,7 +148,7 @@ def track_compiled(workload: str) -> float:
     workload=["1,000 ops on 10 elements", "MLP"],
 )
 def track_compiling(workload: str) -> float:
-    """Measure how much longer the first two calls take if they end with machine code."""
+    """Measure what compiling to machine code adds to the first two calls, in eager calls."""
     work = WORKLOADS[workload]
     parameters = arrays(work)
 
@@ -209,7 +209,7 @@ def track_replayed_under_a_tape(workload: str) -> float:
     workload=["1,000 ops on 10 elements", "MLP", "elementwise, 17 MiB"],
 )
 def track_first_two_calls(workload: str) -> float:
-    """Measure the two calls that are traced, including the construction of the program."""
+    """Measure the two traced calls with the construction of the program, divided by an eager call."""
     work = WORKLOADS[workload]
     parameters = arrays(work)
 

@@ -89,7 +89,6 @@ def by_loop(f, arrays, axes):
 
 
 def by_vmap(f, arrays, axes):
-    """Return the results of f under ``vmap``."""
     return [np.asarray(x) for x in xp.vmap(f, in_axes=tuple(axes))(*arrays)]
 
 
@@ -142,7 +141,7 @@ def tried(f, *args):
 
 
 def compare(found, expected, what, near=NEAR):
-    """Assert that the results equal those of the loop up to rounding.
+    """Assert that ``found``, the results under vmap, equal those of the loop up to rounding.
 
     Return True if they are equal bit for bit.
     """
@@ -207,7 +206,7 @@ def values_like(x, rng, size):
 
 
 def check(name, case, seed, counts=None):
-    """Check one call with some arguments batched, and count the outcomes in ``counts``."""
+    """Compare a call under vmap with a loop; draw which arguments are batched, and count outcomes."""
     counts = Counter() if counts is None else counts
     rng = np.random.default_rng(seed)
 
@@ -240,7 +239,7 @@ def check(name, case, seed, counts=None):
 
 
 def reshaped(data, rng):
-    """Return the arrays; at random, some or all of them have fewer dimensions or elements."""
+    """Return the arrays, or at random arrays with fewer dimensions, with one element, or with none."""
     how = rng.random()
     if how < 0.5:
         return data

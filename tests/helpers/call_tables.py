@@ -274,7 +274,7 @@ def axes_of(ndim):
 
 
 def pool(parameter, annotation, x):
-    """Return plausible values of an option of a function of x, by the option's name and annotation."""
+    """Return plausible values for the option ``parameter`` of a function of the Operand x."""
     ndim, shape = x.data.ndim, x.data.shape
     if parameter == "axis":
         values = axes_of(ndim) if ndim else []
@@ -439,7 +439,7 @@ enter("repeat", repeated)
 
 
 def diff_of_ends(x, n=1, axis=-1, **ends):
-    """Call np.diff without the ends that are None, of which NumPy would make arrays of objects."""
+    """Call np.diff without ends that are None, because NumPy would make object arrays of None."""
     return np.diff(x, n, axis, **{name: end for name, end in ends.items() if end is not None})
 
 
@@ -791,7 +791,7 @@ def close_of(name):
 
 
 def numpy_call(name, function, rng):
-    """Return required arguments, values of options, and the call of the table that has them."""
+    """Draw a call of a NumPy function; return required arguments, values by option, and the call."""
     calls = [c for c in numpy_calls.CALLS[name] if not has_files(c)]
     base = rng.choice(calls)
     signature = inspect.signature(function)

@@ -232,7 +232,7 @@ def finished(name, function, reference, required, options, rng) -> Variant:
 
 
 def one_output(variant: Variant, rng: random.Random) -> Variant:
-    """Return the variant of a function with several results that returns one of them, or all."""
+    """Return a Variant that returns one result of a function with several results, or all of them."""
     chosen = rng.choice([*range(tables.OUTPUTS[variant.name]), slice(None)])
     one = [
         lambda *args, f=f, **keywords: f(*args, **keywords)[chosen]

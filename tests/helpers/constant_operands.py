@@ -12,7 +12,7 @@ from arraytape._tape import data
 
 @contextmanager
 def formed(monkeypatch):
-    """List the contributions that joint rules form in the block, as (op, input, input is followed)."""
+    """Yield a list to which each contribution of a joint rule adds (op, input, True if followed)."""
     found = []
 
     def of_followed(part, i, plan):
@@ -46,7 +46,7 @@ def gradient(function, arrays, sources):
 
 
 def curvature(function, arrays, x):
-    """Return the gradient, with respect to x, of the sum of squares of the gradient."""
+    """Return the gradient with respect to x of |g|**2, where g is the gradient of ``function``."""
     with GradientTape() as outer:
         outer.watch(x)
         g = gradient(function, arrays, [x])

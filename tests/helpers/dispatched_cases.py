@@ -1,4 +1,4 @@
-"""Cases of the attack ``dispatched-calls``: SciPy's, NumPy's, scikit-learn's functions, random data."""
+"""Cases of the attack ``dispatched-calls``: functions of NumPy, SciPy, scikit-learn on random data."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from .dispatched_points import drawn, point
 class Case:
     """A function ``on`` of a list of arrays, with the arrays ``operands``.
 
-    differentiable : the positions of the arrays with respect to which it is differentiated.
+    differentiable : the positions of the operands with respect to which the function is
+        differentiated.
     ulps : by how many units in the last place values may differ from NumPy's.
-    loud : the reason for which a derivative may be NaN where differences show a number, or None.
+    loud : text that says why a derivative may be NaN where differences show a number, or None.
     """
 
     def __init__(self, name, on, operands, differentiable, shown="", ulps=4.0):
@@ -100,7 +101,7 @@ def of_numpy(name, rng, how):
 
 
 def moved(rng, v, how):
-    """Return an operand like v with values of the kind ``how``; only float64 operands change."""
+    """Return an array like v with values at the kind of point ``how``; only float64 arrays change."""
     if v.dtype != np.float64 or how in ("one element", "numbers") or not np.isfinite(v).all():
         return v
     low, high = (float(v.min()), float(v.max())) if v.size else (0.0, 1.0)
@@ -194,7 +195,7 @@ ALWAYS_TWO = {
 
 
 def cases():
-    """Return, by name, functions that make a Case from a random generator and a kind of point."""
+    """Return a dict from names to functions ``(rng, how)`` that make a Case at a kind of point."""
     found = {
         name: functools.partial(of_scipy, call)
         for name, call in dispatched_functions.calls().items()

@@ -105,7 +105,7 @@ def difference(
 
 
 def check(name: str, method: str, shapes: tuple[float, ...], quantile: float) -> Point:
-    """Check the value of a method and its derivatives with respect to x, shapes, loc and scale."""
+    """Return a Point: the verdicts on a method's derivatives with respect to x, shapes, loc, scale."""
     distribution = getattr(stats, name)
     place = (
         quantile
@@ -208,6 +208,6 @@ def curvature(name: str, shapes: tuple[float, ...], quantile: float) -> str:
 
 
 def points(name: str, method: str, shapes: tuple[float, ...], tails: bool) -> Iterator[Point]:
-    """Check a method at quantiles in the middle and, if ``tails`` is set, in the tails."""
+    """Yield a method's Point at each quantile of QUANTILES and, if ``tails`` is set, of TAILS."""
     for quantile in (*QUANTILES, *(TAILS if tails else ())):
         yield check(name, method, shapes, quantile)

@@ -174,7 +174,7 @@ def kinds():
 
 
 def made(name):
-    """Return an unfitted estimator with the parameters of the check."""
+    """Return an unfitted estimator, with members from MEMBERS and parameters from SETTINGS."""
     if name == "FrozenEstimator":
         return kinds()[name](LinearRegression().fit(X, Y))
     if name in MEMBERS:
@@ -322,7 +322,7 @@ def differences(values, inputs, steps=STEPS):
 
 
 def numbers(name, estimator):
-    """Return a function that fits to NumPy data and sums each method's and attribute's result."""
+    """Return a function that fits to NumPy data and returns, by name, the sum of each result."""
 
     def values(data, target):
         found = {}
@@ -338,7 +338,7 @@ def numbers(name, estimator):
 
 
 def truth_of(name, estimator, inputs, steps=None):
-    """Return a cached function that computes the differences of an estimator's fits."""
+    """Return a function without arguments that computes ``differences`` of an estimator's fits once."""
 
     @functools.cache
     def truth():
@@ -461,7 +461,10 @@ def judged(tape, result, sources, slopes, inputs, places):
 
 
 def distance(g, slope, along, largest):
-    """Return the relative error of a gradient, and the relative spread of the differences."""
+    """Return the relative error of a gradient, and the relative spread of the differences.
+
+    slope : the slopes by step size, and the size of the value.
+    """
     told, value = slope
     own = 0.1 * float(np.sqrt(np.sum((g * along) ** 2)))
     size = max(abs(told[-1]), own, 1e-2 * largest, 1e-8 * max(1.0, value))

@@ -15,7 +15,8 @@ def check_fit(make, output, data, hyper=(), *, rtol=1e-5, h=1e-3, forward=True, 
     make : returns an estimator, with tolerances tight enough for differences.
     output : a function of the fitted estimator that returns an array.
     data, hyper : the arguments of ``fit`` and the hyperparameters.
-    refit : a function of the estimator that returns the one to refit for differences; None: the same.
+    refit : a function from the estimator to the one that is refitted for differences; None: no
+        change.
     """
     hyper = dict(hyper)
     inputs = {name: np.asarray(x) for name, x in {**data, **hyper}.items()}
@@ -69,7 +70,8 @@ def number(value):
 
 
 def difference(f, weights, h):
-    """Return the weighted sum of the slopes of f at 0, and the sum of the absolute terms.
+    """Return the sum of ``weights`` times the slopes of f at 0, and the sum of the terms' absolute
+    values.
 
     The slopes are central differences of fourth order with step h.
     """

@@ -56,7 +56,6 @@ def seconds_of(run, n, times=2):
 
 
 def bytes_of(run, n):
-    """Return the peak of traced memory in ``run(n)``, in bytes."""
     tracemalloc.start()
     try:
         run(n)

@@ -8,7 +8,8 @@ from arraytape.testing.derivatives import directions, inner, pulled, slopes
 
 
 def check(f, *inputs, order=2, rtol=1e-7, h=1e-3, vmap=True, exact=True):
-    """Check that ``f(*inputs)`` has the library's bits, and right derivatives in both modes.
+    """Check that ``f(*inputs)`` returns the library's values bit for bit, and its derivatives in
+    both modes.
 
     f : a function of NumPy data or Arrays with one or several results.
     inputs : the arguments with respect to which f is differentiated.

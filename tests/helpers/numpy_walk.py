@@ -46,7 +46,7 @@ def arrays_of(call):
 
 
 def run(name, call, arrays):
-    """Run a call with ``arrays`` in place of its arrays; return the result, or the written array."""
+    """Run a call with ``arrays`` in place of its own; return its result, or the array it writes to."""
     rest = iter(arrays)
     args, keywords = nested(call[:2], lambda _: next(rest))
     found = FUNCTIONS[name](*args, **keywords)

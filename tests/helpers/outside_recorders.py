@@ -34,7 +34,7 @@ class OpCounts(BaseRecorder):
 
 
 class OpTimes(BaseRecorder):
-    """A recorder that adds up, by op, the seconds between an op's record and the record before."""
+    """A recorder that adds up, by op, the seconds since the previous record of any op."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +48,8 @@ class OpTimes(BaseRecorder):
 
 
 class Lineage:
-    """A recorder that keeps its records and tells from which ops a value was computed.
+    """A recorder that keeps its records; ``ops_to`` returns the ops from which a value was
+    computed.
 
     It implements the whole protocol without a base class.
     """

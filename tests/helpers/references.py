@@ -16,7 +16,7 @@ def floor_divide(x1, x2):
 
 
 def sort(x, /, *, axis=-1, descending=False, stable=True):
-    """Sort stably, also if descending, where compat reverses equal elements (0.0 and -0.0)."""
+    """Sort stably; array-api-compat reverses equal elements (0.0 and -0.0) if ``descending`` is set."""
     order = compat.argsort(x, axis=axis, descending=descending, stable=True)
     return np.take_along_axis(x, order, axis=axis)
 

@@ -18,7 +18,7 @@ NEAR = 1e-9
 
 
 class Case:
-    """One call as a function of its Arrays, of which the Array of a method is the first argument."""
+    """One call as a function of its Arrays; a method's own Array is the first argument."""
 
     def __init__(self, name, make, environment):
         function, args, keywords = make(environment)

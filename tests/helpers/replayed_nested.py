@@ -25,7 +25,7 @@ class State:
         self.steps = xp.Variable(np.zeros(()))
 
     def change(self, number, data):
-        """Change the state before the call with this number."""
+        """Change a part of the state, which ``number`` selects, before the call with this number."""
         if number == 3:
             self.parts["last"][...] = xp.asarray(data)
         elif number == 4:

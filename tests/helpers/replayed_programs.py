@@ -182,7 +182,7 @@ def moved(x, rng):
 
 
 def calls_of(data, seed, count):
-    """Return a function for each call that makes its arguments, near the program's data."""
+    """Return ``count`` functions without arguments, which make Arrays near the program's data."""
 
     def call(number):
         def arguments():
@@ -227,14 +227,14 @@ class Case:
 
 
 def check(case, seed):
-    """Replay one program on other inputs than those of its trace; return the Outcome."""
+    """Replay the program of a Case on other inputs than those of its trace; return the Outcome."""
     calls = calls_of(case.data, seed, case.calls)
     with np.errstate(all="ignore"):
         return replayed(case.function(case.mode), calls, case.near, case.compared)
 
 
 def check_on_tapes(case, seed):
-    """Replay one program under an outer tape that watches some of its inputs."""
+    """Replay a Case's program under an outer tape that watches some inputs; return the Outcome."""
     use, followed = USES[seed % 4], FOLLOWED[seed // 4 % 3]
     function = case.function(by_tape if seed % 5 == 4 else plain)
     calls = calls_of(case.data, seed, CALLS)
@@ -244,7 +244,7 @@ def check_on_tapes(case, seed):
 
 
 def replay(kind, seed, check=check):
-    """Check one program; the error of a failure has its script."""
+    """Run ``check`` on the program of a kind and seed; a failure's error has the program's text."""
     case = Case(kind, seed)
     try:
         return check(case, seed)

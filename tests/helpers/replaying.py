@@ -32,7 +32,7 @@ class Outcome(NamedTuple):
 
     @classmethod
     def of(cls, function, exact):
-        """Return the outcome of a function under ``xp.function``."""
+        """Return the Outcome of a function that ``xp.function`` made, from its counts and reasons."""
         counts = [function.counts[what] for what in ("replayed", "traced", "eager")]
         return cls(*counts, exact, Counter(function.reasons))
 
@@ -104,7 +104,7 @@ def eagerly(f, given):
 
 
 def under_function(function, given):
-    """Return the results of a traced function; do not warn if the call is not replayed."""
+    """Return the results or the exception of a replayed function, without its TapeWarning."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "function .*not replayed", xp.TapeWarning)
         return eagerly(function, given)
@@ -153,7 +153,7 @@ def all_rows(tape, y, x):
 
 
 def recorded_later(tape, y, x):
-    """Return first and second derivatives; a tape opened after the function ran records the first."""
+    """Return first and second derivatives of y; a tape records the first after y was computed."""
     with xp.GradientTape() as later:
         later.watch(x)
         first = tape.gradient(y, x)
@@ -162,7 +162,7 @@ def recorded_later(tape, y, x):
 
 
 def twice(tape, y, x):
-    """Return two gradients of a persistent tape; the second keeps NaN."""
+    """Return two gradients of a persistent tape, the second with ``nan="keep"``."""
     return tape.gradient(y, x), tape.gradient(y, x, nan="keep")
 
 
@@ -198,7 +198,7 @@ def on_a_tape(f, use, given, followed):
 
 
 def recorded(f, calls, use, followed=(True,), near=1e-12):
-    """Compare ``xp.function(f)`` with f, with each call on a tape; return the Outcome."""
+    """Compare ``xp.function(f)`` with f, each call under a tape; return the Outcome."""
     function, exact = xp.function(f), True
     for number, make in enumerate(calls):
         given, beside = make(), make()

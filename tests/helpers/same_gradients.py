@@ -7,7 +7,7 @@ from arraytape import GradientTape, testing
 
 
 def gradients(f, *arrays, order=1):
-    """Return the gradients of the total of f; with order=2, the gradients of their squares' sum."""
+    """Return the gradients of f's total; with order=2, the gradients of the sum of their squares."""
     with GradientTape() as outer:
         outer.watch(arrays)
         with GradientTape() as tape:

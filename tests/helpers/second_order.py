@@ -67,7 +67,7 @@ def reverse_over_forward(function, values):
 
 
 def by_columns(column, values):
-    """Assemble a Hessian from ``column(arrays, i, unit)`` for each unit tangent of each input i."""
+    """Return the Hessian whose columns are ``column(arrays, i, unit)`` for the units of each input i."""
     columns = []
     for i, value in enumerate(values):
         for unit in units(value):
@@ -109,7 +109,7 @@ WAYS = {
 
 # --- Hessians by differences ------------------------------------------------------------------------
 def stencil(places, order):
-    """Return the weights of values at ``places`` in the derivative of this order at 0."""
+    """Return the weights of values at ``places`` in a finite difference of this order at 0."""
     # Gaussian elimination, because LAPACK has no extended precision.
     n = len(places)
     rows = np.asarray([[p**k for p in places] for k in range(n)], np.longdouble)
@@ -167,9 +167,10 @@ def side_of(function, values, direction, step):
 
 
 def sides(function, values, direction, step, rtol):
-    """Return a Side for both signs of a direction.
+    """Return a list with the Side of a point for both signs of a direction.
 
-    A side on which the function is undefined is left out; None is a side on which it is not smooth.
+    The list has None for a side on which the function is not smooth, and nothing where it is
+    undefined.
     """
     found = []
     for sign in (1, -1):

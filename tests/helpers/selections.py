@@ -62,7 +62,7 @@ def first_order(whole, alone, live, x, *others):
 
 
 def second_order(whole, alone, live, x, *others):
-    """Check Hessian-vector products like ``first_order``, along a direction that moves dead elements."""
+    """Check Hessian-vector products like ``first_order``; the direction moves dead elements, too."""
     along = [uneven(v.shape, 3.0 + i) for i, v in enumerate((x, *others))]
     found, *found_others = products(whole, along, x, *others)
     expected, *expected_others = products(alone, [along[0][live], *along[1:]], x[live], *others)

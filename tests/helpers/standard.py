@@ -59,7 +59,6 @@ DTYPES = STANDARD["dtypes"].split()
 
 
 def found(module, name):
-    """Return the object at a dotted name."""
     return operator.attrgetter(name)(module)
 
 

@@ -1,7 +1,6 @@
-"""A function that tests of tapes record."""
+"""A function that watches its argument, for tests of tapes."""
 
 
 def square_slope(tape, x):
-    """Watch x and return x * x."""
     tape.watch(x)
     return x * x

@@ -60,7 +60,8 @@ ALL = (*FINITE, special, nan, infinity)
 
 
 def unlike(x, kind, rng):
-    """Return an array of x's shape and dtype with values by ``kind``, one of the functions above.
+    """Return an array of x's shape and dtype whose values ``kind``, a function of this module,
+    makes.
 
     Booleans become a random mask; integers stay.
     """

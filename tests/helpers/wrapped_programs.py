@@ -80,7 +80,7 @@ RULES = [with_rule_found_later, with_rule_recorded]
 
 
 def inputs():
-    """Return the Variables from which a program is made, and the Array on which it is called."""
+    """Return the two Variables that a program uses, and the Array on which it is called."""
     variables = [Variable([0.7, -0.4, 0.9], name="v"), Variable(0.6, name="w")]
     return variables, xp.asarray([0.35, -0.2, 0.8])
 

@@ -88,7 +88,8 @@ def total_along(gradients, along):
 
 
 def check(program, *inputs, second=True):
-    """Check values and gradients with no input, each input alone, and all inputs followed.
+    """Check values and gradients of a program while no input, each input alone, or all are
+    followed.
 
     second : also check second derivatives.
     """

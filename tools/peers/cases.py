@@ -47,7 +47,7 @@ def adjoint(xp: Any, x: Any) -> Any:
 
 
 def of_svd(xp: Any, result: Any) -> Any:
-    """Return the values, a spectral function, and the projector on the first left vector."""
+    """Return results of svd without arbitrary phases: S, U @ sin(S) @ Vh, and a projector."""
     U, S, Vh = result
     first = U[..., :, :1]
     k = S.shape[-1]
@@ -63,7 +63,7 @@ def of_eigh(xp: Any, result: Any) -> Any:
 
 
 def of_eig(xp: Any, result: Any) -> Any:
-    """Return a spectral function, and sums over the eigenvalues, whose order is arbitrary."""
+    """Return results of eig that do not depend on the arbitrary order and phases of eigenvectors."""
     values, vectors = result
     weighted = xp.exp(values / 4.0)[..., None, :]
     spectral = (vectors * weighted) @ xp.linalg.inv(vectors)

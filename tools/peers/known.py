@@ -20,7 +20,8 @@ from .cases import Case
 class Known(NamedTuple):
     """A known disagreement.
 
-    It applies to the named ops and peers, for cases whose label and part contain ``label`` and ``part``.
+    The entry applies to the named ops and peers, if their case's label contains ``label`` and the
+    compared part (value, gradient i, ...) contains ``part``.
     """
 
     ops: str

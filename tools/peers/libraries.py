@@ -82,7 +82,8 @@ class Library:
     def bowl(self, ys: Sequence[Any], weights: Data) -> Any:
         """Return half the weighted sum of squares of results.
 
-        Its cotangents depend on x, so that linear ops have second derivatives, too.
+        The cotangents of the results depend on the results, so that linear ops have second
+        derivatives.
         """
         xp, value = self.xp, 0.0
         for y, w in zip(ys, weights, strict=True):

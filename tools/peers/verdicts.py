@@ -118,7 +118,7 @@ def sides(
 def of_value(
     library: Library, case: Case, inputs: Data, weights: Data, i: int, probe: Array
 ) -> tuple[float, float, float]:
-    """Return the slopes of the weighted value when input i alone moves along the probe."""
+    """Return ``slopes`` of the weighted sum of the results if input i alone moves along ``probe``."""
     # The step is relative to the input's size, so that it is not lost in rounding at 1e200.
     unit = max(1.0, np.abs(inputs[i][np.isfinite(inputs[i])]).max(initial=0.0))
 
@@ -136,7 +136,7 @@ def of_value(
 def of_gradient(
     library: Library, case: Case, inputs: Data, weights: Data, along: Data, i: int, probe: Array
 ) -> tuple[float, float, float]:
-    """Return the slopes of the inner product (gradient of ``bowl``, probe) along ``along``."""
+    """Return ``slopes`` of <gradient of ``bowl``, probe> if all inputs move along ``along``."""
 
     def bowl(library: Library, *arrays: Any) -> Any:
         return library.bowl(library.outputs(case.function, arrays), weights)

@@ -152,7 +152,7 @@ def burst_of(run: Step) -> Burst:
 
 
 def least(bursts: Sequence[Burst]) -> list[float]:
-    """Run the bursts in turn; return the least CPU seconds of each."""
+    """Run the bursts in turn; return for each the least CPU seconds of one step."""
     for burst in bursts:
         burst(1)
     counts = [max(1, round(BURST / max(burst(2), 1e-6))) for burst in bursts]

@@ -139,7 +139,7 @@ INSTEAD = {
 class Row(NamedTuple):
     """The row of a function.
 
-    by, counts : the operands that have derivatives, and those that are counts.
+    by : the operands that have derivatives. counts : the operands that are whole numbers.
     refuses : the operands without a derivative, each with the reason.
     """
 
@@ -179,7 +179,7 @@ def row_of(name: str) -> Row:
 
 
 def row_of_counterpart(name: str) -> Row:
-    """Return the row of a function of arraytape.special."""
+    """Return the row of a function of arraytape.special, from a trial, its statement, or its parts."""
     if name in EXAMPLES:
         return row_by_trial(name)
     if name in STATEMENTS:
@@ -385,8 +385,9 @@ def without(rows: list[Row]) -> str:
 class Errors(NamedTuple):
     """The largest relative errors of a function's value and derivatives.
 
-    conditioned : the errors of value and first derivative, relative to the sum of the size and of its
-    change with the arguments.  count : the number of points.
+    conditioned : the errors of value f and first derivative, divided by |f| + sum(|x_i df/dx_i|)
+        (for the derivative, with df/dx in place of f), because rounding the arguments causes such
+        an error.  count : the number of points.
     """
 
     name: str
@@ -450,7 +451,8 @@ def note(
 ) -> None:
     """Update the largest errors with one value.
 
-    order : 0 for the value, 1 and 2 for derivatives.  spread : the change with the arguments.
+    order : 0 for the value, 1 and 2 for derivatives. spread : the sum of |x_i| times the absolute
+        derivative of ``expected`` with respect to x_i.
     """
     if found == float(expected) or abs(expected) < 1e-290:
         return
