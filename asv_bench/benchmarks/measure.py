@@ -130,7 +130,7 @@ def codes(call: Callable[[], Any]) -> list[CodeType]:
 
 
 def frames(call: Callable[[], Any]) -> int:
-    """Return the number of Python frames of a call, without its own and those of raw calls."""
+    """Return the number of Python frames of a call, without its own and those in ``raw_files``."""
     raw = raw_files()
     return sum(not code.co_filename.startswith(raw) for code in codes(call)) - 1
 

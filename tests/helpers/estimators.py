@@ -433,7 +433,7 @@ def answered(give, inputs, truth, inside, alone=None):
 
 
 def judged(tape, result, sources, slopes, inputs, places):
-    """Return the Outcome of one result."""
+    """Return the Outcome of one result: compare its gradients with the differences ``slopes``."""
     if not isinstance(result, xp.Array):
         return Outcome(FLAT if is_flat(slopes) else LEAVES)
     with np.errstate(all="ignore"), warnings.catch_warnings(record=True) as caught:

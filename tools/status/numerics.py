@@ -79,7 +79,7 @@ def derivative(library: Library, row: Row) -> str:
 
 
 def shown(g: np.ndarray[Any, Any]) -> str:
-    """Return numbers as text with three decimals, without a sign of zero."""
+    """Return numbers as text with three decimals; -0.0 becomes 0.0."""
     return str((np.round(g, 3) + 0.0).tolist()).replace("(", "").replace(")", "")
 
 
