@@ -215,7 +215,7 @@ def allowed(case: Case, base: float) -> float:
 
 
 def judge_count(case: Case, measure: Measure) -> Verdict:
-    """Judge a count by the least of up to three measurements.
+    """Return the Verdict on a count, from the least of up to three measurements.
 
     tracemalloc also counts memory that is freed a little later.
     """
@@ -239,7 +239,7 @@ def judge_count(case: Case, measure: Measure) -> Verdict:
 
 
 def first_look(case: Case, measure: Measure) -> Verdict:
-    """Judge a time by its first measurement; a ``suspect`` is measured again later."""
+    """Return the Verdict on a time from one measurement; a ``suspect`` is measured again later."""
     base, head = measure(case, SECONDS)
     if head is None:
         return Verdict(case, base, head, "failed", True)

@@ -39,7 +39,7 @@ TOLERANCE = 1e-10  # for the largest relative difference from GaussianProcessReg
 
 
 def by_feature(p, x):
-    """Divide each feature by its length scale; a feature with a long scale hardly matters."""
+    """Return the features, each divided by its length scale; one with a long scale hardly matters."""
     return x / xp.exp(p["log lengths"])
 
 

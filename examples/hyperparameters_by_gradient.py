@@ -100,7 +100,7 @@ def by_grid(problem: Problem) -> Search:
 
 
 def at_random(problem: Problem, seconds: float, seed: int) -> Search:
-    """Search at random points for as long as the search by gradient took."""
+    """Return a Search at random points that takes ``seconds``, like the search by gradient."""
     search, rng = Search("at random", problem), np.random.default_rng(seed)
     while not search.seconds or search.seconds[-1] < seconds:
         scales = rng.normal(size=problem.numbers - 1)

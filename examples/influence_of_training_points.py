@@ -62,7 +62,7 @@ class Problem:
         return np.mean(np.logaddexp(0.0, -margins))
 
     def gradients(self, labels):
-        """Return the slopes of the loss with respect to each weight and each measurement."""
+        """Return the loss, and its slopes with respect to each weight and each measurement."""
         with interop.sklearn():
             value, (by_weight, by_x) = xp.value_and_grad(self.loss, (0, 1))(
                 xp.asarray(self.weights), xp.asarray(self.x), labels

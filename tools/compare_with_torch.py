@@ -114,7 +114,7 @@ def sections(count: int) -> Draw:
 
 # --- scipy.signal -----------------------------------------------------------------------------------
 def recurrence(b: Any, a: Any, x: Any, z: Any) -> Any:
-    """Filter x by the transposed direct form II, sample by sample along the last axis."""
+    """Return x filtered along the last axis by the transposed direct form II, and the final state."""
     b, a, results = b / a[0], a / a[0], []
     for sample in x.unbind(-1):
         y = b[0] * sample + z[..., 0]

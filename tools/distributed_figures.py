@@ -123,7 +123,7 @@ def mapped(function: Callable[..., Any], x: Any) -> Any:
 
 
 def added(parts: Sequence[tuple[float, Any]]) -> tuple[float, Any]:
-    """Add up values and gradients of several partitions."""
+    """Return the sums of the values and of the gradients of several partitions."""
     values, gradients = zip(*parts, strict=True)
     if isinstance(gradients[0], list):
         columns = zip(*gradients, strict=True)

@@ -34,7 +34,7 @@ Journey = Callable[[], object]
 
 
 def multiply() -> Journey:
-    """Multiply two Arrays and compute the gradient."""
+    """Return a function that multiplies two Arrays and computes the gradient."""
     x, w = xp.asarray([1.0, 2.0, 3.0]), xp.asarray([4.0, 5.0, 6.0])
 
     def journey() -> object:
@@ -47,7 +47,7 @@ def multiply() -> Journey:
 
 
 def write() -> Journey:
-    """Write through a view of another Array, then read through that view."""
+    """Return a function that writes through a view, and computes the gradient of a read of the view."""
     v, w = xp.asarray([1.0, 2.0]), xp.asarray([4.0, 5.0, 6.0])
     whole = xp.asarray([0.0, 0.0, 0.0, 0.0])
 
@@ -63,7 +63,7 @@ def write() -> Journey:
 
 
 def jacobian() -> Journey:
-    """Compute all rows of a Jacobian in one backward pass."""
+    """Return a function that computes all rows of a Jacobian in one backward pass."""
     x, a = xp.asarray([0.1, 0.2, 0.3]), xp.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 
     def journey() -> object:
@@ -76,7 +76,7 @@ def jacobian() -> Journey:
 
 
 def guarded() -> Journey:
-    """Compute a gradient with a NaN, whose guarded rerun turns the NaN into a zero."""
+    """Return a function that computes a gradient in which the guarded rerun replaces a NaN by 0."""
     x, limit, zero = xp.asarray([0.0, 4.0]), xp.asarray(0.0), xp.asarray(0.0)
 
     def journey() -> object:
@@ -89,7 +89,7 @@ def guarded() -> Journey:
 
 
 def vmap() -> Journey:
-    """Apply a function of one array to many arrays at once."""
+    """Return a function that applies ``vmap`` of a sum of squares to three rows."""
     rows = xp.asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     return lambda: xp.vmap(lambda row: xp.sum(row * row))(rows)
 

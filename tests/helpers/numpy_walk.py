@@ -28,7 +28,7 @@ def on_files(name):
 
 
 def nested(value, function):
-    """Replace each NumPy array x in a nesting by ``function(x)``."""
+    """Replace NumPy arrays x in a nesting by ``function(x)``, and members of FILES by new files."""
     if isinstance(value, np.ndarray):
         return function(value)
     if isinstance(value, dict):

@@ -200,9 +200,10 @@ def steps_for(values, step):
 
 
 def differences(function, values, step=2e-3, rtol=1e-6):
-    """Return the Hessian by differences, and for each element its values on the sides of the point.
+    """Return the Hessian by one-sided differences, and each element's values on all sides of the
+    point.
 
-    An element that has no common value on all sides is None.
+    An element of the Hessian is None if its values on the sides differ.
     """
     steps = [np.longdouble(h) for h in steps_for(values, step)]
     values = [np.asarray(v, np.longdouble) for v in values]

@@ -145,18 +145,18 @@ def filled(row: Row, libraries: dict[str, Library]) -> Row:
 
 
 def page(old: str) -> str:
-    """Return the page with a new column of arraytape."""
+    """Return the page with arraytape's column computed anew."""
     return with_columns(old, {"arraytape": Ours()})
 
 
 def page_of_peers(old: str) -> str:
-    """Return the page with new columns of arraytape, PyTorch and JAX, which must be installed."""
+    """Return the page with all columns computed anew; PyTorch and JAX must be installed."""
     peers = {"PyTorch": PEERS["torch"](), "JAX": PEERS["jax"]()}
     return with_columns(old, {"arraytape": Ours(), **peers})
 
 
 def with_columns(text: str, libraries: dict[str, Library]) -> str:
-    """Return the page with new columns for these libraries."""
+    """Return the page ``text`` with the columns of these libraries computed anew."""
     lines = text.splitlines()
     new = [str(filled(row, libraries)) if (row := row_of(line)) else line for line in lines]
     return "\n".join(new) + "\n"
