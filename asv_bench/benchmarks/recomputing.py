@@ -48,7 +48,7 @@ class Net:
 
 
 def checked(net: Net, policy: str) -> Any:
-    """Return the layers in recompute_grad, after a check of their gradient."""
+    """Return the function ``layers`` in recompute_grad, after a check that its gradient is the same."""
     f = xp.recompute_grad(layers, policy=POLICIES[policy])
     for found, expected in zip(net.step(f), net.step(layers), strict=True):
         np.testing.assert_array_equal(np.from_dlpack(found), np.from_dlpack(expected))

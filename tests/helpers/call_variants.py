@@ -63,8 +63,7 @@ class Variant(NamedTuple):
         return self.function(*args, **keywords)
 
     def expected(self, *arrays: np.ndarray) -> Any:
-        """Call NumPy's function on ``arrays`` or the operands' values; convert options by
-        ``in_python``."""
+        """Call NumPy's function on ``arrays`` (default: the operands), options converted to Python."""
         return self.by_reference(arrays or [x.data for x in self.operands], in_python)
 
     def expected_as_spelled(self) -> Any:

@@ -272,7 +272,7 @@ def split(text: str) -> Iterator[str]:
 
 
 def calls(text: str) -> list[str]:
-    """Return the calls of a text without duplicates; operands are joined with their operator."""
+    """Return the calls that a text lists, without duplicates; ``x + y`` with its spaces is one call."""
     found: list[str] = []
     for word in split(text):
         joins = found and (word in OPERATORS or found[-1].split()[-1] in OPERATORS)

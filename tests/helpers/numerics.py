@@ -20,7 +20,7 @@ def as_float(value):
 
 
 def gradient(f, *values):
-    """Return the gradients of sum(f(*values)), one for each value, as NumPy arrays (or None)."""
+    """Return the gradient of sum(f(*values)) as a NumPy array or None; for several values, a list."""
     arrays = [xp.asarray(as_float(v)) for v in values]
     with np.errstate(all="ignore"), xp.GradientTape() as tape:
         tape.watch(arrays)
