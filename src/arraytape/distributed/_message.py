@@ -136,7 +136,7 @@ class Message:
 
 
 def as_plain(data: Any) -> Any:
-    """Return raw data whose hidden axes are leading axes."""
+    """Return raw data in which hidden axes are ordinary leading axes."""
     return data.data if type(data) is Batched else data
 
 

@@ -174,7 +174,7 @@ class SumCall(NamedTuple):
     leaves: Sequence[Array]
 
     def along(self, f: Callable[..., Any], tangents: Sequence[Array | None]) -> SumCall:
-        """Return the call of f with the tangents of the differentiable leaves as a further parameter."""
+        """Return a call of ``f`` with the tangents of differentiable leaves as a further parameter."""
         some = [t for t, x in zip(tangents, self.leaves, strict=True) if differentiable(x)]
         given = [t for t in some if t is not None]
         return SumCall(f, self.data, (*self.params, some), [*self.leaves, *given])
@@ -285,7 +285,7 @@ def record_slopes(call: SumCall, found: Found) -> list[list[Array]] | None:
 
 
 def pulled_back(call: SumCall, places: Sequence[int], cotangents: Sequence[Array]) -> list[Array]:
-    """Return the cotangents of the leaves at some indices: again a sum over the partitions."""
+    """Return the cotangents of the leaves at ``places`` by another sum over the partitions."""
     back = functools.partial(pull_partition, call.f, len(call.params), tuple(places))
     params, leaves = (*call.params, list(cotangents)), [*call.leaves, *cotangents]
     found: list[Array] = evaluated(SumCall(back, call.data, params, leaves))
@@ -319,7 +319,7 @@ def run_sum(call: SumCall, ahead: Sequence[int] = ()) -> Part:
 
 # --- parameters ---------------------------------------------------------------------------------------
 def followed(leaves: Sequence[Array]) -> list[int]:
-    """Return the indices of the differentiable leaves that a recorder follows, and of Variables."""
+    """Return the indices of differentiable leaves that are Variables, or that a recorder follows."""
     return [
         i for i, x in enumerate(leaves)
         if differentiable(x) and (isinstance(x, Variable) or is_followed(x))
@@ -329,7 +329,10 @@ def followed(leaves: Sequence[Array]) -> list[int]:
 def choose_sources(
     params: tuple[Any, ...], argnums: ArgNums
 ) -> tuple[list[Array], list[int], Callable[[Sequence[Array]], Any]]:
-    """Return the leaves, the indices of those to differentiate, and a function to pack gradients."""
+    """Return the leaves of params, the indices of leaves in parameters ``argnums``, and a function.
+
+    The function packs the gradients of these leaves as ``value_and_grad`` returns them.
+    """
     leaves, skeleton, places = taken_apart(params)
     trees = []
     for n in positions("value_and_grad", argnums, len(params)):

@@ -48,7 +48,7 @@ class Part(NamedTuple):
 
 
 class OnlyParameters(Bystander):
-    """A recorder that refuses reads of Variables which are older than the task, thus no parameters.
+    """A recorder that refuses reads of Variables made before the task, which are no parameters.
 
     The pickler refuses Variables that f closes over, but cannot see the Variables of modules, which
     workers import by name.
@@ -212,7 +212,7 @@ def slope_partition(
 def move_partition(
     f: Callable[..., Any], count: int, places: Sequence[int] | None, *args: Any
 ) -> dict[str, Any]:
-    """Return f's results with their tangents, optionally also the gradients of scalars with theirs.
+    """Return f's results with their tangents, and gradients of scalar results with tangents of these.
 
     places : the indices of the leaves for gradients; None: no gradients.  args : see ``push_partition``.
     """
@@ -227,7 +227,7 @@ def move_partition(
     dy = accumulator.jvp(nest.leaves(y), ZERO)
     try:
         moving = accumulator.jvp(found or [], ZERO)
-    except LookupError:  # an op has no second derivative: an error only if it is needed
+    except LookupError:  # an op has no second derivative: an error if the caller needs one
         found = moving = []
     return {"y": y, "dy": dy, "slopes": found or [], "dslopes": moving}
 

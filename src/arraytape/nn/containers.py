@@ -213,7 +213,7 @@ class RefuseReplaced(Bystander):
 
 
 def copy_with_values(part: Any, replaced: Mapping[int, Any], made: dict[int, Any]) -> Any:
-    """Return a copy of a Module, or of a nesting, with values in place of Variables.
+    """Return a copy of ``part``, a Module or a nesting, with values in place of Variables.
 
     replaced : values by the ``id()`` of a Variable.  made : copies of Modules, by ``id()``, so that
     Modules which refer to each other are copied once.

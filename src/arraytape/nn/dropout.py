@@ -125,7 +125,7 @@ class Dropout(Layer):
         return library.where(kept, x * scale, library.zeros_like(x))
 
     def _key(self, given: Array | npt.ArrayLike | None) -> Array:
-        """Return the key that is given; without one, return the state and count the call."""
+        """Return ``given`` as the key; if it is None, return the state, and count the call in it."""
         if given is None:
             state = detached(self.seed_generator_state)
             self.seed_generator_state.assign(state + xp.asarray([0, 1], device="cpu"))
@@ -159,7 +159,7 @@ class Dropout(Layer):
 
 
 def noise_shape_of(given: tuple[int | None, ...] | None) -> tuple[int | None, ...] | None:
-    """Check that a shape has positive integers and None; return a tuple."""
+    """Return noise_shape as a tuple; raise an error unless it has positive integers or None."""
     if given is None:
         return None
     if not isinstance(given, list | tuple):

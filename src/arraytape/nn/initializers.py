@@ -464,7 +464,7 @@ def get(identifier: str | Callable[..., Any]) -> Callable[..., Any]:
 
 
 def count_fans(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Return the numbers of inputs of one output of a kernel, and of outputs of one input."""
+    """Return (fan_in, fan_out): the number of inputs of each output of a kernel, and the reverse."""
     if len(shape) < 2:
         return (math.prod(shape), math.prod(shape))
     field = math.prod(shape[:-2])
@@ -472,7 +472,7 @@ def count_fans(shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 def real_number(owner: str, name: str, value: float) -> float:
-    """Return a number as a float, maybe an infinite one; raise TypeError for NaN and anything else."""
+    """Return ``value`` as a float, which may be infinite; raise TypeError for NaN and other objects."""
     try:
         given = float(value)
     except (TypeError, ValueError, OverflowError):

@@ -220,7 +220,7 @@ class Affine(Layer):
         self.kernel = self.bias = None
 
     def _make_kernel(self, shape: Sequence[int], x: RawArray) -> None:
-        """Make a kernel of this shape, whose last axis is that of the result, and the bias."""
+        """Make a kernel of this shape, and a bias of the length of the kernel's last axis."""
         self.add_weight("kernel", shape, x, self.kernel_initializer)
         if self.use_bias:
             self.add_weight("bias", shape[-1:], x, self.bias_initializer)

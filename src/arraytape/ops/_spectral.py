@@ -101,7 +101,7 @@ def of_function(
     columns: RawArray,
     xp: Namespace,
 ) -> Any:
-    """Return an improved ``turn`` for functions V f(D) V^H of a matrix, and where its quotient is known.
+    """Return ``turn``, more exact for functions V f(D) V^H of a matrix, and where turn / gap is known.
 
     Such a function has P_ij = M_ij f_j for a matrix M, and the cotangent M_ii f'_i / 2 of each value.
     So turn / gap is M_ij times a divided difference of f.  Up to the square of the gap, that is

@@ -70,7 +70,7 @@ def index(x: Array, key: Index, /) -> Array:
         # For one element NumPy returns a scalar, and other storages a 0-d view.  Both are copied below.
         if type(part) is type(data) and (part.shape or whole(raw)):
             return make_view(x, part, ((GETITEM, raw),), data)
-    elif axis_ids_of((raw,)):  # under vmap each example has a key of its own
+    elif axis_ids_of((raw,)):  # under vmap the examples may have different keys
         if is_pick(raw):
             try:
                 part = walk_path(data, ((PICK, raw),), None)
@@ -272,7 +272,7 @@ def is_basic(part: Any) -> bool:
 
 
 def is_pick(key: Index) -> bool:
-    """Return True if a raw key with hidden axes is basic for each example, with 0-d integer arrays."""
+    """Return True if each part of a raw key is basic, or a 0-d integer of each example of vmap."""
     return all(
         is_basic(part) or (type(part) is Batched and not part.shape and part.dtype.kind in "iu")
         for part in (key if type(key) is tuple else (key,))

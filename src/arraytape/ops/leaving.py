@@ -2,7 +2,7 @@
 
 A conversion that returns the value (float(x), np.asarray(x), DLPack, a pickle) is an exit: no gradient
 passes through it, and the tapes that follow the value record the exit.  ``bool`` and the use as an index
-only control the program, and are not recorded.
+are not recorded, because they only select code to run or elements to read.
 """
 
 from __future__ import annotations

@@ -77,12 +77,12 @@ SQUARE = tuple(sample(shape) for shape in ((3, 3), (2, 3, 3), (1, 1), (0, 0), (0
 
 
 def positive_definite(x: Array) -> Array:
-    """Turn a square matrix into a Hermitian positive-definite one, for samples."""
+    """Return x @ x^H + 2 I, a Hermitian positive-definite argument for the generated tests."""
     return x @ matrix_transpose(conj(x)) + asarray_like(x, 2.0 * np.eye(x.shape[-1]))
 
 
 def hermitian(x: Array) -> Array:
-    """Turn a square matrix into a Hermitian one, for samples."""
+    """Return x + x^H, a Hermitian argument for the generated tests."""
     return x + matrix_transpose(conj(x))
 
 

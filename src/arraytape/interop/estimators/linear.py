@@ -125,7 +125,7 @@ def multi_task(fit: Fit) -> Attributes:
 def searched(fit: Fit, groups: bool = False) -> Attributes:
     """Return the fit with the alpha that cross-validation chose.
 
-    It is a candidate of the user, or a constant multiple of ``largest_alpha``.
+    That alpha is a candidate of the user, or a constant multiple of ``largest_alpha``.
     """
     twin = fit.twin
     mixed = hasattr(fit.estimator, "l1_ratio")

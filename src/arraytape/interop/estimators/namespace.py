@@ -30,7 +30,7 @@ MODULE = "sklearn.utils._array_api"
 
 
 def note_configuration() -> Callable[[], AbstractContextManager[Any]]:
-    """Return a function that enters scikit-learn's current options, which are per thread, elsewhere."""
+    """Return a function that sets scikit-learn's current options, which are per thread, in a thread."""
     options = sklearn.get_config()
     return lambda: sklearn.config_context(**options)
 

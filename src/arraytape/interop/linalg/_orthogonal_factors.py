@@ -97,7 +97,7 @@ def qr(
 
 
 def rq_joint(g: Cotangents, Q: RawArray, R: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of a from the rule of ``qr``: reversed and transposed, a = R Q is a QR."""
+    """Return the cotangent of a by the rule of ``qr``, of which a = R Q is the reversed transpose."""
     gR, gQ = g
     k = min(Q.shape[-1], R.shape[-2])
     extra = None if gQ is None else gQ[..., : Q.shape[-2] - k, :]
@@ -222,7 +222,7 @@ recorded_function("scipy.linalg.orth", orth_rule, arrays=["A"], options=["rcond"
 def polar_joint(
     g: Cotangents, a: RawArray, u: RawArray, p: RawArray, side: str, xp: Namespace
 ) -> Any:
-    """Return the cotangent of a.  For a = u p it is 2 a z + gu p^-1.
+    """Return the cotangent of a, which is 2 a z + gu p^-1 for a = u p.
 
     z solves the Sylvester equation p z + z p = Hermitian part of (gp - u^H gu p^-1).
     """

@@ -114,7 +114,7 @@ def generalised_joint(
 def eigh_of(name: str, generalised: bool, joint: Callable[..., Any]) -> LibraryOp:
     """Return the op of ``eigh``, with b if ``generalised``.
 
-    Its third result is the index of the first returned eigenvalue among all, which the rule needs.
+    The op's third result is the index of the first returned eigenvalue among all: the rule needs it.
     """
 
     def compute_eigh(

@@ -202,7 +202,8 @@ def to_factor_order(x: RawArray, rows: RawArray, xp: Namespace) -> Any:
 def lu_rule(g: Cotangents, lower: RawArray, upper: RawArray, rows: RawArray, xp: Namespace) -> Any:
     """Return the cotangent of a, where L U = a[rows].
 
-    For a square matrix it is L^-H (tril(L^H gL, -1) + triu(gU U^H)) U^-H, with rows in a's order.
+    For a square matrix the cotangent is L^-H (tril(L^H gL, -1) + triu(gU U^H)) U^-H, with its rows in
+    the order of a.
     """
     gL, gU = g
     k = lower.shape[-1]
@@ -302,8 +303,8 @@ def lu_solve_joint(
 ) -> Any:  # fmt: skip
     """Return the cotangents of lu and b.
 
-    That of b is u, the solution of the adjoint system for g.  That of the matrix L U is -u y^H, from
-    which the product rule yields that of the factors.
+    The cotangent of b is u, the solution of the adjoint system for g.  The cotangent of the matrix L U
+    is -u y^H, from which the product rule yields the cotangents of L and U.
     """
     g, y = as_columns(b, g[0], y)
     if trans == 1:
@@ -355,7 +356,7 @@ def unless_cut(found: RawArray, a: RawArray, pseudo: RawArray, xp: Namespace) ->
 
 
 def pseudo_inverse_op(name: str, structure: str) -> LibraryOp:
-    """Return the op of ``pinv`` or ``pinvh``.  Its results are the pseudo-inverse and the rank."""
+    """Return the op of ``pinv`` or ``pinvh``, whose results are the pseudo-inverse and the rank."""
 
     def pinv_joint(g: Cotangents, a: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
         """Return the cotangent of a: that of ``pinv``, mapped to the elements that SciPy reads."""
