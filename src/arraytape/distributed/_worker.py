@@ -245,7 +245,7 @@ def push_partition(f: Callable[..., Any], count: int, *args: Any) -> list[Array]
 
 
 def forward_along(leaves: Sequence[Array], tangents: Sequence[Array | None]) -> ForwardAccumulator:
-    """Return an accumulator for tangents of the differentiable leaves, where None stands for zeros."""
+    """Return an accumulator for tangents of the differentiable leaves; a tangent None means zeros."""
     smooth = [x for x in leaves if differentiable(x)]
     pairs = [(x, t) for x, t in zip(smooth, tangents, strict=True) if t is not None]
     return ForwardAccumulator([x for x, _ in pairs], [t for _, t in pairs], exits="raise")

@@ -52,7 +52,7 @@ class Sequential(Module):
             self.add(layer)
 
     def add(self, layer: Callable[..., Any]) -> None:
-        """Put a layer at the end.
+        """Append a layer.
 
         Parameters
         ----------
@@ -62,7 +62,7 @@ class Sequential(Module):
         Raises
         ------
         TypeError
-            When it cannot be called.
+            When the layer cannot be called.
         """
         if not callable(layer):
             raise TypeError(

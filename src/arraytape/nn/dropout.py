@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Dropout(Layer):
-    """Elements set to zero at random while training, the others scaled so that the mean stays.
+    """A layer that sets elements to zero at random in training, and scales the others to keep the mean.
 
     With ``training=True`` each element is 0 with probability ``rate``, else divided by ``1 - rate``;
     without it the data stay as they are.
@@ -92,8 +92,8 @@ class Dropout(Layer):
         Raises
         ------
         TypeError
-            When ``x`` is no array of the standard, ``training`` neither True nor False, or the key is of
-            no integers.
+            When ``x`` is no array of the standard, ``training`` is neither True nor False, or the key
+            does not hold integers.
         ValueError
             When the shape of the random numbers does not fit.
         RuntimeError

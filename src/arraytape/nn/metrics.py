@@ -1,4 +1,4 @@
-"""Metrics: figures over all batches of an epoch, summed up in Variables.
+"""Metrics: numbers such as the accuracy over all batches of an epoch, from sums in Variables.
 
 Labels come first, as in Keras.  Assignments to Variables are never recorded, so no gradient flows
 through a result.  Sums are in double precision.
@@ -79,7 +79,7 @@ class Metric(Module):
         Parameters
         ----------
         shape : sequence of int
-            Its shape.
+            The shape of the Variable.
         name : str
             The last part of its name.
 
@@ -361,7 +361,7 @@ class MeanAbsoluteError(Compared):
 
 
 class Confusion(Metric):
-    """Sums of true and false positives and negatives at thresholds."""
+    """Base class of metrics that sum true and false positives and negatives at thresholds."""
 
     def _make_counts(self, thresholds: np.ndarray[Any, Any], *names: str) -> None:
         self.thresholds = thresholds
@@ -412,7 +412,7 @@ class HitRate(Confusion):
         self._make_counts(np.array([value]), "true_positives", self._misses)
 
     def result(self) -> Array:
-        """Return the share.
+        """Return the share that the class describes.
 
         Returns
         -------
@@ -431,7 +431,7 @@ class Precision(HitRate):
     Parameters
     ----------
     thresholds : float, default 0.5
-        Predictions above it are positive.
+        Predictions above this number count as positive.
     name : str, optional
         The name in messages.
 
@@ -456,7 +456,7 @@ class Recall(HitRate):
     Parameters
     ----------
     thresholds : float, default 0.5
-        Predictions above it are positive.
+        Predictions above this number count as positive.
     name : str, optional
         The name in messages.
 

@@ -444,9 +444,9 @@ If one operand is inf, it gets the whole gradient; two such operands share the g
 def _weight(x, other, xp, scale=None):
     """Return ``exp(x) / (exp(x) + exp(other))``, without overflow of exp, also in later derivatives.
 
-    It is computed from the difference of x and other.  For large numbers exp(x - logaddexp(x, other))
-    would have no correct digits, because the result of logaddexp is rounded.  scale : the logarithm of
-    the base, unless that is e.
+    The result is computed from the difference of x and other.  For large numbers
+    exp(x - logaddexp(x, other)) would have no correct digits, because the result of logaddexp is
+    rounded.  scale : the logarithm of the base, unless the base is e.
     """
     both = (x == other) & (x == math.inf)  # each gets 1 / 2, where inf - inf would be NaN
     gap = xp.where(both, 0.0, other - x)

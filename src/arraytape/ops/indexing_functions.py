@@ -172,6 +172,7 @@ def scatter_add(x: Array, /, shape: tuple[int, ...], key: Index) -> Array:
 
 def _along_axis(indices: RawArray, axis: int, shape: tuple[int, ...], xp: Namespace) -> Any:
     """Return zeros of the shape of x to which g is added at the indices."""
+    # As for ``_key``, the docstring describes the gradient; the function returns only the key.
     key, at = [], axis % len(shape)
     # Every axis but one gets the indices 0, ..., n - 1.  An axis of x of length 1 that was broadcast
     # gets only the index 0, so that all its reads add to one element.
@@ -185,6 +186,7 @@ def _along_axis(indices: RawArray, axis: int, shape: tuple[int, ...], xp: Namesp
 
 def _along_one_axis(indices: RawArray, axis: int | None, shape: tuple[int, ...]) -> Any:
     """Return zeros of the shape of x to which g is added at the indices."""
+    # As for ``_key``, the docstring describes the gradient; the function returns only the key.
     return (*(slice(None),) * ((axis or 0) % len(shape)), indices)
 
 

@@ -36,7 +36,7 @@ def qr_joint(
     g: Cotangents, Q: RawArray, R: RawArray, order: RawArray, unread: tuple[Any, ...] | None,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of a: that of the array API's ``qr``, with columns in the order of a.
+    """Return the cotangent of a by the rule of the array API's ``qr``, with columns in the order of a.
 
     A gradient that depends on the columns of Q beyond those of a is NaN.
     """
@@ -135,7 +135,7 @@ def svd_joint(
     g: Cotangents, U: RawArray, S: RawArray, Vh: RawArray, unread: tuple[Any, ...] | None,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of a: that of the array API's ``svd`` without full matrices.
+    """Return the cotangent of a by the rule of the array API's ``svd`` without full matrices.
 
     A gradient that depends on the vectors that complete U or Vh to square matrices is NaN.
     """
