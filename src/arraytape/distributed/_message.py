@@ -89,9 +89,9 @@ class Message:
     f : Callable
         The function.
     params : Sequence
-        The function's parameters, with Modules.
+        The function's parameters, which may hold Modules.
     leaves : Sequence of Array
-        The values to take for ``parameter_leaves(params)``.
+        The values that replace the leaves ``parameter_leaves(params)``.
     """
 
     def __init__(

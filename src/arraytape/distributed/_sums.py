@@ -119,7 +119,7 @@ def value_and_grad(
     Raises
     ------
     TypeError, ValueError
-        As for ``map_sum``, and when f gives anything but one real Array of shape (), or the parameter
+        As for ``map_sum``, and when f returns anything but one real Array of shape (), or the parameter
         holds nothing to differentiate.
 
     Examples

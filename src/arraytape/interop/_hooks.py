@@ -29,8 +29,8 @@ class Hook:
     """A library's function with a rule.
 
     function : the object that callers hold.  original : a function with the library's code.  rule :
-    runs in place of the original on Arrays.  always : True if the rule runs on any arguments inside
-    a context, and checks them.
+    the function that runs in place of the original on Arrays.  always : True if the rule also runs
+    without Arrays inside a context, and checks the arguments itself.
     """
 
     __slots__ = ("always", "function", "library", "original", "rule")

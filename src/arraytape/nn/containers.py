@@ -71,7 +71,7 @@ class Sequential(Module):
         self.layers.append(layer)
 
     def pop(self) -> Callable[..., Any]:
-        """Take the last layer away.
+        """Remove the last layer, and return it.
 
         Returns
         -------
@@ -81,14 +81,14 @@ class Sequential(Module):
         Raises
         ------
         IndexError
-            When there is none.
+            When there is no layer.
         """
         if not self.layers:
             raise IndexError(f"{self.name}: there is no layer to take away [at {user_line()}]")
         return self.layers.pop()
 
     def __call__(self, x: Any, training: bool = False) -> Any:
-        """Apply all layers, passing ``training`` to those that take it."""
+        """Apply all layers; pass ``training`` to each layer that has this parameter."""
         for layer in self.layers:
             x = layer(x, training=training) if takes_training(layer) else layer(x)
         return x

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class Dropout(Layer):
     """A layer that sets elements to zero at random in training, and scales the others to keep the mean.
 
-    With ``training=True`` each element is 0 with probability ``rate``, else divided by ``1 - rate``;
-    without it the data stay as they are.
+    With ``training=True`` each element is 0 with probability ``rate``, else divided by ``1 - rate``.
+    Without ``training=True`` the data stay as they are.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Dropout(Layer):
         ValueError
             When the shape of the random numbers does not fit.
         RuntimeError
-            Within ``jax.jit``.
+            When ``training`` is True within ``jax.jit``.
         """
         try:
             return self._drop_elements(x, training, key)

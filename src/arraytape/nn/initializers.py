@@ -425,13 +425,13 @@ NAMES: dict[str, Callable[[], Initializer]] = {
 
 
 def get(identifier: str | Callable[..., Any]) -> Callable[..., Any]:
-    """Return the initializer that a layer's argument means.
+    """Return the initializer for the argument ``identifier`` of a layer.
 
     Parameters
     ----------
     identifier : str or callable
         A name such as ``"he_normal"``, or an initializer: a function of a shape, a dtype and a
-        ``numpy.random.Generator`` that gives an array.
+        ``numpy.random.Generator`` that returns an array.
 
     Returns
     -------
@@ -441,7 +441,7 @@ def get(identifier: str | Callable[..., Any]) -> Callable[..., Any]:
     Raises
     ------
     TypeError
-        When it is neither.
+        When ``identifier`` is neither.
     ValueError
         When there is no such name.
 

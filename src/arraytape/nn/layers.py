@@ -182,7 +182,7 @@ class Layer(Module):
         TypeError
             When ``x`` is no such array.
         ValueError
-            When its shape does not fit.
+            When the shape of ``x`` does not fit.
         """
         try:
             self._library(x)
@@ -352,7 +352,7 @@ class Embedding(Layer):
         self.add_weight("embeddings", shape, x, self.embeddings_initializer, dtype=self.dtype)
 
     def call(self, x: Any) -> Any:
-        """Take the rows.
+        """Return the rows of the table for the integers in ``x``.
 
         Parameters
         ----------

@@ -81,7 +81,7 @@ class Metric(Module):
         shape : sequence of int
             The shape of the Variable.
         name : str
-            The last part of its name.
+            The last part of the Variable's name.
 
         Returns
         -------
@@ -104,12 +104,12 @@ class Metric(Module):
         raise NotImplementedError(f"{type(self).__name__} has no update_state()")
 
     def result(self) -> Array:
-        """Compute the figure over all batches since the last reset; a subclass defines this.
+        """Compute the metric over all batches since the last reset; a subclass defines this.
 
         Returns
         -------
         Array
-            The figure; NaN where there was nothing yet.
+            The value; a mean is NaN before the first batch.
         """
         raise NotImplementedError(f"{type(self).__name__} has no result()")
 
@@ -281,7 +281,7 @@ class BinaryAccuracy(Compared):
     name : str, optional
         The name in messages.
     threshold : float, default 0.5
-        Predictions above it count as 1.
+        Predictions above this number count as 1.
 
     Examples
     --------
@@ -380,7 +380,7 @@ class Confusion(Metric):
         y_pred : Array or array_like
             Predictions from 0 to 1, or logits for an ``AUC`` with ``from_logits=True``.
         sample_weight : Array or array_like, optional
-            A weight for each.
+            A weight for each example.
         """
         if getattr(self, "from_logits", False):  # an AUC may have logits
             y_pred = xp.nn.sigmoid(as_doubles(real_numbers(self.name, y_pred)))

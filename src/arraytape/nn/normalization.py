@@ -215,7 +215,7 @@ class BatchNormalization(Normalization):
         TypeError
             When ``x`` is no array of the standard, or ``training`` neither True nor False.
         ValueError
-            When its shape does not fit, or there is no element to take statistics of.
+            When the shape of ``x`` does not fit, or there is no element to take statistics of.
         """
         try:
             return self._normalized(x, boolean_option(self.name, "training", training))

@@ -29,7 +29,7 @@ Path = bool | str | Sequence[Any]  # numpy.einsum's ``optimize``
 def in_one_dtype(arrays: Sequence[Array]) -> Sequence[Array]:
     """Return the operands, cast to the dtype of the result if that is floating-point.
 
-    Otherwise a product of two float32 operands would be rounded before a float64 operand multiplies it.
+    Without the cast, a product of float32 operands would be rounded before a float64 operand enters.
     """
     common = np.result_type(*[x.dtype for x in arrays])
     if common.kind not in "fc":

@@ -81,5 +81,5 @@ def block_diag(*arrs: Any) -> Any:
 
 
 # The NumPy code of these modules runs on Arrays as it stands.
-keeps_arrays("scipy.linalg._special_matrices")  # has companion, fiedler, fiedler_companion
-keeps_arrays("scipy.linalg._matfuncs")  # has khatri_rao
+keeps_arrays("scipy.linalg._special_matrices")  # for companion, fiedler, fiedler_companion
+keeps_arrays("scipy.linalg._matfuncs")  # for khatri_rao

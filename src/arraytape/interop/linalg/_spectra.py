@@ -148,7 +148,7 @@ EIGH_B = eigh_of("scipy.linalg.eigh with b", True, generalised_joint)
 
 
 def values_rule(g: RawArray, a: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of a by the rule of ``eigvalsh``, mapped to the triangle that is read."""
+    """Return the cotangent of a by the rule of ``eigvalsh``, mapped to the triangle that SciPy reads."""
     matrix = read_structure(a, "hermitian", lower, xp)
     return given_back(spectral.eigvalsh(g, matrix, xp), "hermitian", lower, xp)
 
