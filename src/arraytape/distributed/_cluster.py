@@ -114,7 +114,7 @@ def patience() -> float:
 
 def workers_that_wait(client: Client) -> str | None:
     """Return the reason why no worker of a cluster runs tasks; None if some do, or if it is unknown."""
-    with contextlib.suppress(OSError):  # the scheduler is lost: the future raises then
+    with contextlib.suppress(OSError):  # if the scheduler is lost, the future raises the error
         workers = client.scheduler_info()["workers"].values()
         if not workers:
             return "there is none"

@@ -179,7 +179,7 @@ def dumps(name: str, f: Callable[..., Any], parts: Leaves) -> tuple[bytes, dict[
     """Pickle a function and its parameters without the leaves; also return the source files."""
     cloudpickle = import_installed("cloudpickle", "Dask and its cloudpickle")
     places, files = parts.places, set[str]()
-    line = user_line()  # found here: inside of the pickler's calls the user's frame is hidden
+    line = user_line()  # before pickling: inside the pickler's calls the user's frame is hidden
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc, name-defined]
         """A pickler that refuses followed Arrays in f's closure, whose gradient would be lost."""
@@ -189,13 +189,13 @@ def dumps(name: str, f: Callable[..., Any], parts: Leaves) -> tuple[bytes, dict[
                 if id(thing) in places:
                     return places[id(thing)].index
                 raise TypeError(
-                    f"{name}: the function uses {describe(thing)} of its surroundings "
+                    f"{name}: the function uses {describe(thing)} from outside "
                     f"[at {line}]; pass it, or the Module that holds it, as a parameter: workers "
                     "get a copy, whose gradient and assignments would be lost"
                 )
             if isinstance(thing, Array) and is_followed(thing):
                 raise TypeError(
-                    f"{name}: the function uses {describe(thing)} of its surroundings, which a tape "
+                    f"{name}: the function uses {describe(thing)} from outside, which a tape "
                     f"follows [at {line}]; pass it as a parameter, or stop_gradient it"
                 )
             return None

@@ -150,7 +150,7 @@ def value_and_grad(
 
 
 def differentiated(call: SumCall, wanted: Sequence[int]) -> tuple[Array, list[Array]]:
-    """Return the value and the gradients of the wanted leaves, recorded for a further derivative."""
+    """Return the value, and gradients of the leaves at ``wanted``, as recorded values."""
     plan, places = planned(call.leaves, slopes=True), sorted({*wanted, *followed(call.leaves)})
     # Only the sum with tangents also gives tangents of the slopes, so that the slopes can be recorded.
     found = None if plan in (sum_alone, sum_with_slopes) else plan(call, places)
@@ -380,8 +380,8 @@ def check_blocks(f: Callable[..., Any], data: Partitions) -> None:
     for x in data._arrays:
         if isinstance(x, Variable) or is_followed(x) or is_mapped(x):
             raise TypeError(
-                f"{function_label(f)}: a block is {describe(x)}, a Variable or what a tape follows or "
-                f"vmap maps [at {user_line()}]: blocks are constants; pass it as a parameter, or "
+                f"{function_label(f)}: the block {describe(x)} is a Variable, or a tape follows it, or "
+                f"vmap maps it [at {user_line()}]: blocks are constants; pass it as a parameter, or "
                 "stop_gradient it"
             )
 

@@ -218,7 +218,7 @@ def refuse_numpy_target(name: str, target: Array | NumpyData, values: ArrayInput
     if not isinstance(target, Array):
         raise TypeError(
             f"np.{name}: cannot write {describe(values)} into {describe(target)}, which would not "
-            f"remember it: make the target an Array [at {user_line()}]"
+            f"remember the gradient: make the target an Array [at {user_line()}]"
         )
 
 

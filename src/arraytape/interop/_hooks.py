@@ -61,7 +61,7 @@ def name_rule_errors(name: str, rule: Function) -> Function:
     return call_rule
 
 
-# Keyed by the function's full name, with a number if it is not the first of that name.
+# Hooks by the full name of their function; further functions of the same name get a number, too.
 HOOKS: dict[str, Hook] = {}
 GLOBAL = "__arraytape_hooks__"  # the name of HOOKS in the globals of a hooked function
 

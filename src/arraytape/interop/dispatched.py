@@ -90,7 +90,7 @@ ROUNDED = PatchedNamespace(clip=clip, maximum=maximum, sqrt=root_of_variance)
 
 
 def clips_rounding(module: str, name: str, **asks: Callable[..., Any]) -> None:
-    """Make a function get a PatchedNamespace from ``asks``, which replace its global functions."""
+    """Replace global functions of ``name`` by ``asks``, which return a PatchedNamespace to it."""
 
     @hooks(module, name, dispatched=True)
     def run_in_namespace(*args: Any, **keywords: Any) -> Any:

@@ -208,7 +208,7 @@ class RefuseReplaced(Bystander):
             raise ValueError(
                 f"functional_call: the call reads the Variable {variable.name!r} itself, not the value "
                 f"given for {path!r}: a function or method that is kept as an attribute, or closes over "
-                f"a Module, leads around it. Keep the Module as an attribute [at {user_line()}]"
+                f"a Module, uses the original Module. Keep the Module as an attribute [at {user_line()}]"
             )
 
 

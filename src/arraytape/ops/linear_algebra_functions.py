@@ -1,7 +1,7 @@
 """The linear algebra functions of the main namespace, and inner ops for rules of linear algebra.
 
 The inner ops ``matmul_adjoint``, ``cofactors``, ``solve_again`` and ``inverse_again`` are not public.
-Rules call them, so that a tape which records a gradient has one record for each.
+Rules call these ops, so that an outer tape, which records the rule, has one record for each.
 """
 
 from __future__ import annotations
@@ -123,8 +123,8 @@ def _adjoint_second(
     return sum_to(xp.matmul_adjoint(x1, g, not first, False), shape, xp)
 
 
-# The rules of this op call the op itself.  So a tape that records a gradient has one record for each
-# product, and none for transposed views.
+# The rules of this op call the op itself.  So an outer tape, which records the rules, has one record for
+# each product, and none for transposed views.
 @primitive(
     _adjoint_first,
     _adjoint_second,

@@ -213,8 +213,8 @@ def up_to_rotation(components: Array) -> tuple[Array, Any]:
         turning = plain_data(g @ xp.matrix_transpose(components))
         if np.max(np.abs(turning - turning.T)) > ROTATION * np.max(np.abs(turning)):
             raise ValueError(
-                "NeighborhoodComponentsAnalysis: rotated components_ fit as well, so how they rotate "
-                "with the data has no derivative: take what no rotation changes, such as distances "
+                "NeighborhoodComponentsAnalysis: rotated components_ fit equally well, so components_ "
+                "have no derivative: use a result that no rotation changes, such as distances "
                 f"between transformed samples, or n_components=1 [at {user_line()}]"
             )
         return g

@@ -97,7 +97,7 @@ def qr(
 
 
 def rq_joint(g: Cotangents, Q: RawArray, R: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of a by the rule of ``qr``, of which a = R Q is the reversed transpose."""
+    """Return the cotangent of a = R Q by the rule of ``qr``, applied to a reversed and transposed."""
     gR, gQ = g
     k = min(Q.shape[-1], R.shape[-2])
     extra = None if gQ is None else gQ[..., : Q.shape[-2] - k, :]
