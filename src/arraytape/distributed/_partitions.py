@@ -144,7 +144,9 @@ def partitions(*collections: Any, fan_in: int = 8, retries: int = 0) -> Partitio
             f"the same number [at {user_line()}]; rechunk or repartition them alike"
         )
     if not counts[0]:
-        raise ValueError(f"partitions: the collections have no blocks to sum over [at {user_line()}]")
+        raise ValueError(
+            f"partitions: the collections have no blocks to sum over [at {user_line()}]"
+        )
     check_rows(collections)
     return Partitions(list(zip(*columns, strict=True)), fan_in, retries)
 

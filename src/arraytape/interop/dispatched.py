@@ -49,7 +49,7 @@ def logsumexp(a: Array, *args: Any, **keywords: Any) -> Any:
 
 @hooks("sklearn.utils._array_api", "_logsumexp", dispatched=True)
 def logsumexp_of_sklearn(array: Array, axis: int | Shape | None = None, **namespace: Any) -> Any:
-    """Call our op, because scikit-learn has a copy of SciPy's code."""
+    """Call our op: scikit-learn's code is a copy of SciPy's, which masks the largest terms."""
     return xp.special.logsumexp(array, axis=axis)
 
 

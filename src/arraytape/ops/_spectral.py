@@ -368,7 +368,7 @@ def eig_vjp(
                 idle = unused(unread[0], unread[1:], (vectors,), xp)
                 doubt = doubt & ~(idle & xp.matrix_transpose(idle))
         if values is None:
-            # The eigenvectors of coinciding values need not be orthonormal, so any use of them is in doubt.
+            # Vectors of coinciding values need not be orthonormal, so any use of them is in doubt.
             small = largest_abs(vectors, (-2, -1), xp) * half_the_digits(P)
             used = ~below(largest_abs(xp.where(same, P, 0.0), -2, xp), small)
             doubt = doubt & (used | xp.matrix_transpose(used))

@@ -46,7 +46,7 @@ def get_namespace(*arrays: Any, **options: Any) -> Any:
 
 @hooks(MODULE, "check_same_namespace")
 def check_same_namespace(X: ArrayInput, estimator: BaseEstimator, **options: Any) -> None:
-    """Accept Arrays and NumPy data together."""
+    """Accept Arrays together with NumPy data, which scikit-learn's own check refuses."""
 
 
 @hooks(MODULE, "device")

@@ -127,7 +127,7 @@ recorded_function(
 )
 
 
-# cho_factor's result has in its other triangle the elements of a; from SciPy 1.18 on, zeros.
+# The other triangle of cho_factor's result holds elements of a; from SciPy 1.18 on, zeros.
 OTHER_TRIANGLE_STAYS = bool(scipy.linalg.cho_factor(np.asarray([[4.0, 1.0], [2.0, 5.0]]))[0][1, 0])
 
 
