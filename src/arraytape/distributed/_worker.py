@@ -156,7 +156,10 @@ def result_with_slopes(
     name: str, f: Callable[..., Any], params: tuple[Any, ...], wanted: Sequence[Array],
     blocks: Sequence[Any],
 ) -> tuple[Any, Any]:  # fmt: skip
-    """Return f's results, and the gradients of each if they are at most SCALARS scalars, else None."""
+    """Return f's results and their gradients.
+
+    The gradients are None if there are more than SCALARS results, or one is complex or no scalar.
+    """
     with GradientTape(persistent=True, watch_accessed_variables=False, exits="raise") as tape:
         tape.watch(wanted)
         y = results_of(name, f(*params, *blocks))

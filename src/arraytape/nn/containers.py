@@ -189,8 +189,8 @@ def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **key
 class RefuseReplaced(Bystander):
     """A recorder that refuses reads of Variables for which ``functional_call`` has other values.
 
-    ``copy_with_values`` replaces attributes; a function that closes over a Module still reads the
-    Module's own Variables.
+    ``copy_with_values`` replaces only attributes.  A function that closes over a Module still reads the
+    Module's own Variables, whose values are not the given ones.
     """
 
     def __init__(self, replaced: Mapping[int, Any], variables: Mapping[str, Variable]) -> None:

@@ -404,7 +404,7 @@ class HitRate(Confusion):
     """Base class of Precision and Recall: true positives / (true positives + another count)."""
 
     true_positives: Variable
-    _misses: ClassVar[str]  # the attribute of the other count
+    _misses: ClassVar[str]  # the other count: "false_positives" or "false_negatives"
 
     def __init__(self, thresholds: float = 0.5, name: str | None = None) -> None:
         super().__init__(name)

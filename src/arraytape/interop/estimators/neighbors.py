@@ -73,7 +73,7 @@ METRICS = ("chebyshev", "euclidean", "manhattan", "minkowski")
 
 
 def length(model: BaseEstimator, apart: Array) -> Array:
-    """Return the lengths of differences in the model's metric; the gradient of length 0 is 0."""
+    """Return the lengths of the differences ``apart`` in the model's metric, with gradient 0 at 0."""
     metric, options = model.effective_metric_, model.effective_metric_params_
     order = {"manhattan": 1, "chebyshev": np.inf}.get(metric, options.get("p", 2))
     if metric not in METRICS or options.get("w") is not None:
