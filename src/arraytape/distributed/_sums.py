@@ -1,4 +1,8 @@
-"""``map_sum`` and ``value_and_grad``: sums over partitions as recorded functions of their parameters."""
+"""``map_sum`` and ``value_and_grad``: sums over partitions as recorded functions of their parameters.
+
+The leaves are the Arrays and Variables in the parameters.  ``places`` are indices of leaves.  Slopes are
+gradients of scalar results with respect to leaves, which workers compute together with the results.
+"""
 
 from __future__ import annotations
 
@@ -275,7 +279,7 @@ def sum_with_tangents(
 
 
 def record_slopes(call: SumCall, found: Found) -> list[list[Array]] | None:
-    """Return the slopes as recorded values with known tangents; None if the tangents are unknown."""
+    """Return the slopes as recorded values with their tangents; None without tangents or slopes."""
     if found.tangents is None or found.slopes is None:
         return None
     slope = functools.partial(slope_partition, call.f, len(call.params), tuple(found.places))

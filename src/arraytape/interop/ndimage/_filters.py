@@ -71,7 +71,7 @@ def weights_adjoint(
     g: RawArray, x: RawArray, shape: Shape, axes: Sequence[int], modes: Sequence[str], cval: complex,
     origins: Sequence[int], xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the weights' cotangents: inner products of g and the elements that a weight multiplies."""
+    """Return each weight's cotangent: the inner product of g and the elements that it multiplies."""
     wide = all_extended(x, shape, axes, modes, cval, origins, xp)
     starts = np.zeros(len(x.shape), int)
     found = []
