@@ -1,6 +1,6 @@
 """Gradients of sums over partitions of data, which Dask computes: in threads, processes, on clusters.
 
-It needs Dask: ``pip install 'arraytape[distributed]'``.
+The package needs Dask: ``pip install 'arraytape[distributed]'``.
 
 >>> import arraytape as xp
 >>> def loss(w, X, y):  # of one partition

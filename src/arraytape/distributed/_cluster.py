@@ -1,4 +1,4 @@
-"""The cluster: its client, a check of its installation, and waiting for its results."""
+"""Functions that find the client of a Dask cluster, check its installation, and await results."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def version() -> str:
 def check_installed(client: Client, name: str, again: bool = False) -> None:
     """Raise RuntimeError if the scheduler or a worker cannot import arraytape, or has another version.
 
-    The check runs once for a client, and again where workers died: a worker without arraytape cannot
-    read its messages and ends without an error.
+    The check runs once for a client.  ``again`` repeats it after workers died, because a worker without
+    arraytape cannot read its messages and ends without an error.
     """
     if client in CHECKED and not again:
         return
@@ -114,7 +114,7 @@ def patience() -> float:
 
 def workers_that_wait(client: Client) -> str | None:
     """Return the reason why no worker of a cluster runs tasks; None if some do, or if it is unknown."""
-    with contextlib.suppress(OSError):  # the scheduler is lost: the future raises then
+    with contextlib.suppress(OSError):  # if the scheduler is lost, the future raises the error
         workers = client.scheduler_info()["workers"].values()
         if not workers:
             return "there is none"

@@ -26,7 +26,7 @@ def sum_of(
     blocks: Sequence[tuple[Any, ...]], message: Message, ahead: Sequence[int], fan_in: int,
     retries: int,
 ) -> Part:  # fmt: skip
-    """Compute the sum over partitions of the function in a message.
+    """Compute the sum over partitions of a call whose function and parameters a message holds.
 
     The same partitions give the same bits, in any order of their tasks.
     """
@@ -95,7 +95,7 @@ def map_partitions(
     client: Client, blocks: Sequence[tuple[Any, ...]], message: Message, ahead: Sequence[int],
     fan_in: int, retries: int, key: str,
 ) -> Future:  # fmt: skip
-    """Submit the tasks of the sum of blocks that are computed already; return the sum's future."""
+    """Submit the tasks of a sum to the cluster that holds the blocks; return a future of the sum."""
     retry_killed(client, blocks)
     count = len(blocks)
     options = {"retries": retries, "pure": False}
@@ -172,7 +172,10 @@ def result_of_future(
 
 
 def partition_of(task: str, key: str, blocks: Sequence[tuple[Any, ...]]) -> int | None:
-    """Return the index of the partition whose task, or one of whose blocks, has a key; else None."""
+    """Return the index of the partition whose task, or one of whose blocks, has the key ``task``.
+
+    Return None if there is no such partition.  key : the start of the keys of the partitions' tasks.
+    """
     for i, row in enumerate(blocks):
         if task == f"{key}-{i}" or any(getattr(block, "key", None) == task for block in row):
             return i

@@ -89,9 +89,9 @@ class Message:
     f : Callable
         The function.
     params : Sequence
-        The function's parameters, with Modules.
+        The function's parameters, which may hold Modules.
     leaves : Sequence of Array
-        The values to take for ``parameter_leaves(params)``.
+        The values that replace the leaves ``parameter_leaves(params)``.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class Message:
 
 
 def as_plain(data: Any) -> Any:
-    """Return raw data whose hidden axes are leading axes."""
+    """Return raw data in which hidden axes are ordinary leading axes."""
     return data.data if type(data) is Batched else data
 
 
@@ -179,7 +179,7 @@ def dumps(name: str, f: Callable[..., Any], parts: Leaves) -> tuple[bytes, dict[
     """Pickle a function and its parameters without the leaves; also return the source files."""
     cloudpickle = import_installed("cloudpickle", "Dask and its cloudpickle")
     places, files = parts.places, set[str]()
-    line = user_line()  # found here: inside of the pickler's calls the user's frame is hidden
+    line = user_line()  # before pickling: inside the pickler's calls the user's frame is hidden
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc, name-defined]
         """A pickler that refuses followed Arrays in f's closure, whose gradient would be lost."""
@@ -189,13 +189,13 @@ def dumps(name: str, f: Callable[..., Any], parts: Leaves) -> tuple[bytes, dict[
                 if id(thing) in places:
                     return places[id(thing)].index
                 raise TypeError(
-                    f"{name}: the function uses {describe(thing)} of its surroundings "
+                    f"{name}: the function uses {describe(thing)} from outside "
                     f"[at {line}]; pass it, or the Module that holds it, as a parameter: workers "
                     "get a copy, whose gradient and assignments would be lost"
                 )
             if isinstance(thing, Array) and is_followed(thing):
                 raise TypeError(
-                    f"{name}: the function uses {describe(thing)} of its surroundings, which a tape "
+                    f"{name}: the function uses {describe(thing)} from outside, which a tape "
                     f"follows [at {line}]; pass it as a parameter, or stop_gradient it"
                 )
             return None

@@ -140,11 +140,13 @@ def partitions(*collections: Any, fan_in: int = 8, retries: int = 0) -> Partitio
     counts = [len(column) for column in columns]
     if len(set(counts)) > 1:
         raise ValueError(
-            f"partitions: the collections have {', '.join(map(str, counts))} blocks, which must be as "
-            f"many [at {user_line()}]; rechunk or repartition them alike"
+            f"partitions: the collections have {', '.join(map(str, counts))} blocks, but must have "
+            f"the same number [at {user_line()}]; rechunk or repartition them alike"
         )
     if not counts[0]:
-        raise ValueError(f"partitions: there are none: nothing to sum over [at {user_line()}]")
+        raise ValueError(
+            f"partitions: the collections have no blocks to sum over [at {user_line()}]"
+        )
     check_rows(collections)
     return Partitions(list(zip(*columns, strict=True)), fan_in, retries)
 

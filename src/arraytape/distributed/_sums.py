@@ -1,4 +1,8 @@
-"""``map_sum`` and ``value_and_grad``: sums over partitions as recorded functions of their parameters."""
+"""``map_sum`` and ``value_and_grad``: sums over partitions as recorded functions of their parameters.
+
+The leaves are the Arrays and Variables in the parameters.  ``places`` are indices of leaves.  Slopes are
+gradients of scalar results with respect to leaves, which workers compute together with the results.
+"""
 
 from __future__ import annotations
 
@@ -119,7 +123,7 @@ def value_and_grad(
     Raises
     ------
     TypeError, ValueError
-        As for ``map_sum``, and when f gives anything but one real Array of shape (), or the parameter
+        As for ``map_sum``, and when f returns anything but one real Array of shape (), or the parameter
         holds nothing to differentiate.
 
     Examples
@@ -150,7 +154,7 @@ def value_and_grad(
 
 
 def differentiated(call: SumCall, wanted: Sequence[int]) -> tuple[Array, list[Array]]:
-    """Return the value and the gradients of the wanted leaves, recorded for a further derivative."""
+    """Return the value, and gradients of the leaves at ``wanted``, as recorded values."""
     plan, places = planned(call.leaves, slopes=True), sorted({*wanted, *followed(call.leaves)})
     # Only the sum with tangents also gives tangents of the slopes, so that the slopes can be recorded.
     found = None if plan in (sum_alone, sum_with_slopes) else plan(call, places)
@@ -174,7 +178,7 @@ class SumCall(NamedTuple):
     leaves: Sequence[Array]
 
     def along(self, f: Callable[..., Any], tangents: Sequence[Array | None]) -> SumCall:
-        """Return the call of f with the tangents of the differentiable leaves as a further parameter."""
+        """Return a call of ``f`` with the tangents of differentiable leaves as a further parameter."""
         some = [t for t, x in zip(tangents, self.leaves, strict=True) if differentiable(x)]
         given = [t for t in some if t is not None]
         return SumCall(f, self.data, (*self.params, some), [*self.leaves, *given])
@@ -275,7 +279,7 @@ def sum_with_tangents(
 
 
 def record_slopes(call: SumCall, found: Found) -> list[list[Array]] | None:
-    """Return the slopes as recorded values with known tangents; None if the tangents are unknown."""
+    """Return the slopes as recorded values with their tangents; None without tangents or slopes."""
     if found.tangents is None or found.slopes is None:
         return None
     slope = functools.partial(slope_partition, call.f, len(call.params), tuple(found.places))
@@ -285,7 +289,7 @@ def record_slopes(call: SumCall, found: Found) -> list[list[Array]] | None:
 
 
 def pulled_back(call: SumCall, places: Sequence[int], cotangents: Sequence[Array]) -> list[Array]:
-    """Return the cotangents of the leaves at some indices: again a sum over the partitions."""
+    """Return the cotangents of the leaves at ``places`` by another sum over the partitions."""
     back = functools.partial(pull_partition, call.f, len(call.params), tuple(places))
     params, leaves = (*call.params, list(cotangents)), [*call.leaves, *cotangents]
     found: list[Array] = evaluated(SumCall(back, call.data, params, leaves))
@@ -319,7 +323,7 @@ def run_sum(call: SumCall, ahead: Sequence[int] = ()) -> Part:
 
 # --- parameters ---------------------------------------------------------------------------------------
 def followed(leaves: Sequence[Array]) -> list[int]:
-    """Return the indices of the differentiable leaves that a recorder follows, and of Variables."""
+    """Return the indices of differentiable leaves that are Variables, or that a recorder follows."""
     return [
         i for i, x in enumerate(leaves)
         if differentiable(x) and (isinstance(x, Variable) or is_followed(x))
@@ -329,7 +333,10 @@ def followed(leaves: Sequence[Array]) -> list[int]:
 def choose_sources(
     params: tuple[Any, ...], argnums: ArgNums
 ) -> tuple[list[Array], list[int], Callable[[Sequence[Array]], Any]]:
-    """Return the leaves, the indices of those to differentiate, and a function to pack gradients."""
+    """Return the leaves of params, the indices of leaves in parameters ``argnums``, and a function.
+
+    The function packs the gradients of these leaves as ``value_and_grad`` returns them.
+    """
     leaves, skeleton, places = taken_apart(params)
     trees = []
     for n in positions("value_and_grad", argnums, len(params)):
@@ -377,8 +384,8 @@ def check_blocks(f: Callable[..., Any], data: Partitions) -> None:
     for x in data._arrays:
         if isinstance(x, Variable) or is_followed(x) or is_mapped(x):
             raise TypeError(
-                f"{function_label(f)}: a block is {describe(x)}, a Variable or what a tape follows or "
-                f"vmap maps [at {user_line()}]: blocks are constants; pass it as a parameter, or "
+                f"{function_label(f)}: the block {describe(x)} is a Variable, or a tape follows it, or "
+                f"vmap maps it [at {user_line()}]: blocks are constants; pass it as a parameter, or "
                 "stop_gradient it"
             )
 

@@ -48,7 +48,7 @@ class Part(NamedTuple):
 
 
 class OnlyParameters(Bystander):
-    """A recorder that refuses reads of Variables which are older than the task, thus no parameters.
+    """A recorder that refuses reads of Variables made before the task, which are no parameters.
 
     The pickler refuses Variables that f closes over, but cannot see the Variables of modules, which
     workers import by name.
@@ -156,7 +156,10 @@ def result_with_slopes(
     name: str, f: Callable[..., Any], params: tuple[Any, ...], wanted: Sequence[Array],
     blocks: Sequence[Any],
 ) -> tuple[Any, Any]:  # fmt: skip
-    """Return f's results, and the gradients of each if they are at most SCALARS scalars, else None."""
+    """Return f's results and their gradients.
+
+    The gradients are None if there are more than SCALARS results, or one is complex or no scalar.
+    """
     with GradientTape(persistent=True, watch_accessed_variables=False, exits="raise") as tape:
         tape.watch(wanted)
         y = results_of(name, f(*params, *blocks))
@@ -212,7 +215,7 @@ def slope_partition(
 def move_partition(
     f: Callable[..., Any], count: int, places: Sequence[int] | None, *args: Any
 ) -> dict[str, Any]:
-    """Return f's results with their tangents, optionally also the gradients of scalars with theirs.
+    """Return f's results with their tangents, and gradients of scalar results with tangents of these.
 
     places : the indices of the leaves for gradients; None: no gradients.  args : see ``push_partition``.
     """
@@ -227,7 +230,7 @@ def move_partition(
     dy = accumulator.jvp(nest.leaves(y), ZERO)
     try:
         moving = accumulator.jvp(found or [], ZERO)
-    except LookupError:  # an op has no second derivative: an error only if it is needed
+    except LookupError:  # an op has no second derivative: an error if the caller needs one
         found = moving = []
     return {"y": y, "dy": dy, "slopes": found or [], "dslopes": moving}
 
@@ -245,7 +248,7 @@ def push_partition(f: Callable[..., Any], count: int, *args: Any) -> list[Array]
 
 
 def forward_along(leaves: Sequence[Array], tangents: Sequence[Array | None]) -> ForwardAccumulator:
-    """Return an accumulator for tangents of the differentiable leaves, where None stands for zeros."""
+    """Return an accumulator for tangents of the differentiable leaves; a tangent None means zeros."""
     smooth = [x for x in leaves if differentiable(x)]
     pairs = [(x, t) for x, t in zip(smooth, tangents, strict=True) if t is not None]
     return ForwardAccumulator([x for x, _ in pairs], [t for _, t in pairs], exits="raise")

@@ -2,8 +2,8 @@
 
 SciPy's code has a branch for parameters where a formula is 0 / 0, such as the shape 0 of the
 generalized Pareto distribution.  The branch does not contain the parameter, so the derivative with
-respect to it is lost.  The formulas here have no such branch.  They use functions that are analytic at
-these parameters: L, in ``logarithm``, and its inverse E, in ``exponential``.
+respect to the parameter is lost.  The formulas here have no such branch.  They use functions that are
+analytic at these parameters: L, in ``logarithm``, and its inverse E, in ``exponential``.
 
     L(x, c) = log(1 + c x) / c = x f(c x)  with f(z) = log(1 + z) / z,    E(y, c) = y exprel(c y)
 
@@ -151,7 +151,7 @@ def stirling_remainder(root: Array) -> Any:
 def pearson3(x: Array, skew: Array) -> Any:
     """Return the log-density of a standardized gamma distribution of shape 4 / skew ** 2.
 
-    Its limit at skew 0 is the log-density of the normal distribution.
+    The limit at skew 0 is the log-density of the normal distribution.
     """
     u = skew * x / 2.0
     away = x * x * second_remainder(u) - xp.log1p(u)

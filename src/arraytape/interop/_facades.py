@@ -68,7 +68,7 @@ def keeping(library: str, name: str, rule: Function) -> Function:
 
 
 def making(library: str, name: str) -> Function:
-    """Return NumPy's ``zeros`` or the like, except that callers that compute with Arrays get an Array.
+    """Return a ``zeros``, ``ones`` or the like that returns an Array to a caller that uses Arrays.
 
     Such a caller writes into the result later, and a write into NumPy data would not be recorded.
     """
@@ -128,7 +128,7 @@ def computes_with_arrays(library: str, frame: FrameType) -> bool:
 
 
 def made_as_array(original: Function, *args: Any, **keywords: Any) -> Any:
-    """Return the result of NumPy's function as an Array, or as it is if Arrays do not have its dtype."""
+    """Return the result of NumPy's function as an Array, or as NumPy data if no Array has its dtype."""
     if original is np.full:
         return full(*args, **keywords)
     data = original(*args, **keywords)
@@ -218,7 +218,7 @@ def refuse_numpy_target(name: str, target: Array | NumpyData, values: ArrayInput
     if not isinstance(target, Array):
         raise TypeError(
             f"np.{name}: cannot write {describe(values)} into {describe(target)}, which would not "
-            f"remember it: make the target an Array [at {user_line()}]"
+            f"remember the gradient: make the target an Array [at {user_line()}]"
         )
 
 

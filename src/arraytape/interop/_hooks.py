@@ -29,8 +29,8 @@ class Hook:
     """A library's function with a rule.
 
     function : the object that callers hold.  original : a function with the library's code.  rule :
-    runs in place of the original on Arrays.  always : True if the rule runs on any arguments inside
-    a context, and checks them.
+    the function that runs in place of the original on Arrays.  always : True if the rule also runs
+    without Arrays inside a context, and checks the arguments itself.
     """
 
     __slots__ = ("always", "function", "library", "original", "rule")
@@ -61,7 +61,7 @@ def name_rule_errors(name: str, rule: Function) -> Function:
     return call_rule
 
 
-# Keyed by the function's full name, with a number if it is not the first of that name.
+# Hooks by the full name of their function; further functions of the same name get a number, too.
 HOOKS: dict[str, Hook] = {}
 GLOBAL = "__arraytape_hooks__"  # the name of HOOKS in the globals of a hooked function
 

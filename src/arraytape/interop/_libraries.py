@@ -17,8 +17,8 @@ def scipy() -> AbstractContextManager[None]:
     Returns
     -------
     AbstractContextManager
-        Active in this thread or asyncio task between enter and exit, also when it ends by an
-        exception; contexts nest.  A thread that is started inside is outside: enter in it, or use
+        The rules act in this thread or asyncio task until the context ends; contexts nest.  A thread
+        that is started in the context is not in it: enter another context in that thread, or use
         ``install``.
 
     Notes
@@ -52,7 +52,7 @@ def sklearn() -> AbstractContextManager[None]:
     Returns
     -------
     AbstractContextManager
-        Active as the context of ``scipy``, which it includes.
+        The rules of scikit-learn and SciPy act in the context, as those of SciPy in ``scipy``'s.
 
     Examples
     --------

@@ -130,7 +130,7 @@ class Raw(dict[type, Function]):
         return refuse_device
 
     def compute_or_note(self, *args: Any, **keywords: Any) -> Any:
-        """Compute the library's results, and note the call in the trace that is being made, if any."""
+        """Compute the library's results, and add the call to the trace if one is being made."""
         if has_array(args) or has_array(keywords.values()):
             # The library's function, which has a hook, would call this op again.
             raise no_rule(self.op.name, "an Array among its options")

@@ -281,7 +281,7 @@ def reader_of(table: str) -> Change:
 
 
 def act(module: ModuleType) -> None:
-    """Make the changes that wait for this module, and remove them from CHANGES."""
+    """Make the changes in CHANGES for this module, which was imported, and remove them."""
     with LOCK:
         for change in CHANGES.pop(module.__name__, ()):
             change(module)

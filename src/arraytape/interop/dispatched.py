@@ -49,13 +49,16 @@ def logsumexp(a: Array, *args: Any, **keywords: Any) -> Any:
 
 @hooks("sklearn.utils._array_api", "_logsumexp", dispatched=True)
 def logsumexp_of_sklearn(array: Array, axis: int | Shape | None = None, **namespace: Any) -> Any:
-    """Call our op, because scikit-learn has a copy of SciPy's program."""
+    """Call our op: scikit-learn's code is a copy of SciPy's, which masks the largest terms."""
     return xp.special.logsumexp(array, axis=axis)
 
 
 @hooks("sklearn.utils._array_api", "_xlogy", dispatched=True)
 def xlogy(x: ArrayInput, y: ArrayInput, **namespace: Any) -> Any:
-    """Give scikit-learn's value, which it overwrites where x is 0, the derivatives of the product."""
+    """Return scikit-learn's value with the derivatives of x * log(y).
+
+    scikit-learn's code overwrites elements where x is 0, so its own derivatives would be wrong.
+    """
     x, y = (a if isinstance(a, Array) else xp.asarray(a) for a in (x, y))
     value = original("sklearn.utils._array_api", "_xlogy")
     return with_slope(value(xp.stop_gradient(x), xp.stop_gradient(y)), xp.special.xlogy(x, y))
@@ -63,7 +66,7 @@ def xlogy(x: ArrayInput, y: ArrayInput, **namespace: Any) -> Any:
 
 # --- values that rounding would make too large or too small ----------------------------------------
 class PatchedNamespace(ModuleType):
-    """Our namespace with other functions under some names."""
+    """The namespace of arraytape with some functions replaced by those of ``own``."""
 
     def __init__(self, **own: Any) -> None:
         super().__init__(xp.__name__)
@@ -87,7 +90,7 @@ ROUNDED = PatchedNamespace(clip=clip, maximum=maximum, sqrt=root_of_variance)
 
 
 def clips_rounding(module: str, name: str, **asks: Callable[..., Any]) -> None:
-    """Replace a function's global functions ``asks``, which then give it a patched namespace."""
+    """Replace global functions of ``name`` by ``asks``, which return a PatchedNamespace to it."""
 
     @hooks(module, name, dispatched=True)
     def run_in_namespace(*args: Any, **keywords: Any) -> Any:
@@ -110,7 +113,10 @@ clips_rounding(
 
 # --- deviations of equal elements ----------------------------------------------------------------------
 class Variance:
-    """A variance of samples whose root has the derivative 0 at 0, and everywhere for one sample."""
+    """A variance of samples whose root has the derivative 0 at 0.
+
+    For one sample the variance is 0 everywhere, and so is the derivative of its root.
+    """
 
     def __init__(self, value: Any, samples: Any) -> None:
         self.value, self.samples = value, samples
@@ -125,7 +131,7 @@ class Variance:
 
 
 def takes_root(name: str, variance: str) -> None:
-    """Give the root of a function's global function ``variance`` the derivative 0 at 0."""
+    """Give the root that function ``name`` takes of its ``variance`` the derivative 0 at 0."""
 
     @hooks("scipy.stats._stats_py", name, dispatched=True)
     def deviation(*args: Any, **keywords: Any) -> Any:
@@ -156,7 +162,7 @@ clips_rounding(
 # --- scores of a perfect fit -----------------------------------------------------------------------
 @hooks("sklearn.metrics._regression", "_assemble_fraction_of_explained_deviance", dispatched=True)
 def explained_fraction(**given: Any) -> Any:
-    """Return scikit-learn's fractions, which it writes into ones, with their formula's derivatives."""
+    """Return scikit-learn's fractions, which it writes into ones, with a formula's derivatives."""
     numerator, denominator = given["numerator"], given["denominator"]
     varies = denominator != 0
 
@@ -171,7 +177,7 @@ def explained_fraction(**given: Any) -> Any:
 
 # --- likelihoods with respect to the exponent --------------------------------------------------------
 def by_exponent(name: str, formula: Callable[..., Array]) -> None:
-    """Give a log-likelihood, whose program branches on its exponent, the formula's derivatives."""
+    """Give a log-likelihood the formula's derivatives, because its code branches on the exponent."""
 
     @hooks(MORE, f"{name}.__wrapped__", dispatched=True)
     def likelihood(data: ArrayInput, axis: int = 0, *, lmb: Array | float) -> Any:

@@ -230,7 +230,7 @@ def pull_back(function: Function, operands: Sequence[Array], g: Array) -> list[A
 def derive_cdf(g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str) -> Any:
     """Return the cotangents of x and the parameters, where y is F(x), or 1 - F(x) for ``_sf``.
 
-    That of x is g times the density, that of a parameter g times the integral of df/dp.
+    The cotangent of x is g times the density.  That of a parameter is g times the integral of df/dp.
     """
     x, *parameters = operands
     upper = method == "_sf"
@@ -244,7 +244,7 @@ def derive_solved(
 ) -> Any:
     """Return the cotangents of q and the parameters, where F(y) = q, or 1 - F(y) = q for ``_isf``.
 
-    That of q is g / f(y), that of a parameter -g / f(y) times the derivative of F.
+    The cotangent of q is g / f(y).  That of a parameter is -g / f(y) times the derivative of F.
     """
     q, *parameters = operands
     upper = method == "_isf"
@@ -465,7 +465,7 @@ def entropy(self: Any, *args: Any, **keywords: Any) -> Any:
 def derive_entropy(
     g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
-    """Return the operands' cotangents from SciPy's formula plus log(scale).  That of loc is None."""
+    """Return the operands' cotangents from SciPy's formula plus log(scale); None for loc."""
     count = distribution.numargs
 
     def formula(*operands: Array) -> Any:

@@ -126,7 +126,7 @@ def float_value(x: ArrayInput) -> float:
 
 
 def integrated(f: Integrand, a: Array | float, b: Array | float, info: dict[str, Any]) -> Array:
-    """Return the sum of QUADPACK's quadrature rule over the last subintervals in ``info``.
+    """Return the sum of QUADPACK's quadrature rule over its final subintervals, from ``info``.
 
     Source: Piessens et al. 1983, "QUADPACK", sections 3.1 and 3.4.1.  The rule has 21 points.  If the
     interval is infinite, QUADPACK substitutes x = c +- (1 - t) / t and uses 15 points.

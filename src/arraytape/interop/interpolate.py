@@ -147,8 +147,8 @@ continuity_value = library_op(
 def continuous(c: Array, x: Array, order: int) -> Any:
     """Return c with other coefficients of degree 0 to ``order``.
 
-    They are chosen such that the derivatives up to ``order`` are continuous.  This is the formula of
-    SciPy's compiled ``fix_continuity``.
+    The new coefficients make the derivatives up to ``order`` continuous.  The formula is that of SciPy's
+    compiled ``fix_continuity``.
     """
     rows = [c[i] for i in range(c.shape[0])]
     step = (x[1:] - x[:-1])[:, None]
@@ -284,7 +284,7 @@ coefficients = library_op(
 def linear_in_values(name: str) -> None:
     """Attach a hook to a SciPy function that fits a B-spline to values y at places x.
 
-    Its coefficients are linear in y.  They have no derivative here with respect to x or to options.
+    The spline's coefficients are linear in y.  Derivatives with respect to x or options are missing.
     """
 
     @hooks("scipy.interpolate._bsplines", name)

@@ -1,8 +1,8 @@
-"""scipy.stats' multivariate distributions: SciPy's programs, over a rule for their ``_PSD``.
+"""scipy.stats' multivariate distributions: SciPy's own code, with a rule for its class ``_PSD``.
 
 SciPy factors a covariance matrix S by its eigenvectors, whose own derivatives do not exist where
-eigenvalues coincide.  The results depend on inv(S) = U U' and log(det(S)) alone.  Their derivatives are
-therefore right if that of U is taken as -inv(S) dS U / 2, which is that of a square root of inv(S).
+eigenvalues coincide.  The results depend on inv(S) = U U' and log(det(S)) alone.  So their derivatives
+are right if -inv(S) dS U / 2, the differential of a square root of inv(S), is taken for that of U.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ def factored(matrix: NumpyData, **options: Any) -> Any:
 
 
 def _pull(g: Cotangents, factor: RawArray, upper: bool, xp: Namespace) -> Any:
-    """Return ``-inv(S) g U' / 2 + h inv(S)``, folded into the triangle that is read; inv(S) = U U'."""
+    """Return ``-inv(S) g U' / 2 + h inv(S)``, folded into the triangle of S that SciPy reads.
+
+    g and h are the cotangents of ``factor``, which is U, and of log(det(S)); inv(S) = U U'.
+    """
     by_factor, by_logarithm = g
     transposed = xp.matrix_transpose(factor)
     inverse = xp.matmul(factor, transposed)

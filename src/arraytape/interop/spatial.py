@@ -36,7 +36,7 @@ def weighted_sum(values: Array, w: Array | None) -> Any:
 
 
 def power(x: Array, p: float) -> Any:
-    """Return x ** p for x of 0 or more, with the derivative 0 at 0, where it is infinite for p < 1."""
+    """Return x ** p for x >= 0, with the derivative 0 at x = 0; for p < 1 it would be infinite."""
     some = x > 0
     return arraytape.where(some, arraytape.where(some, x, 1.0) ** p, 0.0)
 

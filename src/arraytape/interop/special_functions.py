@@ -36,7 +36,7 @@ special_value = library_op("scipy.special", special_forward, word="nondifferenti
 
 
 def counterpart(name: str) -> Callable[..., Any]:
-    """Return a replacement that calls xp.special's function, or SciPy's own if ``exact=True``."""
+    """Return a replacement of SciPy's ``name`` that calls xp.special's, except for ``exact=True``."""
 
     def call_counterpart(*args: Any, **keywords: Any) -> Any:
         import scipy.special

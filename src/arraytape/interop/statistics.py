@@ -38,7 +38,7 @@ for _module in (COMMON, MORE, *[f"scipy.stats.{name}" for name in (
 
 # --- compiled functions ---------------------------------------------------------------------------
 def of_ranks(name: str) -> None:
-    """Let a compiled function of ranks accept Arrays, whose values it gets, without derivatives."""
+    """Let a compiled function of ranks accept Arrays: it gets their values, without derivatives."""
 
     def call_on_values(*args: Any) -> Any:
         from scipy.stats import _stats
@@ -183,7 +183,7 @@ def yeojohnson_transform(x: ArrayInput, lmbda: ArrayInput, **namespace: Any) -> 
 
 
 def by_lambda(name: str, formula: Callable[..., Array]) -> None:
-    """Attach a hook: SciPy's log-likelihood with the derivatives of a formula, which has no branches."""
+    """Give SciPy's log-likelihood ``name`` the derivatives of a formula, which has no branches."""
 
     @hooks(MORE, name)
     def log_likelihood(

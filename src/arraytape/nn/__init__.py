@@ -2,8 +2,8 @@
 
     from arraytape import nn
 
-It is imported on demand, and nothing in the core knows it.  Layers, activations and losses also take
-arrays of other libraries of the standard, and compute with these.
+The package is imported at its first use.  Layers, activations and losses also accept arrays of other
+libraries of the array API standard, and compute with these libraries.
 
 >>> import arraytape as xp
 >>> model = xp.nn.Sequential([xp.nn.Dense(8, "relu", seed=0), xp.nn.Dense(1, seed=1)])

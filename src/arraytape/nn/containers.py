@@ -52,7 +52,7 @@ class Sequential(Module):
             self.add(layer)
 
     def add(self, layer: Callable[..., Any]) -> None:
-        """Put a layer at the end.
+        """Append a layer.
 
         Parameters
         ----------
@@ -62,7 +62,7 @@ class Sequential(Module):
         Raises
         ------
         TypeError
-            When it cannot be called.
+            When the layer cannot be called.
         """
         if not callable(layer):
             raise TypeError(
@@ -71,7 +71,7 @@ class Sequential(Module):
         self.layers.append(layer)
 
     def pop(self) -> Callable[..., Any]:
-        """Take the last layer away.
+        """Remove the last layer, and return it.
 
         Returns
         -------
@@ -81,14 +81,14 @@ class Sequential(Module):
         Raises
         ------
         IndexError
-            When there is none.
+            When there is no layer.
         """
         if not self.layers:
             raise IndexError(f"{self.name}: there is no layer to take away [at {user_line()}]")
         return self.layers.pop()
 
     def __call__(self, x: Any, training: bool = False) -> Any:
-        """Apply all layers, passing ``training`` to those that take it."""
+        """Apply all layers; pass ``training`` to each layer that has this parameter."""
         for layer in self.layers:
             x = layer(x, training=training) if takes_training(layer) else layer(x)
         return x
@@ -189,8 +189,8 @@ def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **key
 class RefuseReplaced(Bystander):
     """A recorder that refuses reads of Variables for which ``functional_call`` has other values.
 
-    ``copy_with_values`` replaces attributes; a function that closes over a Module still reads the
-    Module's own Variables.
+    ``copy_with_values`` replaces only attributes.  A function that closes over a Module still reads the
+    Module's own Variables, whose values are not the given ones.
     """
 
     def __init__(self, replaced: Mapping[int, Any], variables: Mapping[str, Variable]) -> None:
@@ -208,12 +208,12 @@ class RefuseReplaced(Bystander):
             raise ValueError(
                 f"functional_call: the call reads the Variable {variable.name!r} itself, not the value "
                 f"given for {path!r}: a function or method that is kept as an attribute, or closes over "
-                f"a Module, leads around it. Keep the Module as an attribute [at {user_line()}]"
+                f"a Module, uses the original Module. Keep the Module as an attribute [at {user_line()}]"
             )
 
 
 def copy_with_values(part: Any, replaced: Mapping[int, Any], made: dict[int, Any]) -> Any:
-    """Return a copy of a Module, or of a nesting, with values in place of Variables.
+    """Return a copy of ``part``, a Module or a nesting, with values in place of Variables.
 
     replaced : values by the ``id()`` of a Variable.  made : copies of Modules, by ``id()``, so that
     Modules which refer to each other are copied once.

@@ -122,7 +122,7 @@ class Conv2D(Convolution):
 
 
 class Pooling(Layer):
-    """Base class of layers that pool windows."""
+    """Base class of layers that reduce each window of the data to one element."""
 
     _axes = 0
 
@@ -223,7 +223,7 @@ class AveragePooling2D(AveragePooling):
 
 
 class GlobalPooling(Layer):
-    """Base class of layers that reduce all places to one."""
+    """Base class of layers that reduce the axes of places to one element."""
 
     _axes, _reduction = 0, ""
 

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 class Dropout(Layer):
-    """Elements set to zero at random while training, the others scaled so that the mean stays.
+    """A layer that sets elements to zero at random in training, and scales the others to keep the mean.
 
-    With ``training=True`` each element is 0 with probability ``rate``, else divided by ``1 - rate``;
-    without it the data stay as they are.
+    With ``training=True`` each element is 0 with probability ``rate``, else divided by ``1 - rate``.
+    Without ``training=True`` the data stay as they are.
 
     Parameters
     ----------
@@ -92,12 +92,12 @@ class Dropout(Layer):
         Raises
         ------
         TypeError
-            When ``x`` is no array of the standard, ``training`` neither True nor False, or the key is of
-            no integers.
+            When ``x`` is no array of the standard, ``training`` is neither True nor False, or the key
+            does not hold integers.
         ValueError
             When the shape of the random numbers does not fit.
         RuntimeError
-            Within ``jax.jit``.
+            When ``training`` is True within ``jax.jit``.
         """
         try:
             return self._drop_elements(x, training, key)
@@ -125,7 +125,7 @@ class Dropout(Layer):
         return library.where(kept, x * scale, library.zeros_like(x))
 
     def _key(self, given: Array | npt.ArrayLike | None) -> Array:
-        """Return the key that is given; without one, return the state and count the call."""
+        """Return ``given`` as the key; if it is None, return the state, and count the call in it."""
         if given is None:
             state = detached(self.seed_generator_state)
             self.seed_generator_state.assign(state + xp.asarray([0, 1], device="cpu"))
@@ -159,7 +159,7 @@ class Dropout(Layer):
 
 
 def noise_shape_of(given: tuple[int | None, ...] | None) -> tuple[int | None, ...] | None:
-    """Check that a shape has positive integers and None; return a tuple."""
+    """Return noise_shape as a tuple; raise an error unless it has positive integers or None."""
     if given is None:
         return None
     if not isinstance(given, list | tuple):

@@ -42,7 +42,7 @@ class Initializer:
     Parameters
     ----------
     seed : int, numpy.random.Generator or None
-        The seed of the values; None takes the layer's generator.
+        The seed of the values; if None, the layer's generator draws them.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class Initializer:
 
 
 class Constant(Initializer):
-    """One number everywhere.
+    """An initializer that returns one number everywhere.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class Constant(Initializer):
 
 
 class Zeros(Constant):
-    """Zeros.
+    """An initializer that returns zeros.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class Zeros(Constant):
 
 
 class Ones(Constant):
-    """Ones.
+    """An initializer that returns ones.
 
     Examples
     --------
@@ -153,11 +153,11 @@ class RandomNormal(Initializer):
     Parameters
     ----------
     mean : float, default 0
-        Its mean.
+        The mean.
     stddev : float, default 0.05
-        Its standard deviation.
+        The standard deviation.
     seed : int, numpy.random.Generator or None
-        The seed of the values; None takes the layer's generator.
+        The seed of the values; if None, the layer's generator draws them.
 
     Examples
     --------
@@ -183,11 +183,11 @@ class TruncatedNormal(RandomNormal):
     Parameters
     ----------
     mean : float, default 0
-        Its mean.
+        The mean.
     stddev : float, default 0.05
         The standard deviation before the cut.
     seed : int, numpy.random.Generator or None
-        The seed of the values; None takes the layer's generator.
+        The seed of the values; if None, the layer's generator draws them.
 
     Examples
     --------
@@ -213,7 +213,7 @@ class RandomUniform(Initializer):
     minval, maxval : float, default -0.05 and 0.05
         The ends of the interval.
     seed : int, numpy.random.Generator or None
-        The seed of the values; None takes the layer's generator.
+        The seed of the values; if None, the layer's generator draws them.
 
     Examples
     --------
@@ -245,7 +245,7 @@ class VarianceScaling(Initializer):
     distribution : {"truncated_normal", "untruncated_normal", "uniform"}
         The kind of distribution.
     seed : int, numpy.random.Generator or None
-        The seed of the values; None takes the layer's generator.
+        The seed of the values; if None, the layer's generator draws them.
 
     References
     ----------
@@ -302,7 +302,7 @@ SCALED = """{title}
     Parameters
     ----------
     seed : int, numpy.random.Generator or None
-        The seed of the values; None takes the layer's generator.
+        The seed of the values; if None, the layer's generator draws them.
 
     References
     ----------
@@ -371,7 +371,7 @@ class LecunNormal(Scaled):
 
 
 class Orthogonal(Initializer):
-    """A random matrix with orthonormal columns, times a factor; orthonormal rows if it is wide.
+    """A random matrix with orthonormal columns, times a factor; a wide matrix has orthonormal rows.
 
     A shape of more than two axes is a matrix whose columns lie along the last axis.
 
@@ -380,7 +380,7 @@ class Orthogonal(Initializer):
     gain : float, default 1
         The factor.
     seed : int, numpy.random.Generator or None
-        The seed of the values; None takes the layer's generator.
+        The seed of the values; if None, the layer's generator draws them.
 
     References
     ----------
@@ -425,13 +425,13 @@ NAMES: dict[str, Callable[[], Initializer]] = {
 
 
 def get(identifier: str | Callable[..., Any]) -> Callable[..., Any]:
-    """Return the initializer that a layer's argument means.
+    """Return the initializer for the argument ``identifier`` of a layer.
 
     Parameters
     ----------
     identifier : str or callable
         A name such as ``"he_normal"``, or an initializer: a function of a shape, a dtype and a
-        ``numpy.random.Generator`` that gives an array.
+        ``numpy.random.Generator`` that returns an array.
 
     Returns
     -------
@@ -441,7 +441,7 @@ def get(identifier: str | Callable[..., Any]) -> Callable[..., Any]:
     Raises
     ------
     TypeError
-        When it is neither.
+        When ``identifier`` is neither.
     ValueError
         When there is no such name.
 
@@ -464,7 +464,7 @@ def get(identifier: str | Callable[..., Any]) -> Callable[..., Any]:
 
 
 def count_fans(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Return the numbers of inputs of one output of a kernel, and of outputs of one input."""
+    """Return (fan_in, fan_out): the number of inputs of each output of a kernel, and the reverse."""
     if len(shape) < 2:
         return (math.prod(shape), math.prod(shape))
     field = math.prod(shape[:-2])
@@ -472,7 +472,7 @@ def count_fans(shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 def real_number(owner: str, name: str, value: float) -> float:
-    """Return a number as a float, maybe an infinite one; raise TypeError for NaN and anything else."""
+    """Return ``value`` as a float, which may be infinite; raise TypeError for NaN and other objects."""
     try:
         given = float(value)
     except (TypeError, ValueError, OverflowError):

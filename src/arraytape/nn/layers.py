@@ -125,7 +125,7 @@ class Layer(Module):
         name : str
             The name of the attribute, and the last part of the Variable's.
         shape : sequence of int
-            Its shape.
+            The shape of the Variable.
         x : Array
             The data of the first call, whose dtype and device the Variable gets.
         initializer : str or callable, default "glorot_uniform"
@@ -133,7 +133,7 @@ class Layer(Module):
         trainable : bool, default True
             If True, tapes watch the Variable.
         dtype : dtype, optional
-            Its dtype; by default that of the data, float64 for integers.
+            The dtype of the Variable; by default that of the data, or float64 for integer data.
 
         Returns
         -------
@@ -182,7 +182,7 @@ class Layer(Module):
         TypeError
             When ``x`` is no such array.
         ValueError
-            When its shape does not fit.
+            When the shape of ``x`` does not fit.
         """
         try:
             self._library(x)
@@ -220,7 +220,7 @@ class Affine(Layer):
         self.kernel = self.bias = None
 
     def _make_kernel(self, shape: Sequence[int], x: RawArray) -> None:
-        """Make a kernel of this shape, whose last axis is that of the result, and the bias."""
+        """Make a kernel of this shape, and a bias of the length of the kernel's last axis."""
         self.add_weight("kernel", shape, x, self.kernel_initializer)
         if self.use_bias:
             self.add_weight("bias", shape[-1:], x, self.bias_initializer)
@@ -245,7 +245,7 @@ class Affine(Layer):
 
 
 class Dense(Affine):
-    """``activation(x @ kernel + bias)``.
+    """A layer that returns ``activation(x @ kernel + bias)``.
 
     Kernel and bias are made on the first call, for the data's last axis, dtype and device.  By default
     the kernel is drawn from Glorot's uniform distribution, and the bias is zeros.
@@ -305,7 +305,7 @@ class Dense(Affine):
 
 
 class Embedding(Layer):
-    """A row of a table for each integer.
+    """A layer that returns a row of a table for each integer.
 
     Parameters
     ----------
@@ -352,7 +352,7 @@ class Embedding(Layer):
         self.add_weight("embeddings", shape, x, self.embeddings_initializer, dtype=self.dtype)
 
     def call(self, x: Any) -> Any:
-        """Take the rows.
+        """Return the rows of the table for the integers in ``x``.
 
         Parameters
         ----------
@@ -377,14 +377,14 @@ class Embedding(Layer):
             )
         places = flatten_axes(library, library.where(known, x, library.zeros_like(x)), 0)
         table: Any = self.embeddings
-        if not isinstance(x, Array):  # the table takes the dtype of floats of x's library
+        if not isinstance(x, Array):  # the table becomes an array of x's library
             table = as_layer_operand(table, as_library_floats(library, x))
         rows = library.reshape(library.take(table, places, axis=0), (*x.shape, self.output_dim))
         return rows if visible else library.where(known[..., None], rows, math.nan)
 
 
 class Flatten(Layer):
-    """All axes but the first joined to one: a row for each example.
+    """A layer that joins all axes but the first to one, so that each example is a row.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def library_of(name: str, x: Any, wanted: str = "takes an Array") -> Any:
-    """Return the namespace of an array; raise TypeError for NumPy's arrays, which no tape follows."""
+    """Return the namespace of the array x; raise TypeError for NumPy data, which no tape follows."""
     if isinstance(x, Array):
         return xp
     found: ModuleType | None = None
@@ -86,7 +86,7 @@ def library_constant(library: ModuleType, host: np.ndarray[Any, Any], x: Any) ->
 
 
 def as_state(owner: str, value: RawArray, variable: Variable) -> Array:
-    """Return a computed value as one to assign to a Variable: detached, of its dtype and device.
+    """Return ``value`` detached, in the dtype and on the device of the Variable that will get it.
 
     Raise TypeError under vmap, where there is a value for each example, and for an array that another
     library traces, which has no value yet.
@@ -105,7 +105,7 @@ def as_state(owner: str, value: RawArray, variable: Variable) -> Array:
 
 
 def gradient_stopped(library: ModuleType, x: RawArray) -> Any:
-    """Return x cut off from derivatives, or unchanged if its library has no method for that, as JAX."""
+    """Return x without derivatives; JAX's arrays have no method ``detach``, and stay unchanged."""
     if library is xp:
         return xp.stop_gradient(x)
     return x.detach() if hasattr(x, "detach") else x

@@ -154,7 +154,7 @@ def mean_squared_error(
 
 
 def asarray_like(xp: ModuleType, labels: Array | npt.ArrayLike, predictions: RawArray) -> Any:
-    """Return labels as an array; lists of floats, which have no dtype, take that of the predictions."""
+    """Return labels as an array; a list of floats gets the dtype of the predictions."""
     if isinstance(labels, Array):
         return labels
     if not isinstance(labels, np.ndarray | np.generic) and is_array_api_obj(labels):

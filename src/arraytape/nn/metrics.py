@@ -1,4 +1,4 @@
-"""Metrics: figures over all batches of an epoch, summed up in Variables.
+"""Metrics: numbers such as the accuracy over all batches of an epoch, from sums in Variables.
 
 Labels come first, as in Keras.  Assignments to Variables are never recorded, so no gradient flows
 through a result.  Sums are in double precision.
@@ -79,9 +79,9 @@ class Metric(Module):
         Parameters
         ----------
         shape : sequence of int
-            Its shape.
+            The shape of the Variable.
         name : str
-            The last part of its name.
+            The last part of the Variable's name.
 
         Returns
         -------
@@ -104,12 +104,12 @@ class Metric(Module):
         raise NotImplementedError(f"{type(self).__name__} has no update_state()")
 
     def result(self) -> Array:
-        """Compute the figure over all batches since the last reset; a subclass defines this.
+        """Compute the metric over all batches since the last reset; a subclass defines this.
 
         Returns
         -------
         Array
-            The figure; NaN where there was nothing yet.
+            The value; a mean is NaN before the first batch.
         """
         raise NotImplementedError(f"{type(self).__name__} has no result()")
 
@@ -125,7 +125,7 @@ class Metric(Module):
         return self.result()
 
     def _add(self, *pairs: tuple[Variable, Array]) -> None:
-        """Add to Variables, to all or to none."""
+        """Add to each Variable its value; if an addition fails, change no Variable."""
         # The batch may lie on another device than the Variables.
         values = [
             (variable, as_state(self.name, detached(value).to_device("cpu"), variable))
@@ -223,7 +223,7 @@ class Mean(Averaged):
 
 
 class Compared(Averaged):
-    """Base class of metrics that are the mean of a figure of each label and its prediction."""
+    """Base class of metrics that average a number computed from each label and its prediction."""
 
     def update_state(
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
@@ -242,7 +242,7 @@ class Compared(Averaged):
         self._average(self._compare(y_true, y_pred), sample_weight)
 
     def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """Return the figure of each example; a subclass defines this."""
+        """Return the number of each example; a subclass defines this method."""
         raise NotImplementedError(f"{type(self).__name__} has no _compare()")
 
 
@@ -281,7 +281,7 @@ class BinaryAccuracy(Compared):
     name : str, optional
         The name in messages.
     threshold : float, default 0.5
-        Predictions above it count as 1.
+        Predictions above this number count as 1.
 
     Examples
     --------
@@ -361,7 +361,7 @@ class MeanAbsoluteError(Compared):
 
 
 class Confusion(Metric):
-    """Sums of true and false positives and negatives at thresholds."""
+    """Base class of metrics that sum true and false positives and negatives at thresholds."""
 
     def _make_counts(self, thresholds: np.ndarray[Any, Any], *names: str) -> None:
         self.thresholds = thresholds
@@ -380,7 +380,7 @@ class Confusion(Metric):
         y_pred : Array or array_like
             Predictions from 0 to 1, or logits for an ``AUC`` with ``from_logits=True``.
         sample_weight : Array or array_like, optional
-            A weight for each.
+            A weight for each example.
         """
         if getattr(self, "from_logits", False):  # an AUC may have logits
             y_pred = xp.nn.sigmoid(as_doubles(real_numbers(self.name, y_pred)))
@@ -401,10 +401,10 @@ class Confusion(Metric):
 
 
 class HitRate(Confusion):
-    """Base class of metrics that are true positives over their sum with another count."""
+    """Base class of Precision and Recall: true positives / (true positives + another count)."""
 
     true_positives: Variable
-    _misses: ClassVar[str]  # the attribute of the other count
+    _misses: ClassVar[str]  # the other count: "false_positives" or "false_negatives"
 
     def __init__(self, thresholds: float = 0.5, name: str | None = None) -> None:
         super().__init__(name)
@@ -412,7 +412,7 @@ class HitRate(Confusion):
         self._make_counts(np.array([value]), "true_positives", self._misses)
 
     def result(self) -> Array:
-        """Return the share.
+        """Return the share that the class describes.
 
         Returns
         -------
@@ -431,7 +431,7 @@ class Precision(HitRate):
     Parameters
     ----------
     thresholds : float, default 0.5
-        Predictions above it are positive.
+        Predictions above this number count as positive.
     name : str, optional
         The name in messages.
 
@@ -456,7 +456,7 @@ class Recall(HitRate):
     Parameters
     ----------
     thresholds : float, default 0.5
-        Predictions above it are positive.
+        Predictions above this number count as positive.
     name : str, optional
         The name in messages.
 
@@ -476,24 +476,24 @@ class Recall(HitRate):
 class AUC(Confusion):
     """The area under the ROC curve, or under the curve of precision over recall.
 
-    The area is a sum of trapezoids between thresholds, so it is exact if a threshold separates each two
-    different predictions; else more thresholds make it more accurate.
+    The area under the ROC curve is a sum of trapezoids between thresholds.  So it is exact if a
+    threshold separates each two different predictions; else more thresholds make it more accurate.
 
     Parameters
     ----------
     num_thresholds : int, default 200
         The number of thresholds: evenly spaced, one below 0 and one above 1.
     curve : {"ROC", "PR"}
-        True by false positives, or precision by recall.
+        The rate of true positives over that of false positives, or precision over recall.
     name : str, optional
         The name in messages.
     from_logits : bool, default False
-        If True, predictions are logits, whose sigmoid is taken.
+        If True, predictions are logits, to which the sigmoid is applied.
 
     References
     ----------
     Davis and Goadrich 2006, "The relationship between precision-recall and ROC curves", section 4: for
-    precision over recall, the area between two points is no trapezoid.
+    precision over recall, the counts of positives are interpolated, so the area is no trapezoid.
 
     Examples
     --------
@@ -541,7 +541,10 @@ class AUC(Confusion):
 
 
 def precision_by_recall(hits: Array, wrong: Array, missed: Array) -> Array:
-    """Return the area under precision over recall; between thresholds, counts are interpolated."""
+    """Return the area under precision over recall, with counts interpolated between thresholds.
+
+    hits, wrong, missed : true positives, false positives and false negatives at each threshold.
+    """
     positives = hits + wrong
     steps, more = hits[:-1] - hits[1:], positives[:-1] - positives[1:]
     slope = ratio_or(steps, more, 0.0)

@@ -67,7 +67,7 @@ class Normalization(Layer):
 
 
 class LayerNormalization(Normalization):
-    """Each example normalised by its own mean and variance, then scaled and shifted.
+    """A layer that normalises each example by its own mean and variance, then scales and shifts it.
 
     ``(x - mean) / sqrt(variance + epsilon) * gamma + beta``, mean and variance over ``axis``.
 
@@ -126,7 +126,7 @@ class LayerNormalization(Normalization):
 
 
 class BatchNormalization(Normalization):
-    """Each channel normalised over the batch, then scaled and shifted.
+    """A layer that normalises each channel over the batch, then scales and shifts it.
 
     With ``training=True`` the layer takes mean and variance from the batch, and updates the running
     statistics: ``moving = moving * momentum + current * (1 - momentum)``.  Else it takes the running
@@ -215,7 +215,7 @@ class BatchNormalization(Normalization):
         TypeError
             When ``x`` is no array of the standard, or ``training`` neither True nor False.
         ValueError
-            When its shape does not fit, or there is no element to take statistics of.
+            When the shape of ``x`` does not fit, or there is no element to take statistics of.
         """
         try:
             return self._normalized(x, boolean_option(self.name, "training", training))

@@ -27,7 +27,10 @@ Path = bool | str | Sequence[Any]  # numpy.einsum's ``optimize``
 
 
 def in_one_dtype(arrays: Sequence[Array]) -> Sequence[Array]:
-    """Cast arrays to the dtype of a floating-point result, so that no product is rounded to less."""
+    """Return the operands, cast to the dtype of the result if that is floating-point.
+
+    Without the cast, a product of float32 operands would be rounded before a float64 operand enters.
+    """
     common = np.result_type(*[x.dtype for x in arrays])
     if common.kind not in "fc":
         return arrays
@@ -35,7 +38,7 @@ def in_one_dtype(arrays: Sequence[Array]) -> Sequence[Array]:
 
 
 def contracted(subscripts: str, arrays: Sequence[Array], optimize: Path) -> Array:
-    """Return the einsum of ``arrays``.  optimize : numpy.einsum's parameter, the order of products."""
+    """Return the einsum of ``arrays``; ``optimize`` sets the order of the products, as in NumPy."""
     inputs, output = spelled_out(subscripts, arrays)
     same = in_one_dtype(arrays)
     terms = [diagonals(x, letters) for x, letters in zip(same, inputs, strict=True)]
@@ -101,7 +104,7 @@ def einsum_layout(
 
 
 def orders(strides: Sequence[int], steps: Sequence[int]) -> bool:
-    """Return True if ``strides`` increase in the order of increasing ``steps``, ignoring steps of 0."""
+    """Return True if axes sorted by ``steps`` have ascending ``strides``; steps of 0 are ignored."""
     ordered = sorted((step, stride) for step, stride in zip(steps, strides, strict=True) if step)
     return all(a[1] <= b[1] for a, b in itertools.pairwise(ordered))
 
@@ -143,7 +146,7 @@ def spelled_out(subscripts: str, arrays: Sequence[Array]) -> tuple[list[str], st
 
 
 def diagonals(x: Array, letters: str) -> Term:
-    """Return a view of an operand in which each letter occurs once: diagonals of repeated axes."""
+    """Return x as a term whose letters differ: axes of equal letters become one axis, their diagonal."""
     for c in dict.fromkeys(letters):
         while letters.count(c) > 1:
             i = letters.index(c)
@@ -169,7 +172,7 @@ def without_ones(term: Term) -> Term:
 
 
 def order_of(subscripts: str, arrays: Sequence[Array], optimize: Path) -> list[tuple[int, ...]]:
-    """Return for each step the positions of the terms that are multiplied with each other."""
+    """Return the order of the products: for each step, the positions of the terms to multiply."""
     if not optimize or len(arrays) < 3:
         return [tuple(range(len(arrays)))]
     shapes = [np.broadcast_to(0.0, x.shape) for x in arrays]

@@ -62,7 +62,7 @@ def epsilon(x: RawArray) -> float:
 
 
 def half_the_digits(x: RawArray) -> float:
-    """Return the relative bound below which a result of rounding errors counts as 0: sqrt(epsilon)."""
+    """Return sqrt(epsilon), the relative bound below which a number counts as a rounding error."""
     return epsilon(x) ** 0.5
 
 
@@ -76,8 +76,9 @@ def largest_abs(x: RawArray, axis: int | tuple[int, ...], xp: Namespace) -> Any:
 def first_order(x: RawArray, zero: RawArray, values: RawArray, xp: Namespace) -> Any:
     """Return x unchanged, but with a derivative of NaN where ``zero`` is True.
 
-    There x is a quotient whose divisor is a rounding error, so that its derivative would be wrong.
-    Adding the square root of 0 * values gives NaN as the derivative: infinity times 0.
+    ``zero`` marks quotients x whose divisor, computed from ``values``, is a rounding error.  Their
+    derivative with respect to ``values`` would be wrong.  Adding the square root of 0 * values makes it
+    NaN: infinity times 0.
     """
     return xp.where(zero, x + xp.sqrt(xp.where(zero, 0.0 * values, 1.0)), x)
 
@@ -125,8 +126,8 @@ def solve_vjp(g: RawArray, x1: RawArray, y: RawArray, x2: RawArray, xp: Namespac
 def solve_again_vjp(
     g: RawArray, x1: RawArray, y: RawArray, x2: RawArray, adjoint: bool, xp: Namespace
 ) -> Any:
-    """Return the cotangents of x1 and x2, which are those of solve or, if ``adjoint``, -y @ u^H and u
-    with u = solve(x1, g).
+    """Return the cotangents of x1 and x2.  They are those of solve; if ``adjoint``, they are -y @ u^H
+    and u with u = solve(x1, g).
     """
     vector = len(x2.shape) == 1
     columns = xp.solve_again(x1, g[..., None] if vector else g, adjoint=not adjoint)

@@ -101,7 +101,7 @@ def of_function(
     columns: RawArray,
     xp: Namespace,
 ) -> Any:
-    """Return an improved ``turn`` for functions V f(D) V^H of a matrix, and where its quotient is known.
+    """Return ``turn``, more exact for functions V f(D) V^H of a matrix, and where turn / gap is known.
 
     Such a function has P_ij = M_ij f_j for a matrix M, and the cotangent M_ii f'_i / 2 of each value.
     So turn / gap is M_ij times a divided difference of f.  Up to the square of the gap, that is
@@ -368,7 +368,7 @@ def eig_vjp(
                 idle = unused(unread[0], unread[1:], (vectors,), xp)
                 doubt = doubt & ~(idle & xp.matrix_transpose(idle))
         if values is None:
-            # The basis of coinciding values need not be orthonormal here, so any use of it is in doubt.
+            # Vectors of coinciding values need not be orthonormal, so any use of them is in doubt.
             small = largest_abs(vectors, (-2, -1), xp) * half_the_digits(P)
             used = ~below(largest_abs(xp.where(same, P, 0.0), -2, xp), small)
             doubt = doubt & (used | xp.matrix_transpose(used))

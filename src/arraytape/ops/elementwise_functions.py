@@ -444,9 +444,9 @@ If one operand is inf, it gets the whole gradient; two such operands share the g
 def _weight(x, other, xp, scale=None):
     """Return ``exp(x) / (exp(x) + exp(other))``, without overflow of exp, also in later derivatives.
 
-    It is computed from the difference of x and other.  For large numbers exp(x - logaddexp(x, other))
-    would have no correct digits, because the result of logaddexp is rounded.  scale : the logarithm of
-    the base, unless that is e.
+    The result is computed from the difference of x and other.  For large numbers
+    exp(x - logaddexp(x, other)) would have no correct digits, because the result of logaddexp is
+    rounded.  scale : the logarithm of the base, unless the base is e.
     """
     both = (x == other) & (x == math.inf)  # each gets 1 / 2, where inf - inf would be NaN
     gap = xp.where(both, 0.0, other - x)
@@ -480,11 +480,11 @@ def flat_at_tip(zero, slope, radius, xp):
     return xp.where(zero, xp.sqrt(radius), slope)
 
 
-# --- piecewise ------------------------------------------------------------------------------ Operands
-# that tie share the gradient evenly, so that maximum(x, x) has gradient 1.  An operand that is NaN is
-# also the result.  The rules use ``where``, not a product with 0, so that an infinite t does not become
-# NaN.  ``lost`` is True where x2 is the result, and ``tie`` where x1 equals x2; ``tie`` is None if that
-# is nowhere.
+# --- piecewise ------------------------------------------------------------------------------
+# Operands that tie share the gradient evenly, so that maximum(x, x) has gradient 1.  An operand that is
+# NaN is also the result.  The rules use ``where``, not a product with 0, so that an infinite t does not
+# become NaN.  ``lost`` is True where x2 is the result.  ``tie`` is True where x1 equals x2, and None if
+# they are equal nowhere.
 def _to_first(t, lost, tie, xp):
     """Return t where x1 is the result, t / 2 where x1 equals x2, else 0."""
     return xp.where(lost, 0.0, t if tie is None else xp.where(tie, t * 0.5, t))
@@ -495,8 +495,8 @@ def _to_second(t, lost, tie, xp):
     return xp.where(lost, t, 0.0 if tie is None else xp.where(tie, t * 0.5, 0.0))
 
 
-# If x2 is a number, as in maximum(x, 0.0), ``nan`` is a single bool.  If that is False, one comparison
-# of arrays suffices.
+# If x2 is a number, as in maximum(x, 0.0), ``nan`` is a single bool.  If ``nan`` is False, one
+# comparison of arrays suffices.
 def _lost_to_greater(x1, x2):
     """Return True where x2 is the maximum: it is greater, or NaN."""
     nan = x2 != x2
@@ -590,9 +590,8 @@ The derivative with respect to x1 is 1, as in TensorFlow.  The derivative with r
 )
 
 
-# --- inner ops, for NumPy functions on Arrays, such as np.cbrt
-# ------------------------------------------ Their names differ from NumPy's, which users may want for
-# ops of their own.
+# --- inner ops, which NumPy functions such as np.cbrt call for Arrays --------------------------
+# Their names differ from NumPy's, because users may give NumPy's names to ops of their own.
 cube_root = elementwise(
     "cube_root",
     lambda t, y: t / 3.0 / y / y,

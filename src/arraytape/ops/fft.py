@@ -88,7 +88,7 @@ def _irfft(
     """Return the transform of g with the opposite ``norm`` ('forward' for 'backward'), cropped or padded
     to the length of x.  Frequencies that also represent their negative frequency count twice.
     """
-    # These are all frequencies but 0 and, for an even length, the last one.
+    # All frequencies count twice but 0 and, for an even length, the last one.
     back = xp.fft.rfft(g, axis=axis, norm=SWAPPED[norm])
     bins, length = back.shape[axis], g.shape[axis]
     twice = np.full(bins, 2.0)

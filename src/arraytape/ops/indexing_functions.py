@@ -70,7 +70,7 @@ def index(x: Array, key: Index, /) -> Array:
         # For one element NumPy returns a scalar, and other storages a 0-d view.  Both are copied below.
         if type(part) is type(data) and (part.shape or whole(raw)):
             return make_view(x, part, ((GETITEM, raw),), data)
-    elif axis_ids_of((raw,)):  # under vmap each example has a key of its own
+    elif axis_ids_of((raw,)):  # under vmap the examples may have different keys
         if is_pick(raw):
             try:
                 part = walk_path(data, ((PICK, raw),), None)
@@ -172,6 +172,7 @@ def scatter_add(x: Array, /, shape: tuple[int, ...], key: Index) -> Array:
 
 def _along_axis(indices: RawArray, axis: int, shape: tuple[int, ...], xp: Namespace) -> Any:
     """Return zeros of the shape of x to which g is added at the indices."""
+    # As for ``_key``, the docstring describes the gradient; the function returns only the key.
     key, at = [], axis % len(shape)
     # Every axis but one gets the indices 0, ..., n - 1.  An axis of x of length 1 that was broadcast
     # gets only the index 0, so that all its reads add to one element.
@@ -185,6 +186,7 @@ def _along_axis(indices: RawArray, axis: int, shape: tuple[int, ...], xp: Namesp
 
 def _along_one_axis(indices: RawArray, axis: int | None, shape: tuple[int, ...]) -> Any:
     """Return zeros of the shape of x to which g is added at the indices."""
+    # As for ``_key``, the docstring describes the gradient; the function returns only the key.
     return (*(slice(None),) * ((axis or 0) % len(shape)), indices)
 
 
@@ -272,7 +274,7 @@ def is_basic(part: Any) -> bool:
 
 
 def is_pick(key: Index) -> bool:
-    """Return True if a raw key with hidden axes is basic for each example, with 0-d integer arrays."""
+    """Return True if each part of a raw key is basic, or a 0-d integer of each example of vmap."""
     return all(
         is_basic(part) or (type(part) is Batched and not part.shape and part.dtype.kind in "iu")
         for part in (key if type(key) is tuple else (key,))

@@ -2,7 +2,7 @@
 
 A conversion that returns the value (float(x), np.asarray(x), DLPack, a pickle) is an exit: no gradient
 passes through it, and the tapes that follow the value record the exit.  ``bool`` and the use as an index
-only control the program, and are not recorded.
+are not recorded, because they only select code to run or elements to read.
 """
 
 from __future__ import annotations
@@ -351,12 +351,12 @@ def text(x: Array) -> str:
 
 
 def rebuild(data: RawArray) -> Array:
-    """Return the Array of a pickle, whose value no tape follows."""
+    """Return a new Array, which no tape follows, from the data in a pickle."""
     return wrap(data)
 
 
 def reduce(x: Array) -> tuple[Any, ...]:
-    """Return the function ``rebuild`` and its argument, as pickle requires; record an exit.
+    """Return the function ``rebuild`` and its argument, for ``pickle``; record an exit.
 
     ``keep_data`` makes a later write copy the data first, since the pickle may be written only
     afterwards.

@@ -77,12 +77,12 @@ SQUARE = tuple(sample(shape) for shape in ((3, 3), (2, 3, 3), (1, 1), (0, 0), (0
 
 
 def positive_definite(x: Array) -> Array:
-    """Turn a square matrix into a Hermitian positive-definite one, for samples."""
+    """Return x @ x^H + 2 I, a Hermitian positive-definite argument for the generated tests."""
     return x @ matrix_transpose(conj(x)) + asarray_like(x, 2.0 * np.eye(x.shape[-1]))
 
 
 def hermitian(x: Array) -> Array:
-    """Turn a square matrix into a Hermitian one, for samples."""
+    """Return x + x^H, a Hermitian argument for the generated tests."""
     return x + matrix_transpose(conj(x))
 
 
@@ -124,7 +124,9 @@ def solve(x1: Array, x2: Array, /) -> Array:
     ValueError
         When the lengths N differ, or the other axes do not broadcast.
 
-    Notes ----- If SciPy is installed, the backward pass factors a matrix of 64 rows or more only once,
+    Notes
+    -----
+    If SciPy is installed, the backward pass factors a matrix of 64 rows or more only once,
     for the gradients of ``solve``, ``slogdet`` and ``det`` and derivatives of any order.  A matrix that
     is positive definite and exactly Hermitian is factored by Cholesky's method.  Triangular matrices are
     not factored, nor are matrices of 8 rows or more whose ``cholesky`` was recorded.  The factors take
@@ -335,7 +337,9 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRRe
         When mode is another word.  In the backward pass, when mode is 'complete' and the target
         depends on the choice of the last M - N columns of Q.
 
-    Notes ----- Where a column of x is linearly dependent on earlier columns, the corresponding column of
+    Notes
+    -----
+    Where a column of x is linearly dependent on earlier columns, the corresponding column of
     Q is arbitrary (free).  In reverse mode, the gradient of a function that does not depend on free
     columns, and does not read the 0 on the diagonal of R, is exact to first order.  An example is a
     function of the space that the columns span, as in randomized methods.  For any other function the
@@ -383,7 +387,9 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
         In the backward pass, when full_matrices is True and the target depends on the choice of the
         extra columns of U or V.  They may be any orthonormal basis of the rest of the space.
 
-    Notes ----- Where singular values coincide, their vectors (columns of U and V) are an arbitrary
+    Notes
+    -----
+    Where singular values coincide, their vectors (columns of U and V) are an arbitrary
     basis.  The gradient of a function that uses the vectors but not the values, and does not depend on
     the choice of basis, is exact.  Examples are U @ Vh and the projector on the space that the vectors
     span.  For any other function of the vectors the gradient is NaN, even for U @ diag(S) @ Vh, since it
@@ -519,7 +525,9 @@ def eig(x: Array, /) -> EigResult:
     LinAlgError
         When the last two axes of x differ in length, or x holds infinities or NaN.
 
-    Notes ----- Where eigenvalues coincide, the gradient of a function of their vectors is NaN, even for
+    Notes
+    -----
+    Where eigenvalues coincide, the gradient of a function of their vectors is NaN, even for
     V @ diag(w) @ V^-1.  Only the gradient of a function that uses the vectors but not the values, and
     does not depend on the choice of their basis, is exact.
     """

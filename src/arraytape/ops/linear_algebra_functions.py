@@ -1,7 +1,7 @@
 """The linear algebra functions of the main namespace, and inner ops for rules of linear algebra.
 
 The inner ops ``matmul_adjoint``, ``cofactors``, ``solve_again`` and ``inverse_again`` are not public.
-Rules call them, so that a tape which records a gradient has one record for each.
+Rules call these ops, so that an outer tape, which records the rule, has one record for each.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def matmul(x1: Array, x2: Array, /) -> Array:
 def _adjoint_first(
     g: RawArray, x2: RawArray, shape: tuple[int, ...], first: bool, second: bool, xp: Namespace
 ) -> Any:
-    """Return ``g @ b^H``, or its adjoint if ``first``, where b is the second factor."""
+    """Return ``g @ b^H``, or its adjoint if ``first``; b is x2, or its adjoint if ``second``."""
     if first:
         return sum_to(xp.matmul_adjoint(x2, g, second, True), shape, xp)
     return sum_to(xp.matmul_adjoint(g, x2, False, not second), shape, xp)
@@ -117,14 +117,14 @@ def _adjoint_first(
 def _adjoint_second(
     g: RawArray, x1: RawArray, shape: tuple[int, ...], first: bool, second: bool, xp: Namespace
 ) -> Any:
-    """Return ``a^H @ g``, or its adjoint if ``second``, where a is the first factor."""
+    """Return ``a^H @ g``, or its adjoint if ``second``; a is x1, or its adjoint if ``first``."""
     if second:
         return sum_to(xp.matmul_adjoint(g, x1, True, first), shape, xp)
     return sum_to(xp.matmul_adjoint(x1, g, not first, False), shape, xp)
 
 
-# The rules of this op call the op itself.  So a tape that records a gradient has one record for each
-# product, and none for transposed views.
+# The rules of this op call the op itself.  So an outer tape, which records the rules, has one record for
+# each product, and none for transposed views.
 @primitive(
     _adjoint_first,
     _adjoint_second,
@@ -241,7 +241,11 @@ def _vecdot_second(
 
 
 def vectors_at(g: RawArray, x: RawArray, axis: int, shape: tuple[int, ...], xp: Namespace) -> Any:
-    """Return the gradient of vecdot for an axis >= 0: g times the vectors x, summed to ``shape``."""
+    """Return the cotangent of an operand of vecdot for an axis >= 0: g times x, the other operand.
+
+    The product is summed to ``shape``, the operand's shape.  The axis is moved to the end for the sum,
+    because an axis >= 0 has different places in operands of different ndim.
+    """
     last = (*shape[:axis], *shape[axis + 1 :], shape[axis])
     return xp.moveaxis(sum_to(g[..., None] * xp.moveaxis(x, axis, -1), last, xp), -1, axis)
 

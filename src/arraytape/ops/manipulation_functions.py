@@ -39,7 +39,7 @@ INTEGERS = frozenset((int,))
 
 
 def view(op: str, x: Array, kind: str, argument: Any) -> Array:
-    """Return the view of x that one step ``(kind, argument)`` of a path leads to.
+    """Return the view of x by one step ``(kind, argument)`` of a path.
 
     Raise the documented exception of ``op`` if the step does not fit x.
     """
@@ -53,7 +53,7 @@ def view(op: str, x: Array, kind: str, argument: Any) -> Array:
 
 
 def part(x: Array, kind: str, argument: Any) -> Array:
-    """Return the view of x that one step of a path leads to, or a read-only copy without such a view."""
+    """Return the view of x by one step of a path; a read-only copy if its storage lacks such views."""
     seen = alias(x, kind, argument)
     return read_only(COPIES[kind](x, argument)) if seen is None else seen
 
@@ -94,7 +94,7 @@ COPIES: dict[str, Callable[[Array, Any], Array]] = {
 
 @attach_method(Array, "_part")
 def cut(x: Array, kind: str, argument: Any) -> Array:
-    """Return the view, or else the copy, that one step of a path makes of x; passes call this."""
+    """Return the view of x by one step of a path, or a copy if its storage lacks such views."""
     seen = alias(x, kind, argument)
     return COPIES[kind](x, argument) if seen is None else seen
 
@@ -362,7 +362,7 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
 
 
 def _split(g: RawArray, shape: Sequence[tuple[int, ...]], axis: int | None, xp: Namespace) -> Any:
-    """Return the parts of g, each for the array that has these elements."""
+    """Return the part of g for each of the joined arrays."""
     if axis is None:
         g, parts, start = xp.reshape(g, (-1,)), [], 0
         for old in shape:
@@ -409,7 +409,7 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
 
 
 def _unstacked(g: RawArray, axis: int) -> Any:
-    """Return the slices of g along the axis, each for the array that has these elements."""
+    """Return the slice of g along the axis for each of the stacked arrays."""
     return [g[(*(slice(None),) * (axis % len(g.shape)), i)] for i in range(g.shape[axis])]
 
 

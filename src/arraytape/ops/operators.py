@@ -1,7 +1,7 @@
 """The operators of Array, and the properties T and mT.
 
-An operator is the op of the function, compiled once more.  For operands of a type that has operators of
-its own, it returns NotImplemented, so that Python calls the operator of that type.
+An operator is an op, such as add, compiled a second time as a method.  For operands of a type that has
+operators of its own, it returns NotImplemented, so that Python calls the operator of that type.
 """
 
 from __future__ import annotations

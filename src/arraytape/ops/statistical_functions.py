@@ -52,8 +52,8 @@ def _gathered(
     return xp.sum(g, axis=along if into else None, keepdims=keepdims)
 
 
-# The rule of sum uses this op for small arrays, in place of reshapes and a broadcast view.  So a tape
-# that records a gradient has one record.
+# The rule of sum uses this op for small arrays, in place of reshapes and a broadcast view.  So an outer
+# tape, which records the rule, has one record for it.
 @linear(
     transpose=_gathered,
     samples=(

@@ -62,7 +62,7 @@ def diff(
         raise ValueError(f"diff: n must be at least 0, got {n} [at {user_line()}]")
     if not n:  # NumPy, too, ignores prepend and append here
         return x
-    edge = (*x.shape[:at], 1, *x.shape[at + 1 :])  # the shape to which a number is broadcast
+    edge = (*x.shape[:at], 1, *x.shape[at + 1 :])  # numbers are broadcast to this shape
     given = [
         asarray_like(x, np.asarray(part)) if type(part) in NUMBERS else part
         for part in (prepend, x, append) if part is not None

@@ -236,7 +236,7 @@ def selects_nothing(data: RawArray, key: Any, value: Any) -> bool:
 
 
 def write_data(x: Array, key: Any, value: RawOperand, memory: RawArray | None) -> Any:
-    """Write ``x[key] = value`` to the raw data, and return the memory that holds the root's value then.
+    """Write ``x[key] = value`` to the raw data, and return the memory that then holds the root's value.
 
     The write is done in place, or, if the storage cannot write in place, the root gets new data.
 
@@ -291,7 +291,8 @@ def check_writeable(x: Array, data: RawArray) -> None:
 
     Memory that only arraytape uses is read-only if it is the result of a broadcast, in which several
     elements share memory.  Then KEPT is set, so that the write copies the memory first.
-    ``setitem`` and ``in_place`` test for writeable NumPy data themselves, and call this function else.
+    ``setitem`` and ``in_place`` test for writeable NumPy data themselves, and call this function for
+    other data.
     """
     if type(data) is np.ndarray:
         writeable = data.flags.writeable
@@ -409,10 +410,11 @@ def record_write(
                 break
             # Another thread with the same tape has written to the root meanwhile.  Record this write
             # again, as a write to the value that the other thread produced.
-        # Skip the notice if the only open recorder is that of this thread, at the bottom of its stack.
+        # Notify the recorders of other threads, unless the only open recorder is at the bottom of this
+        # thread's stack.
         if len(OPEN) != 1 or not stack or not stack[0].listed:
             elsewhere((old, written_id))
-    else:  # the stack is that of another thread, whose context was copied: this thread records nothing
+    else:  # ``stack`` was copied with the context of another thread: this thread records nothing
         old, root._value_id = root._value_id, 0
         if OPEN:
             elsewhere((old, written_id))

@@ -3,7 +3,7 @@
 Libraries for the array API, such as SciPy and scikit-learn, look for special functions in
 ``xp.special``.  A call of SciPy's own ufunc on Arrays runs the function of the same name in this
 package.  The values are SciPy's bit for bit (on CUDA devices CuPy's).  Derivatives consist of recorded
-ops, so there are derivatives of all orders.
+ops, so nearly all have derivatives of all orders.
 
 >>> import arraytape as xp
 >>> print(xp.special.erf(xp.asarray([0.0, 1.0])))

@@ -408,8 +408,8 @@ tklmbda = special(
 def agm_derivative(n: int, a: RawArray, b: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of the arithmetic-geometric mean of a and b with respect to b.
 
-    The iteration of the mean is applied to Taylor coefficients in b.  It converges quadratically, and
-    nothing cancels.
+    The iteration of the mean is applied to Taylor coefficients in b.  The iteration converges
+    quadratically, and nothing cancels.
     """
     # The mean of negative numbers is minus the mean of -a and -b; different signs have no mean.
     sign = xp.where((a > 0) == (b > 0), xp.sign(a), math.nan)

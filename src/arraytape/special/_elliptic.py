@@ -116,8 +116,8 @@ def carlson_slope(
 ) -> Any:
     """Return the tangent of carlson_integral for a tangent t of one of its arguments.
 
-    ``powers`` are (e, a, b, c, d) and ``places`` the other arguments (x, v, w, p).  The index ``at`` is
-    that of the power which belongs to the argument: 1 for x.
+    ``powers`` are (e, a, b, c, d), and ``places`` the op's other arguments (x, v, w, p).  ``at`` is the
+    index in ``powers`` of the power of the argument that has the tangent: 1 for x.
     """
     raised = tuple([k + 1 if i == at else k for i, k in enumerate(powers)])
     return -t * powers[at] * xp.special.carlson_integral(*raised, *places)

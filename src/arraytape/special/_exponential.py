@@ -150,7 +150,7 @@ def shichi(x: Array | complex) -> tuple[Any, Any]:
 def _spence(t: RawArray, x: RawArray, xp: Namespace) -> Any:
     """Return ``t`` times the derivative of spence(x), ``xp.log(x) / (1 - x)``."""
     beside = x - 1.0
-    near = xp.abs(beside) < 0.3  # here log1prel, which is log(1 + u) / u, has a series in u = x - 1
+    near = xp.abs(beside) < 0.3  # log1prel, which is log(1 + u) / u, has a series in u = x - 1
     return -t * xp.where(near, xp.special.log1prel_derivative(0, beside), xp.log(x) / beside)
 
 

@@ -256,7 +256,8 @@ def _corrections(base: RawArray, s: RawArray, n: int) -> list[Any]:
 
     The terms are divided by ``base ** -s``.  The coefficients are those in s, of orders 0 to n.
     """
-    linear = [s, 1.0, *[0.0] * n][: n + 1]  # of s, then of s (s + 1) (s + 2), and so on
+    # Coefficients of s, then of s (s + 1) (s + 2), and so on.
+    linear = [s, 1.0, *[0.0] * n][: n + 1]
     total: list[Any] = [0.0] * (n + 1)
     scale = 1.0 / base
     for j, b in enumerate(BERNOULLI, start=1):

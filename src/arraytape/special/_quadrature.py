@@ -313,7 +313,7 @@ def beta_pdf(a: RawArray, b: RawArray, x: RawArray, y: RawArray, xp: Namespace) 
 def digamma_difference(x: RawArray, step: RawArray, xp: Namespace) -> Any:
     """Return digamma(x + step) - digamma(x).
 
-    For a small step the difference would cancel, so it is computed as the integral of trigamma.
+    For a small step the difference would cancel, so the integral of trigamma is computed instead.
     """
     nodes, weights = [xp.asarray(z, device=x.device) for z in legendre_rule(10)]
     small = step < 0.5 * x

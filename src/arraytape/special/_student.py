@@ -96,7 +96,7 @@ def t_density(n: RawArray, m: RawArray, df: RawArray, x: RawArray, *, xp: Namesp
 
 @double_kernel
 def stdtr_by(n: RawArray, df: RawArray, x: RawArray, *, xp: Namespace) -> Any:
-    """Return the n-th derivative of stdtr(df, x) with respect to df, n > 0.  It is odd in x."""
+    """Return the n-th derivative of stdtr(df, x) with respect to df, n > 0, which is odd in x."""
     inside = (x != 0) & xp.isfinite(x) & (df > 0) & xp.isfinite(df)
     limit = xp.where((df > 0) & ~xp.isnan(x), 0.0, math.nan)
     df, size = xp.where(inside, df, 1.0), xp.where(inside, xp.abs(x), 1.0)

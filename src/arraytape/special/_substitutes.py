@@ -1,6 +1,6 @@
 """Kernels that compute, on CUDA devices, functions of SciPy that CuPy lacks.
 
-Gradients of the functions that CuPy has need them.  The kernels consist of functions that CuPy has, and
+Rules of functions that CuPy has call these kernels.  The kernels consist of functions that CuPy has, and
 of each other.  They never run on host data, for which SciPy has the functions: see ``_storage.special``.
 """
 

@@ -129,7 +129,7 @@ class Calls:
 
 
 def function_named(f: Callable[..., Any] | str) -> Callable[..., Any]:
-    """Return a function that is given itself, or as the text "module.name"."""
+    """Return f if it is a function; import the function if f is a text "module.name"."""
     if isinstance(f, str):
         module, _, name = f.rpartition(".")
         try:

@@ -10,7 +10,7 @@ from ..._array.array import Array
 
 
 def squared(y: Array, s: Array) -> Any:
-    """Return half the squared error of each sample, summed over several outputs."""
+    """Return half the squared error of each sample, summed over its outputs."""
     square = 0.5 * (y - s) ** 2
     return xp.sum(square, axis=1) if square.ndim == 2 else square
 

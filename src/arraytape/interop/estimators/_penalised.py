@@ -36,8 +36,8 @@ class Penalised:
     groups : True if l1 multiplies the length of each column of coef.
     positive : True if coef is bounded below by 0.
     chosen : True if the zeros of coef stay 0 without a penalty.
-    shifts : "intercept" or "coef", if adding one number to all classes does not change the objective;
-    their sum over the classes is held at its value.
+    shifts : "intercept" or "coef", if adding one number to it for all classes does not change the
+    objective; its sum over the classes is then held constant.
     """
 
     name: str
@@ -88,7 +88,7 @@ class Penalised:
         return found
 
     def sizes(self, coef: Array, moves: NumpyData) -> Array:
-        """Return what l1 multiplies: abs(coef), or the lengths of coef's nonzero columns."""
+        """Return the factors of l1: abs(coef), or lengths of coef's nonzero columns if ``groups``."""
         if not self.groups:
             return xp.abs(coef)
         return xp.sqrt(xp.sum(coef[:, np.flatnonzero(moves[0])] ** 2, axis=0))

@@ -107,7 +107,7 @@ def solve_packed(
     distance = np.max(np.abs(data - near)) / np.max(np.abs(data), initial=max(least, 1e-300))
     if not distance <= FAR:
         raise implicit.NotASolution(
-            f"the fit stopped {distance:.0%} away from its solution, of which the derivatives are: "
+            f"the fit stopped {distance:.0%} away from the solution that is differentiated: "
             f"lower tol, or raise max_iter; above {FAR:.0%} it is refused [at {user_line()}]"
         )
     return packing.unpack_vector(found)

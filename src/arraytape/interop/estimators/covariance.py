@@ -1,6 +1,6 @@
 """The fit of GraphicalLasso, which scikit-learn computes by compiled coordinate descent.
 
-Its derivative is that of the minimum of the objective over the nonzero elements of the precision.
+The fit's derivative is that of the minimum of the objective over the nonzero elements of the precision.
 """
 
 from __future__ import annotations

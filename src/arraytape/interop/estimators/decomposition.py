@@ -109,7 +109,10 @@ def weights_of(model: BaseEstimator, X: ArrayInput, W: NumpyData) -> Array:
     examine=lambda fit: refuse_open_factors(fit.estimator),
 )  # fmt: skip
 def nmf(fit: Fit) -> dict[str, Array]:
-    """Solve for the nonzero elements of H: Lee and Seung's objective of 1999, with penalties."""
+    """Return H, which minimises the objective of Lee and Seung 1999 with penalties, and the error.
+
+    The elements of H that are 0 stay 0 for data nearby.
+    """
     X, alpha_W, twin, W = fit.float_data("X"), fit.parameter("alpha_W"), fit.twin, fit.result
     alpha_H = alpha_W if twin.alpha_H == "same" else fit.parameter("alpha_H")
 

@@ -1,4 +1,4 @@
-"""Gaussian processes.
+"""scikit-learn's Gaussian processes and their kernels.
 
 scikit-learn's fit maximises the marginal likelihood by SciPy's optimizer, which keeps no Arrays.  The
 derivative of the hyperparameters is that of the maximum; hyperparameters at a bound are constants.  All

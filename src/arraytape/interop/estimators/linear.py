@@ -125,7 +125,7 @@ def multi_task(fit: Fit) -> Attributes:
 def searched(fit: Fit, groups: bool = False) -> Attributes:
     """Return the fit with the alpha that cross-validation chose.
 
-    It is a candidate of the user, or a constant multiple of ``largest_alpha``.
+    That alpha is a candidate of the user, or a constant multiple of ``largest_alpha``.
     """
     twin = fit.twin
     mixed = hasattr(fit.estimator, "l1_ratio")
@@ -189,7 +189,7 @@ def lars(fit: Fit) -> Attributes:
     """Return the least-squares fit, the end of the path; refuse a path that stops before its end."""
     if not np.all(fit.twin.coef_):
         fit.refuse_fit(
-            "of a path that ends before all coefficients entered there is no derivative here"
+            "a path that ends before all coefficients have entered has no derivative here"
         )
     return fit_loss(fit, _losses.squared, fit.float_data("y"), fit.sample_weights())
 
@@ -359,7 +359,7 @@ def deviance_score(
 # --- robust regression -----------------------------------------------------------------------------
 @connects_fit(f"{HOME}._huber", "HuberRegressor")
 def huber(fit: Fit) -> Attributes:
-    """Minimise Huber's loss over coefficients and scale: scikit-learn's user guide."""
+    """Minimise Huber's loss over coefficients and scale, as scikit-learn's user guide states it."""
     twin = fit.twin
     start = {"coef": twin.coef_, "scale": np.asarray(twin.scale_)}
     if twin.fit_intercept:

@@ -83,7 +83,7 @@ def expectation_maximization(fit: Fit) -> dict[str, Array]:
 
     try:
         found = root_of_parts(em_residual, as_parts(twin, names), X)
-    except ValueError:  # of scikit-learn: a covariance in Newton's method is not positive definite
+    except ValueError:  # scikit-learn: a covariance in Newton's method is not positive definite
         fit.refuse_fit("EM stopped far from its fixed point", "Lower tol, or raise max_iter")
     model = with_parts(twin, found, X)
     model._set_parameters(model._get_parameters())

@@ -30,7 +30,7 @@ MODULE = "sklearn.utils._array_api"
 
 
 def note_configuration() -> Callable[[], AbstractContextManager[Any]]:
-    """Return a function that enters scikit-learn's current options, which are per thread, elsewhere."""
+    """Return a function that sets scikit-learn's current options, which are per thread, in a thread."""
     options = sklearn.get_config()
     return lambda: sklearn.config_context(**options)
 
@@ -46,7 +46,7 @@ def get_namespace(*arrays: Any, **options: Any) -> Any:
 
 @hooks(MODULE, "check_same_namespace")
 def check_same_namespace(X: ArrayInput, estimator: BaseEstimator, **options: Any) -> None:
-    """Accept Arrays and NumPy data together."""
+    """Accept Arrays together with NumPy data, which scikit-learn's own check refuses."""
 
 
 @hooks(MODULE, "device")

@@ -73,7 +73,7 @@ METRICS = ("chebyshev", "euclidean", "manhattan", "minkowski")
 
 
 def length(model: BaseEstimator, apart: Array) -> Array:
-    """Return the lengths of differences in the model's metric; the gradient of length 0 is 0."""
+    """Return the lengths of the differences ``apart`` in the model's metric, with gradient 0 at 0."""
     metric, options = model.effective_metric_, model.effective_metric_params_
     order = {"manhattan": 1, "chebyshev": np.inf}.get(metric, options.get("p", 2))
     if metric not in METRICS or options.get("w") is not None:
@@ -213,8 +213,8 @@ def up_to_rotation(components: Array) -> tuple[Array, Any]:
         turning = plain_data(g @ xp.matrix_transpose(components))
         if np.max(np.abs(turning - turning.T)) > ROTATION * np.max(np.abs(turning)):
             raise ValueError(
-                "NeighborhoodComponentsAnalysis: rotated components_ fit as well, so how they rotate "
-                "with the data has no derivative: take what no rotation changes, such as distances "
+                "NeighborhoodComponentsAnalysis: rotated components_ fit equally well, so components_ "
+                "have no derivative: use a result that no rotation changes, such as distances "
                 f"between transformed samples, or n_components=1 [at {user_line()}]"
             )
         return g

@@ -129,7 +129,7 @@ class Dual:
         return states
 
     def conditions_at(self, states: NumpyData) -> tuple[Any, Any, float]:
-        """Solve the conditions for given states.  Return alpha, sign * (target - f), and the scale."""
+        """Solve the KKT conditions for given states.  Return alpha, sign * (target - f), the scale."""
         inner, outer = states == 0, states > 0
         K = self.kernel.plain_between(self.rows, self.rows)
         signs, limits, targets = self.signs, plain_data(self.limits), plain_data(self.targets)
@@ -386,7 +386,7 @@ def decision(self: Any, X: ArrayInput) -> Array:
 
 
 def of_plain(self: Any, method: str, X: ArrayInput) -> Any:
-    """Return the result of scikit-learn's method for NumPy data."""
+    """Run scikit-learn's method of this name with NumPy data in place of Arrays."""
     function = original_of(getattr(type(self), method))
     return function(detached_object(self), detached(X))
 

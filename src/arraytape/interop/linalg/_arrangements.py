@@ -1,7 +1,7 @@
 """Matrices of scipy.linalg that consist of elements of their arguments, such as Toeplitz matrices.
 
-SciPy's functions convert Arrays to NumPy.  Here they run on element numbers 1, 2, ...
-instead.  The result says which element goes where, and a recorded ``take`` arranges the elements.
+SciPy's functions convert Arrays to NumPy.  Here the functions run on element numbers 1, 2, ... instead.
+The result says which element goes where, and a recorded ``take`` arranges the elements.
 """
 
 from __future__ import annotations
@@ -81,5 +81,5 @@ def block_diag(*arrs: Any) -> Any:
 
 
 # The NumPy code of these modules runs on Arrays as it stands.
-keeps_arrays("scipy.linalg._special_matrices")  # has companion, fiedler, fiedler_companion
-keeps_arrays("scipy.linalg._matfuncs")  # has khatri_rao
+keeps_arrays("scipy.linalg._special_matrices")  # for companion, fiedler, fiedler_companion
+keeps_arrays("scipy.linalg._matfuncs")  # for khatri_rao

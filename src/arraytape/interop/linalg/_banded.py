@@ -59,7 +59,7 @@ def adjoint_band(ab: RawArray, lower: int, upper: int, xp: Namespace) -> Any:
 def solve_banded_rule(
     g: RawArray, ab: RawArray, b: RawArray, y: RawArray, lower: int, upper: int, xp: Namespace
 ) -> Any:
-    """Return the cotangents of ab, bands of -u y^H, and of b, the adjoint system's solution u."""
+    """Return the cotangents of ab and b: the bands of -u y^H, and u, the adjoint system's solution."""
     g, y = as_columns(b, g, y)
     u = solve_banded_op(adjoint_band(ab, lower, upper, xp), g, lower=upper, upper=lower)
 
@@ -79,7 +79,7 @@ solve_banded_op = recorded_function(
 def solveh_banded_rule(
     g: RawArray, ab: RawArray, b: RawArray, y: RawArray, lower: bool, xp: Namespace
 ) -> Any:
-    """Return the cotangents of ab, the bands of -(u y^H + y u^H), and of b, the solution u for g."""
+    """Return the cotangents of ab and b: the bands of -(u y^H + y u^H), and u, the solution for g."""
     g, y = as_columns(b, g, y)
     u = solveh_banded_op(ab, g, lower=lower)
 
@@ -105,7 +105,7 @@ solveh_banded_op = recorded_function(
 def solve_toeplitz_rule(
     g: RawArray, c: RawArray, r: RawArray, b: RawArray, y: RawArray, xp: Namespace
 ) -> Any:
-    """Return the cotangents of c and r, sums of -u y^H along diagonals, and that of b, which is u.
+    """Return the cotangents of c, r and b: for c and r, sums of -u y^H along diagonals; for b, u.
 
     u is the solution of the adjoint system for g.
     """
@@ -161,7 +161,7 @@ def column_and_row(given: ArrayInput | tuple[ArrayInput, ArrayInput]) -> tuple[A
 
 
 def matmul_toeplitz_rule(g: RawArray, c: RawArray, r: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """Return the cotangents of c and r, diagonal sums of g x^H, and of x, adjoint matrix times g."""
+    """Return the cotangents: for c and r, diagonal sums of g x^H; for x, the adjoint matrix times g."""
     given = x
     g, x = as_columns(given, g, x)
     first = c[..., :1]
@@ -205,7 +205,7 @@ def matmul_toeplitz(
 
 # --- circulant --------------------------------------------------------------------------------------
 def solve_circulant_rule(g: RawArray, c: RawArray, b: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return the cotangents of c, sums of -u y^H along wrapped diagonals, and of b, which is u.
+    """Return the cotangents of c and b: for c, sums of -u y^H along wrapped diagonals; for b, u.
 
     u is the solution of the adjoint system for g.
     """
@@ -275,7 +275,7 @@ recorded_function(
 def cho_solve_banded_rule(
     g: RawArray, c: RawArray, b: RawArray, y: RawArray, lower: bool, xp: Namespace
 ) -> Any:
-    """Return the cotangents of c and b as for ``cho_solve``; that of c on the diagonals only."""
+    """Return the cotangents of c and b as ``cho_solve_rule`` does, that of c as a band."""
     g, y = as_columns(b, g, y)
     u = cho_solve_banded_op(c, g, lower=lower)
 

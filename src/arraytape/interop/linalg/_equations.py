@@ -52,7 +52,7 @@ discrete_op = recorded_function(
 def continuous_are_rule(
     g: RawArray, a: RawArray, b: RawArray, q: RawArray, r: RawArray, y: RawArray, xp: Namespace
 ) -> Any:
-    """Return the cotangents of a, b, q and r: -2 y z, 2 h k^H, -z and -k h.
+    """Return the cotangents of a, b, q and r: -2 y z, 2 h, -z and -k h.
 
     k = r^-1 b^H is the gain without y, h = y z y k^H, and z solves c z + z c^H = g with the closed loop
     c = a - b k y.

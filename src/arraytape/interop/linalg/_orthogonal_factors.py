@@ -36,7 +36,7 @@ def qr_joint(
     g: Cotangents, Q: RawArray, R: RawArray, order: RawArray, unread: tuple[Any, ...] | None,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of a: that of the array API's ``qr``, with columns in the order of a.
+    """Return the cotangent of a by the rule of the array API's ``qr``, with columns in the order of a.
 
     A gradient that depends on the columns of Q beyond those of a is NaN.
     """
@@ -97,7 +97,7 @@ def qr(
 
 
 def rq_joint(g: Cotangents, Q: RawArray, R: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of a from the rule of ``qr``: reversed and transposed, a = R Q is a QR."""
+    """Return the cotangent of a = R Q by the rule of ``qr``, applied to a reversed and transposed."""
     gR, gQ = g
     k = min(Q.shape[-1], R.shape[-2])
     extra = None if gQ is None else gQ[..., : Q.shape[-2] - k, :]
@@ -135,7 +135,7 @@ def svd_joint(
     g: Cotangents, U: RawArray, S: RawArray, Vh: RawArray, unread: tuple[Any, ...] | None,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of a: that of the array API's ``svd`` without full matrices.
+    """Return the cotangent of a by the rule of the array API's ``svd`` without full matrices.
 
     A gradient that depends on the vectors that complete U or Vh to square matrices is NaN.
     """
@@ -222,7 +222,7 @@ recorded_function("scipy.linalg.orth", orth_rule, arrays=["A"], options=["rcond"
 def polar_joint(
     g: Cotangents, a: RawArray, u: RawArray, p: RawArray, side: str, xp: Namespace
 ) -> Any:
-    """Return the cotangent of a.  For a = u p it is 2 a z + gu p^-1.
+    """Return the cotangent of a, which is 2 a z + gu p^-1 for a = u p.
 
     z solves the Sylvester equation p z + z p = Hermitian part of (gp - u^H gu p^-1).
     """

@@ -71,7 +71,7 @@ def eigh_joint(
     g: Cotangents, a: RawArray, values: RawArray, vectors: RawArray, first: RawArray, lower: bool,
     unread: tuple[Any, ...] | None, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of a: that of ``eigh``, mapped to the triangle that SciPy reads."""
+    """Return the cotangent of a by the rule of ``eigh``, mapped to the triangle that SciPy reads."""
     g = g[:2]
     matrix = read_structure(a, "hermitian", lower, xp)
     unread = tuple(unread[:2]) if unread else unread
@@ -114,7 +114,7 @@ def generalised_joint(
 def eigh_of(name: str, generalised: bool, joint: Callable[..., Any]) -> LibraryOp:
     """Return the op of ``eigh``, with b if ``generalised``.
 
-    Its third result is the index of the first returned eigenvalue among all, which the rule needs.
+    The op's third result is the index of the first returned eigenvalue among all: the rule needs it.
     """
 
     def compute_eigh(
@@ -148,7 +148,7 @@ EIGH_B = eigh_of("scipy.linalg.eigh with b", True, generalised_joint)
 
 
 def values_rule(g: RawArray, a: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of a: that of ``eigvalsh``, mapped to the triangle that is read."""
+    """Return the cotangent of a by the rule of ``eigvalsh``, mapped to the triangle that SciPy reads."""
     matrix = read_structure(a, "hermitian", lower, xp)
     return given_back(spectral.eigvalsh(g, matrix, xp), "hermitian", lower, xp)
 

@@ -39,7 +39,7 @@ def solve_rule(
     g: RawArray, a: RawArray, b: RawArray, y: RawArray, lower: bool, assume_a: str | None,
     transposed: bool, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangents of a and b: those of ``solve`` with the matrix that SciPy reads from a."""
+    """Return the cotangents of a and b by the rule of ``solve`` for the matrix that SciPy reads."""
     structure = ASSUMED[assume_a]
     matrix = read_structure(a, structure, lower, xp)
     if transposed:
@@ -72,7 +72,7 @@ recorded_function(
 
 
 def inv_rule(g: RawArray, y: RawArray, assume_a: str | None, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of a: that of ``inv``, mapped to the elements that SciPy reads."""
+    """Return the cotangent of a by the rule of ``inv``, mapped to the elements that SciPy reads."""
     return given_back(rules.inv(g, y, xp), ASSUMED[assume_a], lower, xp)
 
 
@@ -96,7 +96,7 @@ def solve_triangular_rule(
     g: RawArray, a: RawArray, b: RawArray, y: RawArray, trans: int | str, lower: bool,
     unit_diagonal: bool, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangents of a and b: those of ``solve`` with the triangle that SciPy reads from a."""
+    """Return the cotangents of a and b by the rule of ``solve`` for the triangle that SciPy reads."""
     structure = "lower" if lower else "upper"
     matrix = read_structure(a, structure, lower, xp)
     if unit_diagonal:
@@ -117,7 +117,7 @@ recorded_function(
 
 
 def cholesky_rule(g: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of a: that of ``cholesky``, mapped to the triangle that SciPy reads."""
+    """Return the cotangent of a by the rule of ``cholesky``, mapped to the triangle that SciPy reads."""
     half = rules.cholesky_vjp(g, y, not lower, xp)
     return given_back(half, "hermitian", lower, xp)
 
@@ -127,12 +127,12 @@ recorded_function(
 )
 
 
-# cho_factor's result has in its other triangle the elements of a; from SciPy 1.18 on, zeros.
+# The other triangle of cho_factor's result holds elements of a; from SciPy 1.18 on, zeros.
 OTHER_TRIANGLE_STAYS = bool(scipy.linalg.cho_factor(np.asarray([[4.0, 1.0], [2.0, 5.0]]))[0][1, 0])
 
 
 def cho_factor_rule(g: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of a: that of ``cholesky``, plus g in the triangle that is copied from a."""
+    """Return the cotangent of a by the rule of ``cholesky``, plus g in the triangle copied from a."""
     kept, other = (xp.tril, xp.triu) if lower else (xp.triu, xp.tril)
     factor = cholesky_rule(kept(g), kept(y), lower, xp)
     return factor + other(g, k=1 if lower else -1) if OTHER_TRIANGLE_STAYS else factor
@@ -202,7 +202,8 @@ def to_factor_order(x: RawArray, rows: RawArray, xp: Namespace) -> Any:
 def lu_rule(g: Cotangents, lower: RawArray, upper: RawArray, rows: RawArray, xp: Namespace) -> Any:
     """Return the cotangent of a, where L U = a[rows].
 
-    For a square matrix it is L^-H (tril(L^H gL, -1) + triu(gU U^H)) U^-H, with rows in a's order.
+    For a square matrix the cotangent is L^-H (tril(L^H gL, -1) + triu(gU U^H)) U^-H, with its rows in
+    the order of a.
     """
     gL, gU = g
     k = lower.shape[-1]
@@ -302,8 +303,8 @@ def lu_solve_joint(
 ) -> Any:  # fmt: skip
     """Return the cotangents of lu and b.
 
-    That of b is u, the solution of the adjoint system for g.  That of the matrix L U is -u y^H, from
-    which the product rule yields that of the factors.
+    The cotangent of b is u, the solution of the adjoint system for g.  The cotangent of the matrix L U
+    is -u y^H, from which the product rule yields the cotangents of L and U.
     """
     g, y = as_columns(b, g[0], y)
     if trans == 1:
@@ -355,10 +356,10 @@ def unless_cut(found: RawArray, a: RawArray, pseudo: RawArray, xp: Namespace) ->
 
 
 def pseudo_inverse_op(name: str, structure: str) -> LibraryOp:
-    """Return the op of ``pinv`` or ``pinvh``.  Its results are the pseudo-inverse and the rank."""
+    """Return the op of ``pinv`` or ``pinvh``, whose results are the pseudo-inverse and the rank."""
 
     def pinv_joint(g: Cotangents, a: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
-        """Return the cotangent of a: that of ``pinv``, mapped to the elements that SciPy reads."""
+        """Return the cotangent of a by the rule of ``pinv``, mapped to the elements that SciPy reads."""
         pull, _ = g
         if pull is None:
             return (xp.zeros_like(a),)

@@ -32,8 +32,8 @@ Function = Callable[..., Any]
 
 # --- correlations ------------------------------------------------------------------------------------
 # y[i] = sum over k of w[k] * x[i + k - before], where x is continued beyond its border.  The image's
-# cotangent is the correlation of the padded cotangent of y with the reversed weights.  What it has
-# beyond the border is added to the elements whose copies the continuation is (``fold_lines``).
+# cotangent is the correlation of the padded cotangent of y with the reversed weights.  Its elements
+# beyond the border are added to the elements that the continuation copies there (``fold_lines``).
 def pad_cotangent(
     g: RawArray, sizes: Sequence[int], axes: Sequence[int], xp: Namespace
 ) -> tuple[Any, list[int]]:
@@ -71,7 +71,7 @@ def weights_adjoint(
     g: RawArray, x: RawArray, shape: Shape, axes: Sequence[int], modes: Sequence[str], cval: complex,
     origins: Sequence[int], xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the weights' cotangents: inner products of g and the elements that a weight multiplies."""
+    """Return each weight's cotangent: the inner product of g and the elements that it multiplies."""
     wide = all_extended(x, shape, axes, modes, cval, origins, xp)
     starts = np.zeros(len(x.shape), int)
     found = []

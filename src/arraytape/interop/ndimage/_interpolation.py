@@ -87,7 +87,7 @@ def spline_filter1d(
 
 # --- the coefficients that an interpolation reads, and their weights ---------------------------------
 def inner_coordinate(at: RawArray, length: int, border: int, xp: Namespace) -> tuple[Any, Any]:
-    """Map coordinates into the line by the border's rule.  Return them and the slope of the map."""
+    """Map coordinates into the line by ``border``.  Return the results and the slope of the map."""
     one = xp.ones(at.shape, dtype=at.dtype, device=at.device)
     if border in (NEAREST, CONSTANT, GRID_CONSTANT):
         return at, one
@@ -108,7 +108,7 @@ def inner_coordinate(at: RawArray, length: int, border: int, xp: Namespace) -> t
 
 
 def inner_place(place: RawArray, length: int, border: int, xp: Namespace) -> Any:
-    """Map indices of coefficients into the line by the border's rule."""
+    """Map indices of coefficients, which may lie beyond the line, into the line by ``border``."""
     if border in (NEAREST, GRID_CONSTANT):
         return xp.clip(place, 0, length - 1)
     if length < 2:

@@ -57,7 +57,7 @@ class Tile(NamedTuple):
 def base_of(results: Results, wanted: str | None) -> int:
     """Return the index of the commit to compare with.
 
-    This is the commit ``wanted`` by its name or hash.  If ``wanted`` is None, it is the last tagged
+    ``wanted`` is the name or hash of that commit.  If ``wanted`` is None, the result is the last tagged
     commit before the newest, or else the first commit.  Raise ResultsError if ``wanted`` was not
     measured.
     """

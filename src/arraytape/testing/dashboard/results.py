@@ -35,7 +35,7 @@ class Commit(NamedTuple):
 
 
 class Series(NamedTuple):
-    """One benchmark at one choice of its parameters, with a value for each commit or None."""
+    """One benchmark at one choice of its parameters; commits without a measurement have None."""
 
     benchmark: str
     title: str
