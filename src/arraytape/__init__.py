@@ -20,7 +20,7 @@ from ._storage.storage import ON_DEMAND as _STORAGES
 from ._util import fork_hooks as _fork_hooks  # noqa: F401  (it registers hooks)
 from ._util.attach import RULES_FOR as _RULES_FOR
 from ._util.attach import UFUNCS_FOR as _UFUNCS_FOR
-from ._util.errors import unknown_name as _unknown_name
+from ._util.errors import missing_from as _missing_from
 from ._util.locks import LOADING as _LOADING
 from ._version import __version__
 
@@ -362,6 +362,7 @@ def _ops() -> dict[str, _typing.Any]:
 
 
 if not _typing.TYPE_CHECKING:  # for a type checker, a ``__getattr__`` would define any name
+    _missing = _missing_from(__name__, "namespace", "")
 
     def __getattr__(name):
         # One thread at a time: see ``LOADING`` in ``_util/locks.py``.
@@ -374,10 +375,10 @@ if not _typing.TYPE_CHECKING:  # for a type checker, a ``__getattr__`` would def
             elif name in __all__ or name in _FOR_RULES:
                 found = _ops()[name]
             else:
-                message = f"module {__name__!r} has no attribute {name!r}"
-                raise _unknown_name(message, name, _sys.modules[__name__], "namespace")
+                found = _missing(name)
             return globals().setdefault(name, found)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    """Return the names of ``__all__``, and those that NumPy has in addition, such as "concatenate"."""
+    return sorted([*__all__, *_import_module("._numpy_api.names", __name__).numpys_names()])

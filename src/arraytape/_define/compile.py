@@ -43,7 +43,7 @@ from .._storage.numpy_storage import NUMPY
 from .._storage.storage import STORAGES, is_complex
 from .._util.locks import FREE_THREADED
 from .._util.options import unwrap_option
-from .keywords import ABSENT, OtherNames, refuse
+from .keywords import ABSENT, OtherNames, call_numpys, refuse
 from .op_function import OpFunction, give_code, uncompiled
 from .operands import (
     CACHED,
@@ -101,7 +101,8 @@ def compile_function(
         else:  # a user's function has its own lines for warnings, and must not run twice
             scope["call_again"] = fail
         scope["into"] = into
-        form = Form(op, signature, operator, convert, condition, into is not None)
+        own = given is None and not operator
+        form = Form(op, signature, operator, convert, condition, into is not None, own)
         source = source_of(form)
         filename = f"<arraytape {name}>"
         linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
@@ -124,8 +125,8 @@ def compile_function(
 # The globals that all compiled functions have.
 COMMON: dict[str, Any] = {
     # hidden parameters, options and modes
-    "ABSENT": ABSENT, "refuse": refuse, "check_dtype": check_dtype, "unwrap_option": unwrap_option,
-    "ask_modes": ask_modes, "GO_ON": GO_ON,
+    "ABSENT": ABSENT, "call_numpys": call_numpys, "refuse": refuse, "check_dtype": check_dtype,
+    "unwrap_option": unwrap_option, "ask_modes": ask_modes, "GO_ON": GO_ON,
     # operands
     "Array": Array, "CONSTANT": CONSTANT, "accepted": accepted, "coerce": coerce,
     "coerce_all": coerce_all, "coerce_list": coerce_list, "coerce_or_none": coerce_or_none,
@@ -163,6 +164,7 @@ class Form(NamedTuple):
     convert: bool = True  # True if Python scalars are converted to 0-d data
     condition: str = ""  # key in CONDITIONS: when to call NumPy's ufunc without looking in RAW
     like_ufunc: bool = False  # True if it accepts NumPy's parameters out and where
+    own: bool = False  # True if NumPy's function of the same name serves NumPy's further keywords
 
     @property
     def several(self) -> bool:
@@ -200,9 +202,10 @@ CONDITIONS = {"ufunc": "kind is ndarray", "float64": "kind is ndarray and d_x.dt
 def source_of(form: Form) -> str:
     """Return the source text of a compiled function."""
     s = Source()
-    others = OtherNames([p.replace(annotation=p.empty) for p in form.parameters])
+    name = form.op.name if form.own else ""
+    others = OtherNames(name, [p.replace(annotation=p.empty) for p in form.parameters])
     hidden = HIDDEN_OF_UFUNCS if form.like_ufunc else []
-    with s.block(f"def function{inspect.Signature(by_reference(others.parameters) + hidden)}:"):
+    with s.block(f"def function{inspect.Signature(by_reference(others.all) + hidden)}:"):
         others.check(s, "NAME")
         if hidden:
             given = ", ".join(form.order)

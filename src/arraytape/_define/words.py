@@ -26,7 +26,7 @@ from .._util import errors
 from .._util.options import unwrap_option
 from .compile import by_reference, compile_function, defaults_of, public_module
 from .docstrings import docstring
-from .keywords import ABSENT, OtherNames, refuse
+from .keywords import ABSENT, OtherNames, call_numpys, refuse
 from .op_function import give_code, uncompiled
 from .operands import an_array
 from .option_checks import is_option, write_option_check
@@ -198,12 +198,13 @@ def with_arrays(
         return function
     scope: dict[str, Any] = {
         "Array": Array, "an_array": an_array, "body": function, "ABSENT": ABSENT, "refuse": refuse,
+        "call_numpys": call_numpys,
         "refuse_bare": errors.raise_documented, "unwrap_option": unwrap_option,
     }  # fmt: skip
 
     def first_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         scope.update(defaults_of(signature))
-        source = check_of(name, parameters, OtherNames(parameters))
+        source = check_of(name, parameters, OtherNames(name, parameters))
         give_code(public, source, "<arraytape composite>", "public")
         return public(*args, **kwargs)
 
@@ -220,7 +221,7 @@ def is_checked(parameter: inspect.Parameter) -> bool:
 
 def check_of(name: str, parameters: Sequence[inspect.Parameter], others: OtherNames) -> str:
     """Return the source of a composite's public function: it checks arguments, then calls ``body``."""
-    bare = by_reference([p.replace(annotation=p.empty) for p in others.parameters])
+    bare = by_reference([p.replace(annotation=p.empty) for p in others.all])
     s = Source()
     with s.block(f"def function{inspect.Signature(bare)}:"):
         others.check(s, repr(name))

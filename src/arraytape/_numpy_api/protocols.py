@@ -64,8 +64,8 @@ NUMPYS = np.generic | np.ndarray
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     function: op.public
     for name, op in REGISTRY.items()
-    if op.public is getattr(namespace(), name, None)
-    and op.public is not None
+    if name in namespace().__all__
+    and op.public is getattr(namespace(), name)
     and isinstance(function := getattr(np, name, None), np.ufunc)
 }
 UFUNCS |= {
@@ -604,11 +604,22 @@ def op_of_numpy_function(function: Callable[..., Any]) -> Callable[..., Any]:
     chapter = next((path for path, home in HOMES.items() if vars(home).get(name) is function), None)
     if chapter is None:
         raise unknown(name, home=f"{function.__module__}.")
-    home: Any = getattr(namespace(), chapter) if chapter else namespace()
-    ours = getattr(home, FUNCTIONS.get(name, name), None)
-    if ours is None:
+    ours = FUNCTIONS.get(name, name)
+    if ours not in own_names(chapter):
         raise unknown(name, home=f"np.{chapter}." if chapter else "np.")
-    return ours
+    found: Callable[..., Any] = getattr(chapter_of_namespace(chapter), ours)
+    return found
+
+
+def chapter_of_namespace(chapter: str) -> Any:
+    """Return the namespace, or its extension of the name ``chapter``."""
+    return getattr(namespace(), chapter) if chapter else namespace()
+
+
+@functools.cache
+def own_names(chapter: str) -> frozenset[str]:
+    """Return the names of the namespace, or of an extension, without those that ``names.py`` adds."""
+    return frozenset(chapter_of_namespace(chapter).__all__)
 
 
 PROTOCOLS = {"__array_function__": array_function, "__array_ufunc__": array_ufunc}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._array.array import Array
+from .._define.define_op import stop_gradient
 from .._define.raw_calls import at_users_line
 from .._util.errors import describe, failure, user_line
 from ..ops import elementwise_functions as elementwise
@@ -19,6 +20,7 @@ from ..ops.linear_algebra_functions import matmul
 from ..ops.manipulation_functions import broadcast_to, normalize_axis_index, reshape, stack
 from ..ops.searching_functions import where
 from ..ops.statistical_functions import cumulative_prod, cumulative_sum
+from ..ops.utility_functions import any as any_of
 from ..ops.writing import setitem
 from . import exact
 from .numpy_arguments import ArrayLike, DType, array_of, arrays_like_first, mark_as_scalar
@@ -82,6 +84,44 @@ def modf(x: Array) -> tuple[Array, Array]:
     return where(far, elementwise.copysign(0.0 * part, x), part), elementwise.trunc(x)
 
 
+def frexp(x: Array) -> tuple[Array, Array]:
+    """Compute ``numpy.frexp``: m and integers n such that x = m * 2**n and 0.5 <= abs(m) < 1."""
+    plain = elementwise.isfinite(x) & (x != 0.0)
+    exponent = elementwise.floor(elementwise.log2(where(plain, elementwise.abs(x), 0.5))) + 1.0
+    m = x / 2.0 ** stop_gradient(exponent)
+    size = elementwise.abs(m)  # the logarithm may be rounded to the next integer
+    step = astype(plain & (size >= 1.0), x.dtype) - astype(plain & (size < 0.5), x.dtype)
+    return where(plain, m / 2.0**step, x), astype(where(plain, exponent + step, 0.0), np.int32)
+
+
+def ldexp(x1: ArrayLike, x2: ArrayLike) -> Array:
+    """Compute ``numpy.ldexp``: x1 * 2**x2."""
+    x1, x2 = arrays_like_first(x1, x2)
+    return x1 * astype(2.0 ** astype(x2, np.float64), x1.dtype, copy=False)
+
+
+def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
+    """Compute ``numpy.gcd`` of integers by Euclid's algorithm."""
+    x1, x2 = arrays_like_first(x1, x2)
+    if x1.dtype.kind not in "iu" or x2.dtype.kind not in "iu":
+        raise TypeError(
+            f"np.gcd: convert the arguments to integers: got {describe(x1)} and {describe(x2)} "
+            f"[at {user_line()}]"
+        )
+    x, y = elementwise.abs(x1), elementwise.abs(x2)
+    while bool(any_of(y != 0)):
+        ends = y == 0
+        x, y = where(ends, x, y), where(ends, 0, x % where(ends, 1, y))
+    return x
+
+
+def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
+    """Compute ``numpy.lcm`` of integers, which is 0 if one of them is 0."""
+    x1, x2 = arrays_like_first(x1, x2)
+    divisor = gcd(x1, x2)
+    return elementwise.abs(x1 // where(divisor == 0, 1, divisor) * x2)
+
+
 def matvec(x1: ArrayLike, x2: ArrayLike) -> Array:
     x1, x2 = arrays_like_first(x1, x2)
     return matmul(x1, x2[..., None])[..., 0]
@@ -133,7 +173,11 @@ MADE_OF_OPS: dict[np.ufunc, Callable[..., Any]] = {
     np.fmax: pick_known_elements(elementwise.maximum),
     np.fmin: pick_known_elements(elementwise.minimum),
     np.fmod: fmod,
+    np.frexp: frexp,
+    np.gcd: gcd,
     np.heaviside: heaviside,
+    np.lcm: lcm,
+    np.ldexp: ldexp,
     np.logaddexp2: elementwise.logaddexp2,
     np.matvec: matvec,
     np.modf: modf,
@@ -149,8 +193,8 @@ UFUNCS = {ufunc: of_numpys_types(ufunc, ours) for ufunc, ours in MADE_OF_OPS.ite
 # their values: see ``exact``.
 COMPOSED = frozenset((
     np.deg2rad, np.degrees, np.divmod, np.exp2, np.expm1, np.float_power, np.floor_divide, np.fmax,
-    np.fmin, np.fmod, np.heaviside,
-    np.matvec, np.rad2deg, np.radians, np.vecmat,
+    np.fmin, np.fmod, np.frexp, np.gcd, np.heaviside, np.lcm, np.ldexp, np.matvec, np.rad2deg,
+    np.radians, np.vecmat,
 ))  # fmt: skip
 
 

@@ -12,6 +12,7 @@ import os
 import reprlib
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
@@ -114,10 +115,19 @@ def unknown_name(message: str, name: str, obj: object, where: str) -> AttributeE
     return AttributeError(UnknownName(message, name, obj, where), name=name, obj=obj)
 
 
-def missing_from(module: str, where: str) -> Callable[[str], NoReturn]:
-    """Return a ``__getattr__`` for a module, which raises AttributeError with a hint for the name."""
+def missing_from(module: str, where: str, chapter: str | None = None) -> Callable[[str], Any]:
+    """Return a ``__getattr__`` for a module, which raises AttributeError with a hint for the name.
 
-    def missing(name: str) -> NoReturn:
+    where : the key in ``other_names.TABLES`` of the table in which the hint is searched for.  chapter :
+    "", "linalg" or "fft" if the module also has the names of NumPy's module, such as "concatenate"; see
+    ``_numpy_api/names.py``.
+    """
+
+    def missing(name: str) -> Any:
+        if chapter is not None and not name.startswith("_"):
+            with contextlib.suppress(KeyError):
+                found = import_module("arraytape._numpy_api.names").find_numpys(name, chapter)
+                return vars(sys.modules[module]).setdefault(name, found)
         message = f"module {module!r} has no attribute {name!r}"
         raise unknown_name(message, name, sys.modules[module], where)
 

@@ -8,9 +8,10 @@ import numpy as np
 
 from .._array.array import Array, asarray_like
 from .._array.views import current, in_order, order_of
+from .._define.keywords import call_numpys
 from .._define.words import composite
 from .._storage.storage import KNOWN, storage_for, storage_of
-from .._util.errors import describe, describes_array, short_repr, user_line
+from .._util.errors import describe, describes_array, user_line
 from . import data_type_functions, elementwise_functions, searching_functions
 from . import statistical_functions as statistics
 from ._einsum import contracted
@@ -225,10 +226,12 @@ def pad(
     x: Array,
     pad_width: Any,
     /,
-    mode: Literal["constant", "edge", "reflect", "symmetric", "wrap"] = "constant",
+    mode: Any = "constant",
     *,
     constant_values: Any = 0,
-    reflect_type: Literal["even"] = "even",
+    end_values: Any = None,
+    reflect_type: Literal["even", "odd"] = "even",
+    stat_length: Any = None,
 ) -> Array:
     """Add elements before and after an array along each axis: constants, or elements of the array.
 
@@ -240,11 +243,13 @@ def pad(
     mode
         The added elements.  'constant': ``constant_values``.  'edge': the outermost element.
         'reflect': the elements mirrored at the outermost element.  'symmetric': the elements
-        mirrored, and the outermost element repeated.  'wrap': the elements of the other end.
+        mirrored, and the outermost element repeated.  'wrap': the elements of the other end.  Further
+        modes are those of ``numpy.pad``: 'empty', 'linear_ramp', 'maximum', 'mean', 'median',
+        'minimum', and functions.
     constant_values
         The constants: one for all places, a pair (before, after), or a pair for each axis.
-    reflect_type
-        NumPy's parameter, which must be 'even'.
+    end_values, reflect_type, stat_length
+        NumPy's parameters for 'linear_ramp', for 'reflect' and 'symmetric', and for the statistics.
 
     Returns
     -------
@@ -256,11 +261,14 @@ def pad(
     ValueError
         When there is no such mode, or pad_width does not fit the number of axes.
     """
-    if mode not in ("constant", "edge", "reflect", "symmetric", "wrap") or reflect_type != "even":
-        raise ValueError(
-            f"pad: no mode {short_repr(mode)} with reflect_type={short_repr(reflect_type)} [at "
-            f"{user_line()}]"
-        )
+    further: dict[str, tuple[Any, Any]] = {
+        "end_values": (end_values, None), "reflect_type": (reflect_type, "even"),
+        "stat_length": (stat_length, None),
+    }  # fmt: skip
+    known = isinstance(mode, str) and mode in ("constant", "edge", "reflect", "symmetric", "wrap")
+    if not known or any(x is not default for x, default in further.values()):
+        padded: Array = call_numpys("pad", (x, pad_width, mode), {}, further)
+        return padded
     widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
     order = "F" if order_of(x) == "F" else "C"
     if mode == "constant":

@@ -12,6 +12,7 @@ elements of x get 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -19,7 +20,7 @@ import numpy as np
 from .._array.array import Array
 from .._define.words import composite, linear, sample
 from .._util.array_types import Namespace, RawArray
-from .._util.errors import short_repr, user_line
+from .._util.errors import missing_from, short_repr, user_line
 from .creation_functions import made
 from .data_type_functions import astype
 from .elementwise_functions import conj
@@ -406,5 +407,10 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """Return the public names."""
-    return sorted(__all__)
+    """Return the names of ``__all__``, and those that ``numpy.fft`` has in addition."""
+    names = import_module("arraytape._numpy_api.names")
+    return sorted([*__all__, *names.numpys_names("fft")])
+
+
+if not TYPE_CHECKING:  # a type checker would accept any name of the module
+    __getattr__ = missing_from(__name__, "fft", "fft")

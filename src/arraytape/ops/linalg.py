@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -786,9 +787,10 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """Return the public names."""
-    return sorted(__all__)
+    """Return the names of ``__all__``, and those that ``numpy.linalg`` has in addition."""
+    names = import_module("arraytape._numpy_api.names")
+    return sorted([*__all__, *names.numpys_names("linalg")])
 
 
 if not TYPE_CHECKING:  # a type checker would accept any name of the module
-    __getattr__ = missing_from(__name__, "linalg")
+    __getattr__ = missing_from(__name__, "linalg", "linalg")
