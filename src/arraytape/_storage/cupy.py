@@ -64,11 +64,11 @@ class CuPyNamespace(Standard):
     def clip(
         self, x: RawArray, /, min: RawOperand | None = None, max: RawOperand | None = None
     ) -> Any:
-        # Not by masks as indices, for which CuPy waits for a count from the GPU.  NaN bounds give NaN.
+        # No mask is used as index, because CuPy would wait for a count from the GPU.
         low, high = self.bound(min, x, upper=False), self.bound(max, x, upper=True)
         if low is None and high is None:
             return self.fresh(x)
-        clipped = x if low is None else self.cupy.maximum(x, low)
+        clipped = x if low is None else self.cupy.maximum(x, low)  # NaN if the bound is NaN
         return clipped if high is None else self.cupy.minimum(clipped, high)
 
     def real_view(self, x: Any, _: None = None, /) -> Any:
@@ -154,7 +154,7 @@ class CuPyNamespace(Standard):
 
 
 class CuPyLinalg:
-    """array-api-compat's linalg extension, with other functions solve, eig and eigvals."""
+    """array-api-compat's linalg extension, in which solve, eig and eigvals are replaced."""
 
     def __init__(self, base: ModuleType, cupy: ModuleType) -> None:
         self.base, self.cupy = base, cupy

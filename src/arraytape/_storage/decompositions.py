@@ -160,9 +160,9 @@ class Elimination(Factors):
 
 
 def decomposed(a: Data, hermitian: bool) -> Definite | Elimination:
-    """Return a's Cholesky factorization if it is positive definite, else Gaussian elimination.
+    """Return a factorization of ``a``: Definite if it is positive definite, else Elimination.
 
-    hermitian : True if ``a`` is Hermitian; otherwise Cholesky is not tried.
+    hermitian : True if ``a`` is Hermitian; if False, Elimination is used.
     """
     if hermitian and (a.diagonal().real > 0.0).all():
         with suppress(np.linalg.LinAlgError):
@@ -255,7 +255,7 @@ def inverted(lower: Data, unit: bool = False) -> Data:
 
 
 def square(lower: Data) -> Data:
-    """Return ``L^H L`` of a lower triangle L."""
+    """Return ``L^H L`` for the lower triangular matrix L = ``lower``."""
     n = len(lower)
     if n <= WHOLE:
         return lower.T.conj() @ lower

@@ -20,15 +20,15 @@ def number(value: RawOperand) -> Any:
 
 
 class Element(NamedTuple):
-    """The mark of a 0-d result for which NumPy would return a scalar, in storages without scalars."""
+    """A wrapper of 0-d data of other libraries, in results for which NumPy would return a scalar."""
 
     data: Any
 
 
 def immutable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap the 0-d results of a raw function as ``Element``.
+    """Return ``function`` with its 0-d results wrapped as ``Element``.
 
-    NumPy returns scalars there, which cannot be written to.  The mark has the same effect.
+    NumPy returns scalars in such cases, which cannot be written to.  ``Element`` has the same effect.
     """
 
     def call(*arguments: Any, **keywords: Any) -> Any:

@@ -335,7 +335,7 @@ def between_solutions(lower: Data, g: Data) -> Data:
 
 
 def between_inverses(lower: Data, weights: Data) -> Data:
-    """Return ``L^-H diag(weights) L^-1``."""
+    """Return ``L^-H diag(weights) L^-1`` for the lower triangular matrix L = ``lower``."""
     inverse = inverted(lower).T
     if (weights >= 0.0).all():
         inverse *= np.sqrt(weights)

@@ -101,8 +101,8 @@ def broadcast_to(x: np.ndarray[Any, Any], /, shape: Any) -> Any:
 
 BITS = {np.dtype("float32"): np.dtype("int32"), np.dtype("float64"): np.dtype("int64")}
 ZERO = np.int8(0)
-FEW = 512  # elements: for at most as many, np.where is faster than two calls without branches
-MANY = 16384  # elements: for more, a bitwise and with the mask is faster than a product
+FEW = 512  # elements: up to here, np.where is faster than two calls without branches
+MANY = 16384  # elements: up to here, a product with the mask is faster than a bitwise and
 
 
 def where(condition: Any, x1: Any, x2: Any, /) -> Any:

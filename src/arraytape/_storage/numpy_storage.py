@@ -27,9 +27,9 @@ class NumPyStorage(Storage):
     dlpack_types = (1, 3, 11)  # memory of the CPU, and memory pinned by CUDA and by ROCm
 
     def ufunc(self, name: str) -> tuple[Any, str]:
-        """Return a pair: a ufunc that computes the op ``name``, and the data for which it is right.
+        """Return a pair of a ufunc that computes the op ``name``, and the data for which it does.
 
-        This is "ufunc" for any dtype, or "float64"; without such a ufunc the pair is (None, "").
+        The latter is "ufunc" for all data, or "float64".  The pair is (None, "") if there is no ufunc.
         """
         if name in numpy_namespace.FLOAT64:
             return numpy_namespace.FLOAT64[name], "float64"
@@ -128,7 +128,10 @@ def order_in_memory(like: np.ndarray[Any, Any], rank: int) -> tuple[int, ...]:
     "arranged", "laid_out", continuous=True, propagates_nan=True, in_order=True, range=hull
 )
 def arranged(data: RawArray, order: tuple[int, ...]) -> Any:
-    """Return a contiguous copy of ``data``, whose last axes have an order from ``order_in_memory``."""
+    """Return a contiguous copy of ``data`` whose last ``len(order)`` axes lie in memory as in ``order``.
+
+    order : these axes by descending stride, as ``order_in_memory`` returns them.
+    """
     count = data.ndim - len(order)
     axes = (*range(count), *[count + axis for axis in order])
     made = np.empty([data.shape[axis] for axis in axes], data.dtype)

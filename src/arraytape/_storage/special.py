@@ -78,7 +78,7 @@ def special_operand(x: RawArray, dtype: npt.DTypeLike, arrays: list[Any], xp: Na
 
 
 class Special:
-    """The special functions of one raw namespace."""
+    """The special functions of one raw namespace: the kernels, and functions of a library."""
 
     def __init__(self, xp: Namespace) -> None:
         self.xp = xp

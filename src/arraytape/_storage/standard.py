@@ -25,7 +25,7 @@ Size = int | tuple[int, ...]
 
 
 def floor_divide(x1: RawArray, x2: RawArray, floored: RawArray, xp: Namespace) -> Any:
-    """Return ``floored``, corrected where one of x1 and x2 is infinite.
+    """Return ``floored``, corrected where exactly one of x1 and x2 is infinite.
 
     floored : the library's floor_divide(x1, x2); elements with one infinite operand become x1 / x2.
     """
@@ -35,7 +35,7 @@ def floor_divide(x1: RawArray, x2: RawArray, floored: RawArray, xp: Namespace) -
 
 
 def expm1(x: RawArray, xp: Namespace) -> Any:
-    """Return expm1 of complex x; where x is 0 or not finite, libraries differ from the standard."""
+    """Return expm1 of complex x, as exp(x) - 1 at 0 and infinity, where libraries are not standard."""
     special = ~xp.isfinite(x) | (x == 0)
     return xp.where(special, xp.exp(x) - 1.0, xp.expm1(x))
 
@@ -63,7 +63,7 @@ def cofactors(x: RawArray, xp: Namespace) -> Any:
 
 
 def normalize_axis_tuple(axis: Axis, ndim: int) -> tuple[int, ...]:
-    """Return ``axis`` as a tuple of non-negative integers; () for a 0-d array, whatever axis is."""
+    """Return ``axis`` as a tuple of non-negative integers: all axes for None, () for a 0-d array."""
     if axis is None or not ndim:
         return tuple(range(ndim))
     return tuple(a % ndim for a in ((axis,) if isinstance(axis, int) else axis))
@@ -129,7 +129,7 @@ def inverse_again(x: RawArray, singular: RawArray, xp: Namespace) -> Any:
 def power_derivative(
     x1: RawArray, x2: RawArray, order1: int, order2: int, xp: Namespace, divisions: int = 0
 ) -> Any:
-    """Return the derivative of x1 ** x2, order1 times in x1 and order2 times in x2.
+    """Return the derivative of x1 ** x2 of order1 in x1 and of order2 in x2.
 
     The derivative is x1 ** (x2 - order1) times a polynomial of log(x1); at x1 = 0 its limit is taken.
     Where the power is 0, the product is 0 even if the logarithm is infinite.  Where a coefficient of the
@@ -156,7 +156,7 @@ def power_derivative(
 def late_power_derivative(
     found: RawArray, x1: RawArray, x2: RawArray, order1: int, order2: int, xp: Namespace
 ) -> Any:
-    """Recompute the nonfinite elements of ``found``, a result of ``power_derivative``.
+    """Return ``found``, a result of ``power_derivative``, with nonfinite elements recomputed.
 
     The power may overflow where its product with a small coefficient does not.  An example is the
     second derivative of x1 ** 1e-8 with respect to x1, about -1e-8 / x1 ** 2.
@@ -192,7 +192,7 @@ def falling_factorial(order: int) -> list[int]:
 
 
 def polynomial(coefficients: list[int], x: RawArray, xp: Namespace) -> Any:
-    """Evaluate a polynomial at x; the coefficient of the highest power comes first.
+    """Return the value of a polynomial at x; the coefficient of the highest power comes first.
 
     A constant polynomial is finite even where x is infinite.
     """
@@ -274,7 +274,7 @@ class Standard:
 
     # --- beyond the standard ------------------------------------------------------------------------
     def like(self, x: RawOperand, other: RawArray) -> Any:
-        """Return a Python scalar as 0-d data with the dtype and device of ``other``; data unchanged."""
+        """Return x, but a Python scalar as 0-d data with the dtype and device of ``other``."""
         if hasattr(x, "dtype"):
             return x
         return self.full((), x, dtype=other.dtype, device=other.device)

@@ -50,7 +50,7 @@ class Storage:
     kind: Any
     xp: Any
     ordered_writes = True  # x[[0, 0]] = [1, 2] leaves 2, as in NumPy
-    mixed = 0  # above 0: ``xp`` also accepts other storages' data; the greatest ``mixed`` decides
+    mixed = 0  # above 0: ``xp`` also accepts data of storages whose ``mixed`` is less
     many = False  # True if one raw object represents many arrays (batched data of ``vmap``)
     dlpack_types: tuple[int, ...] = ()  # DLPack's device types on which this data may lie
 
@@ -68,7 +68,7 @@ class Storage:
         return self
 
     def elementwise(self, functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
-        """Return the elementwise function for this storage's data, from a dict by type of data."""
+        """Return the function in ``functions``, a dict by type of data, for this storage's data."""
         return functions[self.kind]
 
     def noted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -118,9 +118,9 @@ class Storage:
     def asarray(
         self, value: Any, dtype: npt.DTypeLike | None, device: Hashable, copy: bool | None
     ) -> Any:
-        """Return scalars, nested sequences, host data or this storage's data as data.
+        """Return ``value`` as data of this storage; with ``copy=True`` no memory is shared.
 
-        With ``copy=True`` the result shares no memory with ``value``.
+        value : a scalar, a nested sequence, NumPy data, or data of this storage.
         """
         return self.xp.asarray(value, dtype=dtype, device=self.on(device), copy=copy)
 

@@ -286,7 +286,7 @@ class IndexSets:
 
     # --- rules of views and writes ----------------------------------------------------------------
     def of_structural(self, record: Record) -> Sets | Spread:
-        """Return the sets for a VIEW, PUT or ADD record; raise Unknown for any other."""
+        """Return the sets of the result of a VIEW, PUT or ADD record; raise Unknown for any other."""
         if record[0] == VIEW.number:
             view = ViewRecord(*record)
             root = self.sets(view.root)

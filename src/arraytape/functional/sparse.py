@@ -508,7 +508,7 @@ def check_results(caller: str, results: list[Array]) -> None:
 
 
 def one_array(caller: str, inputs: Inputs) -> Array:
-    """Return the argument; raise TypeError if it is a nesting."""
+    """Return the argument to differentiate with respect to; raise TypeError if it is a nesting."""
     if not isinstance(inputs.chosen, Array):
         raise TypeError(
             f"{caller}: takes one array, got a nesting: arraytape.functional.ravel makes one of it "

@@ -187,7 +187,7 @@ class Adjoint:
         )
 
     def spread_tolerance(self, tolerance: npt.ArrayLike) -> Any:
-        """Return the tolerance of y as one of z: elements of z after y get the smallest of a vector."""
+        """Return a tolerance for z from that for y; a vector is extended by its smallest element."""
         given = np.asarray(tolerance)
         if given.ndim == 0:
             return tolerance

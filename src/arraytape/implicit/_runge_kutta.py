@@ -136,7 +136,7 @@ class FixedStep(ExplicitMethod):
 
 
 def weighted_stages(weights: Data, stages: list[Array]) -> Array:
-    """Return one sum of s stages with weights of shape (s,), or p sums with (p, s), in SciPy's order."""
+    """Return the sum of s stages with weights (s,), or p sums with (p, s), added in SciPy's order."""
     stacked, table = xp.stack(stages), stages[0]
     factors = xp.asarray(weights, dtype=np.zeros((), table.dtype).real.dtype, device=table.device)
     if weights.ndim == 1:

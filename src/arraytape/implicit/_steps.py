@@ -136,7 +136,7 @@ class Replayed:
 
 
 def retake_steps(problem: Problem, mesh: Mesh, hints: list[Any] | None = None) -> Replayed:
-    """Take the steps of a mesh on Arrays; ``hints`` has SciPy's hint for each step.
+    """Take the steps of a mesh on Arrays; ``hints`` are the results of ``hint_of`` for the steps.
 
     The steps are divided into pieces of about sqrt(steps) steps.  A tape keeps the state at the first
     node of each piece, and the backward pass runs the piece again.

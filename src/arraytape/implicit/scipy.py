@@ -676,7 +676,7 @@ class Limits:
         return (x <= self.from_low) & (g > 0.0) | self.same, (x >= self.to_high) & (g < 0.0)
 
     def check_bounds(self, x: Vector, args: tuple[Any, ...], f: Callable[..., Any]) -> None:
-        """Raise NotASolution if f's slope is 0 on a bound, or x is no minimum of the other elements."""
+        """Raise NotASolution if f's slope is 0 on a bound, or f has no minimum in the other elements."""
         if not self.any:
             return
         at = xp.asarray(np.asarray(x, dtype=float))
@@ -720,7 +720,7 @@ def bounds_of(name: str, bounds: Any, pairs: bool) -> tuple[Any, Any]:
 
 
 def one_number(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
-    """Return f with its result, an Array of one element, reshaped to (); ValueError for others."""
+    """Return f with its result reshaped to (); raise ValueError if a result has several elements."""
 
     def single_value(*args: Any) -> Any:
         y = f(*args)

@@ -39,7 +39,7 @@ def bounds_of(bounds: Any, x0: Any, leaves: Sequence[Array]) -> Any:
 
 
 def is_of_vector(bounds: Any, x0: Any, leaves: Sequence[Array]) -> bool:
-    """Return True if ``bounds`` is SciPy's sequence with a pair for each element of the vector."""
+    """Return True if ``bounds`` has a pair for each element of all ``leaves``, as in SciPy."""
     if nest.parts_of_nesting(x0) is not None:
         elements = sum(x.size for x in leaves)
         parts = nest.parts_of_nesting(bounds)

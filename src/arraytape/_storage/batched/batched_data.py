@@ -152,7 +152,7 @@ class Batched:
         hidden = tuple([sizes.get(axis_id, 1) for axis_id in axis_ids])
         return reshape(data, (*hidden, *(1,) * extra, *data.shape[count:]))
 
-    if TYPE_CHECKING:  # attached by ``indexing``, ``matrix_products`` and ``batched_operators``
+    if TYPE_CHECKING:  # methods that ``indexing``, ``matrix_products``, ``batched_operators`` attach
 
         def __getitem__(self, key: Index) -> Any: ...
         def __setitem__(self, key: Index, value: RawOperand) -> None: ...
@@ -230,7 +230,7 @@ def lengths_of(values: Iterable[Any]) -> dict[int, int]:
 def aligned(values: Iterable[Any]) -> tuple[list[Any], AxisIds]:
     """Return the raw data of the values, aligned so that it broadcasts, and the hidden axes' ids.
 
-    Each Batched has all hidden axes first, in one order, then as many visible axes as the others.
+    Each Batched has all hidden axes first, in one order, then visible axes of the same rank.
     """
     axis_ids, rank = axis_ids_of(values), 0
     for value in values:
@@ -404,7 +404,7 @@ def holds_anywhere(mask: RawArray | Batched) -> bool:
 
 
 def refusal(look: str, x: Batched) -> Exception:
-    """Return the error of an operation that needs one value where a Batched has many."""
+    """Return the error for the operation ``look``, which needs one value where x has many."""
     check_open(x.axis_ids)
     return NoBatchedForm(
         f"{look} has no batched form: under vmap (or in a Jacobian) one value stands for "
