@@ -64,11 +64,11 @@ class CuPyNamespace(Standard):
     def clip(
         self, x: RawArray, /, min: RawOperand | None = None, max: RawOperand | None = None
     ) -> Any:
-        # No mask is used as index, because CuPy would wait for a count from the GPU.
+        # No mask is used as index, because CuPy would wait for a count from the GPU.  NaN bounds: NaN.
         low, high = self.bound(min, x, upper=False), self.bound(max, x, upper=True)
         if low is None and high is None:
             return self.fresh(x)
-        clipped = x if low is None else self.cupy.maximum(x, low)  # NaN if the bound is NaN
+        clipped = x if low is None else self.cupy.maximum(x, low)
         return clipped if high is None else self.cupy.minimum(clipped, high)
 
     def real_view(self, x: Any, _: None = None, /) -> Any:

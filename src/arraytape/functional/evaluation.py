@@ -231,7 +231,7 @@ RULES = custom_gradient.__code__.co_filename
 
 
 def acts_outside(owner: Any, name: str) -> bool:
-    """Return True if the builtin ``name`` of ``owner`` has a side effect that cannot be undone.
+    """Return True if the C function ``name`` of ``owner`` has a side effect that cannot be undone.
 
     owner : the module of a function, or the object of a method.  Databases of sqlite3 are checked by
     ``profile`` and ``audit`` instead, because those in memory are allowed.

@@ -129,7 +129,7 @@ def inner(a: Sequence[Any], b: Sequence[Any]) -> Any:
 
 
 def along(jacobians: Sequence[Array], v: Sequence[Array]) -> Any:
-    """Return the derivative of one result along a direction v, as the sum of Jacobian times v.
+    """Return the derivative of one result along v: the sum of ``jacobians[i]`` times ``v[i]``.
 
     jacobians : the result's Jacobian with respect to each input.  v : an Array for each input.
     """

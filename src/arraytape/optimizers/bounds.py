@@ -124,7 +124,7 @@ def pair_of(bound: Any, x: Array, path: str) -> tuple[Any, Any, Any]:
     keep = False
     if isinstance(bound, Bounds):
         keep = bool(np.all(bound.keep_feasible))
-        # Bounds has made arrays of one element of numbers, which are bounds of all elements.
+        # Bounds converts a number to an array of one element; make it a bound of all elements again.
         bound = [b.reshape(()) if np.size(b) == 1 else b for b in (bound.lb, bound.ub)]
     if not is_pair(bound):
         raise TypeError(

@@ -203,7 +203,7 @@ def global_norm(t_list: Any) -> Any:
 
 
 def norm_of(library: ModuleType, g: RawArray) -> Any:
-    """Return the root of the sum of squares of g, divided by its greatest element against overflow."""
+    """Return the root of the sum of squares of g, computed so that no square overflows."""
     sizes = library.abs(as_library_floats(library, g))
     if not math.prod(sizes.shape):
         return library.sum(sizes)

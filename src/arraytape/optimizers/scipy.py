@@ -263,7 +263,7 @@ class Problem:
 
 
 def moved_to(leaves: Sequence[Array], values: Sequence[Array]) -> list[Array]:
-    """Return ``values``, but for each leaf that is a Variable this Variable, after an assignment."""
+    """Assign values to the Variables in ``leaves``; return these Variables, and the other values."""
     for x, value in zip(leaves, values, strict=True):
         if isinstance(x, Variable):
             x.assign(value)

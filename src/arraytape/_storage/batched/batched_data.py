@@ -152,7 +152,7 @@ class Batched:
         hidden = tuple([sizes.get(axis_id, 1) for axis_id in axis_ids])
         return reshape(data, (*hidden, *(1,) * extra, *data.shape[count:]))
 
-    if TYPE_CHECKING:  # methods that ``indexing``, ``matrix_products``, ``batched_operators`` attach
+    if TYPE_CHECKING:  # methods attached by ``indexing``, ``matrix_products``, ``batched_operators``
 
         def __getitem__(self, key: Index) -> Any: ...
         def __setitem__(self, key: Index, value: RawOperand) -> None: ...
