@@ -117,7 +117,6 @@ class CuPyNamespace(Standard):
         return first | second, first & second
 
     def infinite_sign(self, x: RawArray) -> Any:
-        """Return the sign of real data where x is infinite, and 0 elsewhere."""
         return self.cupy.where(self.cupy.isinf(x), self.cupy.copysign(1.0, x), 0.0)
 
     def reciprocal(self, x: Any, /) -> Any:

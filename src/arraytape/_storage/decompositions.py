@@ -56,7 +56,6 @@ class Factors(abc.ABC):
     singular = False
 
     def check_singular(self) -> Self:
-        """Return self; raise LinAlgError if the matrix is singular."""
         if self.singular:
             raise np.linalg.LinAlgError(SINGULAR)
         return self
@@ -171,9 +170,7 @@ def decomposed(a: Data, hermitian: bool) -> Definite | Elimination:
 
 
 def eliminate(a: Data) -> tuple[Data, bool]:
-    """Overwrite ``a`` with L and U, where ``a[order] = L U``.
-
-    Returns ``order`` and True if it is an odd permutation.
+    """Overwrite ``a`` with L and U, where ``a[order] = L U``; return order, and True if it is odd.
 
     Source: Toledo 1997, "Locality of reference in LU decomposition with partial pivoting", sec. 2.
     """
@@ -234,7 +231,6 @@ def substituted(a: Data, b: Data, form: str, adjoint: bool = False, unit: bool =
 
 @functools.lru_cache(maxsize=8)
 def above(n: int) -> Data:
-    """Return the (n, n) mask that is True above the diagonal."""
     return ~np.tri(n, dtype=np.bool_)
 
 

@@ -1,16 +1,16 @@
 """Cached factorizations of large NumPy matrices, for rules that solve with one matrix repeatedly.
 
 ``np.linalg`` returns no factors: each of its calls factorizes anew.  This module factorizes a matrix
-once, by SciPy's LAPACK, and caches the factors.  A triangle needs no factorization, nor does a matrix
+once, by SciPy's LAPACK.  A triangle needs no factorization, nor does a matrix
 whose Cholesky factor was recorded.  A matrix that is Hermitian to the last bit and positive definite
 is factorized by Cholesky, which is half the work of elimination.  Functions of this module return None,
 and rules call ``linalg.solve`` or ``linalg.inv``, for small matrices without cached factors, for other
 storages than NumPy's, and without SciPy.
 
 ``TABLE`` maps the id of a matrix to its ``Known``, which refers to the matrix weakly.  A matrix in the
-table must never be written to again; data that records keep is never written to.  Factors take as much
-memory as the matrix, and twice as much in single precision, because they are in double precision.  They
-are freed with the matrix, or after ``MOST`` other matrices were factorized.
+table must never be written to again, such as data that records keep.  Factors take as much memory as
+the matrix, and twice as much in single precision, because they are in double precision.  They are freed
+with the matrix, or after ``MOST`` other matrices were factorized.
 """
 
 from __future__ import annotations
@@ -290,8 +290,8 @@ def cofactors_by_factors(x: Any) -> Data | None:
 def through_cholesky(g: Any, y: Any) -> Data | None:
     """Return the VJP of ``linalg.cholesky`` for the cotangent g of one lower factor y.
 
-    This function multiplies by the inverse of y.  It returns None if the caller has to solve systems
-    with y instead.  A diagonal cotangent, such as that of a log-determinant, takes half of the work.
+    It multiplies by the inverse of y; None if the caller has to solve systems with y instead.
+    A diagonal cotangent, such as that of a log-determinant, takes half of the work.
     """
     if type(y) in THROUGH:
         return THROUGH[type(y)](g, y)  # type: ignore[no-any-return]

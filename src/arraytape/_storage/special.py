@@ -86,7 +86,7 @@ class Special:
     def __getattr__(self, name: str) -> Any:
         found = KERNELS.get(name)
         found = self.native(name) if found is None else functools.partial(found, xp=self.xp)
-        setattr(self, name, found)  # the next access does not come here
+        setattr(self, name, found)  # the next access does not call __getattr__
         return found
 
     def native(self, name: str) -> Any:
@@ -95,7 +95,7 @@ class Special:
 
 
 class HostSpecial(Special):
-    """SciPy's special functions and the kernels, for NumPy's arrays."""
+    """The special functions of NumPy's arrays: kernels and SciPy's."""
 
     def native(self, name: str) -> Any:
         return of_scipy(name)
@@ -150,8 +150,8 @@ class CuPySpecial(Special):
     def found_in(self, library: ModuleType, name: str) -> Any:
         """Return the library's function ``name``, or else the substitute of this name.
 
-        A private name of SciPy's, such as ``_zeta``, is tried without its underscore, too.  Functions
-        that are no ufuncs, such as CuPy's polygamma, get numbers as 0-d data.
+        SciPy's private names, such as ``_zeta``, are tried without underscore, too.  Functions that are
+        no ufuncs, such as CuPy's polygamma, get numbers as 0-d data.
         """
         for known in (name, name.removeprefix("_")):
             found = getattr(library, known, None)

@@ -135,8 +135,8 @@ def power_derivative(
     Where the power is 0, the product is 0 even if the logarithm is infinite.  Where a coefficient of the
     polynomial is 0, its term is 0 even if the logarithm is infinite or NaN.
 
-    divisions : the power is x1 ** (x2 - order1 + divisions), and the product is divided by x1 so many
-    times, because x1 ** (x2 - order1) may overflow where the product does not.
+    divisions : the power is x1 ** (x2 - order1 + divisions), which overflows later, and the product is
+    divided by x1 so many times.
     """
     power = x1 ** (x2 - (order1 - divisions))
     factor, known = polynomial(falling_factorial(order1), x2, xp), power == power
@@ -158,8 +158,8 @@ def late_power_derivative(
 ) -> Any:
     """Return ``found``, a result of ``power_derivative``, with nonfinite elements recomputed.
 
-    The power may overflow where its product with a small coefficient does not.  An example is the
-    second derivative of x1 ** 1e-8 with respect to x1, about -1e-8 / x1 ** 2.
+    The power may overflow where its product with a small coefficient does not, such as in the second
+    derivative of x1 ** 1e-8 with respect to x1, about -1e-8 / x1 ** 2.
     """
     late = power_derivative(x1, x2, order1, order2, xp, divisions=order1 - 1)
     return xp.where(xp.isfinite(found) | ~xp.isfinite(late) | (x1 == 0), found, late)
@@ -237,7 +237,7 @@ class Standard:
 
     def __getattr__(self, name: str) -> Any:
         found = self.of_special() if name == "special" else getattr(self.base, name)
-        setattr(self, name, found)  # the next access does not come here
+        setattr(self, name, found)  # the next access does not call __getattr__
         return found
 
     def of_special(self) -> Special:

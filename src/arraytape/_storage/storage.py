@@ -187,7 +187,7 @@ class Storage:
     def add_at(self, data: RawArray, key: Index, value: RawOperand) -> Any:
         """Return ``data`` after ``data[key] += value``: the same object, or new data.
 
-        An element that ``key`` selects twice is increased by both values.
+        An element that ``key`` selects twice gets both values.
         """
         return self.xp.add_at(data, self.key(key, data), value)
 
@@ -343,7 +343,6 @@ KNOWN = frozenset(map(np.dtype, "?bhilqBHILQefdFD"))
 
 
 def is_known(dtype: npt.DTypeLike) -> bool:
-    """Return True if an Array can have ``dtype``: numbers or booleans, in the machine's byte order."""
     return dtype in KNOWN
 
 
@@ -379,10 +378,7 @@ KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # dtype.kind -> its rank in pr
 
 
 def holds_kind(dtype: Any, other: Any) -> bool:
-    """Return True if a cast from ``other`` to ``dtype`` keeps or raises the kind in ``KINDS``.
-
-    So a cast from floating point to integers, or from complex to real numbers, is refused.
-    """
+    """Return True if ``other`` casts to ``dtype`` without a step down, as from float to integer."""
     return KINDS.get(other.kind, 4) <= KINDS[dtype.kind]
 
 

@@ -46,7 +46,6 @@ class HiddenCalls:
         self.variables: list[Any] = []
 
     def __call__(self) -> Any:
-        """Return a context for one call of f."""
         self.collect()
         if not self.hidden:
             return only_recorders()
@@ -72,7 +71,6 @@ def isolate_problem(problem: Problem) -> None:
 
 
 def own_value(x: Any) -> Any:
-    """Return a private copy of an Array or NumPy array; any other object as it is."""
     if isinstance(x, Array):
         return private_handle(x)
     return x.copy() if isinstance(x, np.ndarray) else x
@@ -205,7 +203,6 @@ def field_arguments(problem: Problem, leaves: Sequence[Array]) -> Any:
 
 
 def has_derivative(x: Any) -> bool:
-    """Return True if an argument of f is a floating-point Array."""
     return isinstance(x, Array) and differentiable(x)
 
 

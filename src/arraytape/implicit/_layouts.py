@@ -34,7 +34,6 @@ class Leaf(NamedTuple):
 
     @property
     def real_size(self) -> int:
-        """Return the number of real numbers in the array, which is two for each complex number."""
         return math.prod(self.shape) * (2 if self.dtype.kind == "c" else 1)
 
 

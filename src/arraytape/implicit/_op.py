@@ -75,7 +75,6 @@ def solve_recorded(
 
 
 def examples_of(problem: Problem, start: Sequence[Array], given: Sequence[Any]) -> Examples:
-    """Return the ``Examples`` of the Arrays in x0, ``start``, and in theta, ``given``."""
     return Examples(problem.name, [*start, *(x for x in given if isinstance(x, Array))])
 
 

@@ -30,10 +30,8 @@ class Problem:
 
     Attributes
     ----------
-    name
-        The name of the function in messages.
-    layout
-        The nesting of x.
+    name, layout
+        The name of the function in messages, and the nesting of x.
     residual
         A function of v and of the parameters' leaves, which computes on Arrays.
     value
@@ -135,7 +133,6 @@ class Numbers:
         return solve_iteratively(self.problem, self.products(v)[0], b, self.preconditioner(v))
 
     def preconditioner(self, v: Vector) -> Callable[[Vector], Vector] | None:
-        """Return the problem's preconditioner at v as a function of vectors; None without one."""
         known, layout = self.problem.preconditioner, self.problem.layout
         if known is None:
             return None
@@ -198,7 +195,7 @@ class Numbers:
     def check_solution(self, v: Vector) -> Vector | None:
         """Check the solution v and return the Jacobian there; None if the problem is matrix-free.
 
-        Raises NotASolution if a check fails, or ValueError if a linear problem is not linear.
+        Raises NotASolution, or ValueError if a linear problem is not linear.
         """
         name, tol = self.problem.name, self.problem.tol
         r = self.residual_at(v)
@@ -315,7 +312,6 @@ class Numbers:
         )
 
     def is_rounding(self, step: Vector, scale: float) -> bool:
-        """Return True if a step is no larger than rounding errors of numbers of size ``scale``."""
         return bool(np.max(np.abs(step)) <= 100.0 * self.eps * scale)
 
     def _slope(self, v: Vector, solve: Callable[[Vector], Vector]) -> Vector:

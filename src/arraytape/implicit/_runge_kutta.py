@@ -80,10 +80,7 @@ class ExplicitMethod:
         return found
 
     def curve_value(self, y: Array, curve: Array, x: Array) -> Array:
-        """Return the state on the curve at x, from 0 at the step's start y to 1 at its end.
-
-        Shapes: y (..., n), curve (p, ..., n), x (..., 1).
-        """
+        """Return the state at x in [0, 1] of the step.  y: (..., n); curve: (p, ..., n); x: (..., 1)."""
         total = curve[-1, ...] * x
         for i in range(curve.shape[0] - 2, -1, -1):
             total = (total + curve[i, ...]) * x

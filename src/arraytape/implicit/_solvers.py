@@ -54,10 +54,7 @@ def damped_newton(numbers: Numbers, v: Vector, most: int = 200) -> Vector:
 
 
 def find_minimum(numbers: Numbers, start: Vector) -> Vector:
-    """Return a minimum, found by SciPy's trust-region Newton method with the exact Hessian.
-
-    If the problem is matrix-free, products of the Hessian and vectors replace the Hessian.
-    """
+    """Return a minimum, found by a trust-region Newton method with the Hessian or its products."""
     if numbers.solves(start):
         return start
     optimize = import_scipy(numbers.problem.name, "scipy.optimize")
@@ -88,10 +85,7 @@ def hessian_products(numbers: Numbers) -> Callable[[Vector, Vector], Vector]:
 
 
 def find_fixed_point(numbers: Numbers, start: Vector) -> Vector:
-    """Return a fixed point, found by iteration, then by Newton steps.
-
-    Newton's method takes over near the fixed point, or after ``SLOW`` iterations.
-    """
+    """Return a fixed point, by iteration, then Newton steps: near it, or after ``SLOW`` iterations."""
     if numbers.solves(start):
         return start
     v = start

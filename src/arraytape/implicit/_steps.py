@@ -30,7 +30,7 @@ REPRODUCED = 1e-6
 def refuse_change(now: Data, before: Data, when: str) -> None:
     """Raise RuntimeError if ``now`` differs from ``before`` by more than rounding errors.
 
-    when : the middle of the message, which says what was computed again.
+    when : the part of the message that says what was computed again.
     """
     with Quiet():
         whole = np.abs(before)
@@ -51,8 +51,6 @@ class Problem:
 
     Attributes
     ----------
-    field
-        The user's function f.
     y0
         The initial state as an Array of shape (n,).
     ends, span
@@ -229,8 +227,7 @@ class Piece:
     def check_repeated(self, end: Array) -> None:
         """Raise RuntimeError if the state at the end differs from that of the first run.
 
-        Rounding errors, which depend on the alignment of memory, are allowed.  Only NumPy data is
-        compared.
+        Rounding errors, which depend on memory alignment, are allowed.  Only NumPy data is compared.
         """
         data = keep_data(end)
         first, self.first = self.first, data if self.first is None else self.first
@@ -239,7 +236,6 @@ class Piece:
         refuse_change(data, first, "its steps were taken again for the gradient: the state")
 
     def time_and_step(self, nodes: Array | None, i: int) -> tuple[Time, Time]:
-        """Return the start and the length of step i."""
         if nodes is None:
             start, end = float(self.mesh.nodes[i]), float(self.mesh.nodes[i + 1])
             return start, end - start
@@ -274,8 +270,8 @@ class OdeSolution:
         Parameters
         ----------
         t : float | array
-            A time, or times in an array of one dimension.  Times outside of t_span are allowed: there
-            the polynomial of the nearest step is extrapolated.
+            A time, or times in an array of one dimension.  Outside of t_span the curve of the nearest
+            step is extrapolated.
 
         Returns
         -------

@@ -153,7 +153,6 @@ def odeint(
 
 
 def refusal_message(name: str) -> str:
-    """Return the message of the error for the argument ``name``, "events" or "vectorized"."""
     if name == "events":
         return (
             f"odeint: events are not supported [at {user_line()}]. Ask for dense_output=True and find "
@@ -172,7 +171,6 @@ def problem_of(
     method: str | type[OdeSolver], t_eval: Array | npt.ArrayLike | None, dense: bool,
     args: tuple[Any, ...], options: dict[str, Any], adjoint: str,
 ) -> Any:  # fmt: skip
-    """Return the checked arguments as a Problem."""
     if not callable(f):
         raise TypeError(f"odeint: f must be a function, got {describe(f)} [at {user_line()}]")
     if adjoint not in ("discrete", "continuous"):

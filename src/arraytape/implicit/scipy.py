@@ -253,11 +253,7 @@ def least_squares(
     Raises
     ------
     NotASolution, TypeError, ValueError, LostGradientError, ImportError
-        As ``minimize``.
-
-    Notes
-    -----
-    The derivative uses the full Hessian of the cost, not the Gauss-Newton approximation.
+        As ``minimize``.  The derivative uses the full Hessian of the cost.
 
     Examples
     --------
@@ -490,10 +486,7 @@ def weighted_residuals(
 
 
 def parameter_count(name: str, f: Callable[..., Any]) -> int:
-    """Return the number of parameters of the model f after its first, xdata.
-
-    Raises ValueError if f has ``*args`` or fewer than two parameters.
-    """
+    """Return the number of f's parameters after xdata; raise ValueError for ``*args``."""
     import inspect
 
     kinds = inspect.signature(f).parameters.values()
@@ -577,7 +570,7 @@ class Call:
     def given(self, derivative: Callable[..., Any] | str | bool | None, args: Sequence[Any]) -> Any:
         """Return the user's derivative as a function of a NumPy array; None if there is none.
 
-        derivative : the user's function; True if ``fun`` returns the derivative, too.
+        derivative : True if ``fun`` returns the derivative, too.
         """
         if self.first and derivative is True:
             return self.hosted(lambda x, *args: call_on_handles(self.fun, x, *args)[1], args)
@@ -611,17 +604,14 @@ class Call:
             raise NotASolution(f"{error}.  SciPy says: {said}") from error
 
     def answer(self, solver: Callable[..., Any], polish: bool, **of: Any) -> Any:
-        """Return SciPy's result, with the solution as an Array; under vmap, one of all examples.
-
-        of : F or f for ``find_solution_of``.
-        """
+        """Return SciPy's result, with the solution as an Array; of: F or f for find_solution_of."""
 
         def solve_and_keep(x0: Vector, *args: Any) -> Any:
             self.results.append(solver(x0, *args))
             return self.results[-1].x
 
         x = self.find_solution_of(solve_and_keep, polish, **of)
-        if len(self.results) == 1:
+        if len(self.results) == 1:  # otherwise one for each example of a vmap
             self.results[0].x = x
             return self.results[0]
         optimize = import_scipy(self.name, "scipy.optimize")
@@ -632,8 +622,7 @@ class Call:
 class Limits:
     """The bounds of a minimum, on which some of its elements may lie.
 
-    size : the number of elements.  pairs : True if ``bounds`` is a pair for each element, False if it is
-    a pair of arrays.
+    pairs : True if ``bounds`` has a pair for each element, False if it is a pair of arrays.
     """
 
     def __init__(
@@ -654,8 +643,7 @@ class Limits:
     def stationary(self, f: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function that is 0 at the minimum of f within the bounds.
 
-        Its elements are those of f's gradient, but for elements held at a bound the distance to the
-        bound.
+        Its elements are those of f's gradient, but the distance to the bound for elements in ``held``.
         """
         slope = xp.grad(f)
         low, high = (xp.asarray(np.where(np.isinf(b), 0.0, b)) for b in (self.low, self.high))
@@ -669,9 +657,9 @@ class Limits:
         return F
 
     def held(self, x: RawArray, g: RawArray) -> tuple[Any, Any]:
-        """Return two masks, of elements held at their lower and at their upper bound.
+        """Return masks of elements on their lower and upper bound beyond which f would decrease.
 
-        g is the gradient at x.  An element on a bound is held if f decreases beyond the bound.
+        g is the gradient at x.
         """
         return (x <= self.from_low) & (g > 0.0) | self.same, (x >= self.to_high) & (g < 0.0)
 
@@ -696,15 +684,11 @@ class Limits:
 
 
 def bound_margin(bound: Vector) -> Vector:
-    """Return the distance to a bound within which an element counts as lying on it."""
     return np.where(np.isinf(bound), 0.0, NEAR * np.maximum(1.0, np.abs(bound)))
 
 
 def bounds_of(name: str, bounds: Any, pairs: bool) -> tuple[Any, Any]:
-    """Return the lower and the upper bounds as NumPy data, from any of SciPy's forms of bounds.
-
-    Raises TypeError for Arrays, whose gradients would be missing.
-    """
+    """Return the lower and upper bounds as NumPy data, from any of SciPy's forms of bounds."""
     if bounds is None:
         return -np.inf, np.inf
     two = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else None
@@ -734,7 +718,6 @@ def one_number(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def stacked_array(x: Array | npt.ArrayLike) -> Array:
-    """Return x as an Array; stack a list or tuple of Arrays."""
     if isinstance(x, list | tuple) and any(isinstance(part, Array) for part in x):
         return xp.stack([stacked_array(part) for part in x])
     return x if isinstance(x, Array) else xp.asarray(x)

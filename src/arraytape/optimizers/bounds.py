@@ -87,7 +87,7 @@ def is_pair_of_arrays(bounds: Any, shape: tuple[int, ...]) -> bool:
 def bounds_of_parts(x0: Any, bounds: Any, path: str) -> list[Any]:
     """Return a list with the bounds of each part of x0, from the nesting ``bounds``.
 
-    Raise ValueError if the nestings differ.  path : the place of x0 in the user's nesting, for messages.
+    Raise ValueError if the nestings differ.  path : the place of x0 in the user's nesting.
     """
     parts = nest.parts_of_nesting(x0)
     if parts is None:

@@ -229,6 +229,5 @@ def move_to_device_of(goal: RawArray, x: RawArray) -> Any:
 
 
 def map_gradients(function: Callable[[Any], Any], gradients: Any) -> Any:
-    """Return ``gradients`` with each Array replaced by ``function(array)``; None stays None."""
     leaves = nest.leaves(gradients)
     return nest.pack_nesting(gradients, [None if g is None else function(g) for g in leaves])

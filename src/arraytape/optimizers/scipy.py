@@ -235,7 +235,6 @@ class Problem:
         return float(y), join_as_doubles(gradient)
 
     def hessian_product(self, v: Vector, direction: Vector, *_: Any) -> Vector:
-        """Return the Hessian at v times ``direction``."""
         return join_as_doubles(self._product(self._at(v), self._parts(direction)))
 
     def hessian(self, v: Vector, *_: Any) -> Vector:

@@ -142,7 +142,7 @@ class Batched:
     def aligned(self, axis_ids: AxisIds, rank: int) -> Any:
         """Return the raw data with one axis for each of ``axis_ids``, then ``rank`` visible axes.
 
-        Axes that this data lacks have length 1.
+        Axes that the data lacks have length 1.
         """
         data, count = self.data, len(self.axis_ids)
         extra = rank - len(data.shape) + count
@@ -152,7 +152,7 @@ class Batched:
         hidden = tuple([sizes.get(axis_id, 1) for axis_id in axis_ids])
         return reshape(data, (*hidden, *(1,) * extra, *data.shape[count:]))
 
-    if TYPE_CHECKING:  # methods attached by ``indexing``, ``matrix_products``, ``batched_operators``
+    if TYPE_CHECKING:  # attached by ``indexing``, ``matrix_products`` and ``batched_operators``
 
         def __getitem__(self, key: Index) -> Any: ...
         def __setitem__(self, key: Index, value: RawOperand) -> None: ...
@@ -404,7 +404,7 @@ def holds_anywhere(mask: RawArray | Batched) -> bool:
 
 
 def refusal(look: str, x: Batched) -> Exception:
-    """Return the error for the operation ``look``, which needs one value where x has many."""
+    """Return the error for an operation, ``look``, that needs one value where x has many."""
     check_open(x.axis_ids)
     return NoBatchedForm(
         f"{look} has no batched form: under vmap (or in a Jacobian) one value stands for "

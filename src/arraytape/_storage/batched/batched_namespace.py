@@ -85,7 +85,6 @@ def first_of(x: Batched) -> tuple[Any, Any, int]:
 
 
 def default_axis(name: str) -> Any:
-    """Return the default of an op's parameter ``axis``; None if there is no default."""
     axis = inspect.signature(REGISTRY[name].public).parameters["axis"]  # type: ignore[arg-type]
     return None if axis.default is axis.empty else axis.default
 
@@ -109,7 +108,7 @@ class BatchedNamespace:
 
     def __getattr__(self, name: str) -> Any:
         found = self.find(name)
-        setattr(self, name, found)  # the next access does not come here
+        setattr(self, name, found)  # the next access does not call __getattr__
         return found
 
     def form(self, name: str) -> str:
@@ -145,7 +144,7 @@ class BatchedNamespace:
                     found = on_diagonal(name, function_of(name, values), values)
                     if found is not None:
                         return found
-            values += tuple(keywords.values())  # of clip(x, min=, max=), passed in signature order
+            values += tuple(keywords.values())  # clip's keywords min and max, in signature order
             operands, axis_ids = aligned(values)
             result = function_of(name, values)(*operands)
             return Batched(result, axis_ids) if axis_ids else result
@@ -173,7 +172,7 @@ class BatchedNamespace:
                 data, *rest = (spread(v, axis_ids, hidden).data for v in (x, *others))
             count = len(axis_ids)
             at = tuple(range(count, count + rank)) if axis is None else shifted(axis, count, rank)
-            if at == () and name == "linalg.vector_norm":  # an empty axis: the norm of each element
+            if at == () and name == "linalg.vector_norm":  # axis=(): the norm of each element
                 data, at, keywords = data[..., None], -1, {**keywords, "keepdims": False}
             result = function_of(name, (x,))(data, *rest, axis=at, **keywords)
             return Batched(result, axis_ids)

@@ -1,4 +1,4 @@
-"""Indexing of batched data, with keys for its visible axes, and the loop ``each_one``.
+"""Indexing of batched data, with keys for its visible axes.
 
 ``each_one`` calls a function without a batched form for one array after the other.
 """
@@ -127,8 +127,7 @@ def gather_elements(x: Any, key: Any) -> Any:
     before = at[0] if adjacent else 0
     found = data[(*lines, *full)]
     width = len(axis_ids) + rank
-    # NumPy puts the axes of the index arrays where the first of them stands, or in front of all axes if
-    # a slice separates the index arrays.
+    # NumPy puts the indexed axes at the first index array, or in front if a slice separates the arrays.
     first = 0 if own or not adjacent else before
     order = list(range(len(found.shape)))
     indexed, others = order[first : first + width], order[:first] + order[first + width :]
@@ -168,7 +167,7 @@ def written_data(x: Batched, key: Any, value: Any) -> Any:
     data, axis_ids, count = x.data, x.axis_ids, len(x.axis_ids)
     if len(value_shape(value)) and storage.beneath(x.data).kind is np.ndarray:
         at = dict.fromkeys(axis_ids_of(parts), 0)
-        one = np.empty(tuple(x.shape), x.dtype)  # the same write on one array raises NumPy's errors
+        one = np.empty(tuple(x.shape), x.dtype)  # write to one array first, to raise NumPy's errors
         one[picked(key, at)] = np.empty(value_shape(value), x.dtype)
     if axis_ids_of(parts):
         for place in itertools.product(*map(range, x.hidden)):
@@ -210,10 +209,7 @@ def scatter_add_batched(x: Any, shape: Any, key: Any) -> Any:
 
 
 def add_at_batched(x: Any, key: Any, value: Any) -> Any:
-    """Return x after ``x[key] += value``: x itself, or new data.
-
-    An element that ``key`` selects twice is increased by both values.
-    """
+    """Return x after ``x[key] += value``; an element that key selects twice gets both values."""
     parts = key if type(key) is tuple else (key,)
     if not set(axis_ids_of((*parts, value))) <= set(axis_ids_of((x,))) or axis_ids_of(parts):
         return x + scatter_add_batched(value, x.shape, key)
