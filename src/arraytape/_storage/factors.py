@@ -49,7 +49,7 @@ TINY = 1e-290  # a smaller determinant is not computed by factors: subnormal num
 THROUGH: dict[type, Callable[[Any, Any], Any]] = {}
 
 
-# --- what is known ------------------------------------------------------------------------------
+# --- cached properties and factors --------------------------------------------------------------
 class Known:
     """The cached properties and factors of a matrix, or of all matrices of a stack.
 
@@ -143,7 +143,7 @@ def is_hermitian(x: Data) -> bool:
     known = about(x)
     if known.hermitian is None:
         turned = x.mT.conj() if x.dtype.kind == "c" else x.mT
-        # Cheap first: most matrices that are not Hermitian differ in the first row and column.
+        # The first row is compared first: most matrices that are not Hermitian differ there.
         known.hermitian = bool((x[..., 0, :] == turned[..., 0, :]).all() and (x == turned).all())
     return known.hermitian
 
@@ -239,7 +239,7 @@ def solve_columns(one: Factors, b: Data, adjoint: bool) -> Data:
 
 
 def solve_stack(factors: Sequence[Factors], own: tuple[int, ...], b: Data, adjoint: bool) -> Data:
-    """Return the solutions of a stack of matrices; ``own`` is the shape of the stack: x1.shape[:-2]."""
+    """Return the solutions of a stack of matrices; own: the shape of the stack, without n and n."""
     stack = np.broadcast_shapes(own, b.shape[:-2])
     places = np.broadcast_to(np.arange(len(factors)).reshape(own), stack)
     sides = np.broadcast_to(b, stack + b.shape[-2:])
@@ -326,7 +326,7 @@ def between_solutions(lower: Data, g: Data) -> Data:
     recurrence of sec. 4.2 there is less work, but loses all digits if L is nearly singular.
     """
     P = lower.T.conj() @ g
-    # Not a product with a mask, which would be NaN where elements above the diagonal are infinite.
+    # A product with a mask would be NaN where elements above the diagonal are infinite.
     P = np.where(above(len(P)), 0.0, P) if len(P) <= KEPT else np.tril(P)
     P.reshape(-1)[:: len(P) + 1] /= 2.0
     inverse = inverted(lower)

@@ -51,7 +51,7 @@ def stop_gradient(x: np.ndarray[Any, Any], /) -> Any:
     return x.copy(order="K")
 
 
-# Not np.power: the operator replaces some scalar exponents by cheaper, exact calls (x ** 2 is x * x).
+# Unlike np.power, the operator replaces some scalar exponents by faster, exact calls (x ** 2 is x * x).
 power_operator = operator.pow
 state_facts("power_operator", continuous=True, promotes="all")(power_operator)
 
@@ -201,7 +201,7 @@ def diagonal_view(x: np.ndarray[Any, Any], offset: int, /) -> Any:
         return x.reshape(-1)[:: rows + 1]
     top, left = -builtins.min(offset, 0), builtins.max(offset, 0)
     n = builtins.max(builtins.min(rows - top, columns - left), 0)
-    # Not np.diagonal, whose view cannot be written to.
+    # The view that np.diagonal returns cannot be written to.
     return np.einsum("...ii->...i", x[..., top : top + n, left : left + n])
 
 

@@ -110,7 +110,7 @@ class Numbers:
         """Return two functions, which multiply a vector by the Jacobian at v and by its transpose."""
         if self.problem.base is not None:
             _, at, *leaves = self.leaves
-            nowhere = [None] * len(leaves)  # because the leaves are Arrays already
+            nowhere = [None] * len(leaves)  # no move, because the leaves are Arrays already
             base = Numbers(self.problem.base, self.home, leaves, nowhere)
             return base.products(doubles_on_host(at))[::-1]
         with only_recorders():
@@ -146,7 +146,7 @@ class Numbers:
         return precondition
 
     def newton(self, v: Vector, most: int = 30) -> Vector:
-        """Take Newton steps from v until they are rounding or do not become smaller; return the end."""
+        """Return v after Newton steps, which end when they are rounding or do not become smaller."""
         best, before, last = v, np.inf, np.inf
         for _ in range(most):
             r = self.residual_at(v)

@@ -47,7 +47,8 @@ def odeint(
     ----------
     f : Callable
         ``f(t, y, *args)`` returns dy/dt as an Array in the shape of y, or a list of Arrays and numbers;
-        t is an Array of shape ().  It may use watched Arrays and Variables from outside.
+        t is an Array of shape ().  f may also use watched Arrays and Variables from outside, but with
+        "Radau" they must be in ``args``, and with the continuous adjoint watched Arrays must.
     t_span : sequence of two
         Start and end: numbers or Arrays of shape ().
     y0 : Array

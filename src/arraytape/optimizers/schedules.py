@@ -338,7 +338,7 @@ class CosineDecay(Decay):
 
 
 class CosineDecayRestarts(Decay):
-    """Decreases along half a period of the cosine, one after the other, with new starts between.
+    """Repeated decreases along half a period of the cosine, each of which starts at a high rate again.
 
     Parameters
     ----------
