@@ -511,8 +511,8 @@ def one_array(caller: str, inputs: Inputs) -> Array:
     """Return the argument to differentiate with respect to; raise TypeError if it is a nesting."""
     if not isinstance(inputs.chosen, Array):
         raise TypeError(
-            f"{caller}: takes one array, got a nesting: arraytape.functional.ravel makes one of it "
-            f"[at {user_line()}]"
+            f"{caller}: pass one array: arraytape.functional.ravel makes one of the nesting that was "
+            f"passed [at {user_line()}]"
         )
     return inputs.chosen
 

@@ -171,7 +171,7 @@ class Adjoint:
         if not worst <= allowed:
             raise self.unsolved(
                 span,
-                f"y comes back to where it was with a relative error of {worst:.1e}, and "
+                f"y, solved backward, differs from y before by a relative error of {worst:.1e}, and "
                 f"{allowed:.1e} is allowed.",
             )
 
@@ -179,9 +179,8 @@ class Adjoint:
         first, last = (next(iter(Examples(NAME, [end])))[0] for end in span)
         return RuntimeError(
             f"{NAME}: the backward problem could not be solved from t = {float(first)} to "
-            f"{float(last)}: {why} [at {user_line()}] A stiff system does not find its way back: use "
-            "adjoint='discrete', or more times in t_eval, from which y starts anew, or smaller "
-            "tolerances"
+            f"{float(last)}: {why} [at {user_line()}] A stiff system is unstable backward in time: use "
+            "adjoint='discrete', or more times in t_eval, where y starts anew, or smaller tolerances"
         )
 
     def spread_tolerance(self, tolerance: npt.ArrayLike) -> Any:

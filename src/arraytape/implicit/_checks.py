@@ -145,8 +145,8 @@ def check_condition(name: str, found: System, rcond: float | None, eps: float, t
         raise NotASolution(
             f"{name}: the Jacobian of the residual, {n} by {n}, is singular at the solution: its "
             f"reciprocal condition number is {found.rcond:.1e}, less than rcond={least:.1e} "
-            f"[at {user_line()}]. The solution is then no function of the parameters: it is one of "
-            "many, or a double one. Add a penalty or an equation that chooses one"
+            f"[at {user_line()}]. The solution is then no function of the parameters: there are "
+            "others next to it, or it is a double one. Add a penalty or an equation that chooses one"
         )
     if rcond is None:
         what = f"the Jacobian is ill-conditioned (reciprocal condition number {found.rcond:.1e})"

@@ -60,12 +60,13 @@ class Field:
         )
         if slope.shape != self.shape:
             raise ValueError(
-                f"odeint: f gave {describe(slope)} for a y of shape {self.shape}: it must give dy/dt in "
-                f"the shape of y [at {user_line()}]"
+                f"odeint: f must return dy/dt in y's shape {self.shape}, got {describe(slope)} "
+                f"[at {user_line()}]"
             )
         if is_complex(slope) and self.dtype.kind != "c":
             raise TypeError(
-                f"odeint: f gave {describe(slope)} for a real y0; pass a complex y0 [at {user_line()}]"
+                f"odeint: pass a complex y0: f returned {describe(slope)} for a real y0 "
+                f"[at {user_line()}]"
             )
         slope = slope if slope.dtype == self.dtype else xp.astype(slope, self.dtype)
         return slope if len(self.shape) == 1 else xp.reshape(slope, (-1,))
@@ -153,7 +154,7 @@ def refuse_batched(values: Any, what: str) -> None:
     data = [leaf._data for leaf in nest.leaves(values) if isinstance(leaf, Array)]
     if axis_ids_of(data):
         raise TypeError(
-            f"odeint: under vmap {what} differs between examples, which then take other steps each "
+            f"odeint: under vmap {what} differs between examples, which then need different steps "
             f"[at {user_line()}]. Use a method of fixed steps (method='RK4', max_step=...), put the "
-            "examples into one y0 with an axis more, or call odeint in a loop"
+            "examples into one y0 with one more axis, or call odeint in a loop"
         )

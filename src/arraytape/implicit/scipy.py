@@ -171,8 +171,8 @@ def minimize(
     name = f"implicit.scipy.minimize({display_name(fun)})"
     if constraints is not None and not (isinstance(constraints, list | tuple) and not constraints):
         raise NotImplementedError(
-            f"{name}: constraints are not differentiated [at {user_line()}]; use bounds, put what is "
-            "constrained in other terms, or write the conditions of the solution as implicit.root"
+            f"{name}: constraints are not differentiated [at {user_line()}]; use bounds, or variables "
+            "for which they always hold, or write the conditions of the solution as implicit.root"
         )
     call = Call(name, fun, x0, args, first=jac is True, callback=callback)
     optimize = import_scipy(name, "scipy.optimize")
@@ -434,7 +434,7 @@ def curve_fit(
     """
     name = f"implicit.scipy.curve_fit({display_name(f)})"
     if nan_policy == "omit":
-        raise ValueError(f"{name}: nan_policy='omit' is not taken [at {user_line()}]; drop the NaN")
+        raise ValueError(f"{name}: drop the NaN: nan_policy='omit' is refused [at {user_line()}]")
     if p0 is None:
         p0 = np.ones(parameter_count(name, f))
     given = (xdata, ydata) if sigma is None else (xdata, ydata, sigma)
@@ -492,8 +492,8 @@ def parameter_count(name: str, f: Callable[..., Any]) -> int:
     kinds = inspect.signature(f).parameters.values()
     if any(p.kind is p.VAR_POSITIONAL for p in kinds) or len(kinds) < 2:
         raise ValueError(
-            f"{name}: the number of parameters is not seen from the function [at {user_line()}]; "
-            "give p0"
+            f"{name}: give p0: the function's signature does not tell the number of parameters "
+            f"[at {user_line()}]"
         )
     return len(kinds) - 1
 

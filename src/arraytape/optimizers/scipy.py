@@ -99,7 +99,7 @@ def minimize_scipy(
     for name in ("jac", "hess", "hessp", "fun", "args"):
         if name in options:
             raise TypeError(
-                f"minimize_scipy: {name} is found by tape, and cannot be given [at {user_line()}]"
+                f"minimize_scipy: {name} is computed by tape, and cannot be given [at {user_line()}]"
             )
     if not (method is None or isinstance(method, str) or callable(method)):
         raise TypeError(
