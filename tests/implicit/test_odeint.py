@@ -626,7 +626,7 @@ REFUSED = [
         NotImplementedError,
         r"events.*implicit\.root.*docs/howto/odes",
     ),
-    ({"vectorized": True}, NotImplementedError, "vectorized.*Leave it out"),
+    ({"vectorized": True}, NotImplementedError, "leave out vectorized"),
     ({"method": "BDF"}, NotImplementedError, "BDF.*Radau.*continuous"),
     ({"method": LSODA}, NotImplementedError, "LSODA.*Radau"),
     ({"method": "RK5"}, ValueError, "'RK23', 'RK45'.*RK5"),

@@ -245,7 +245,7 @@ def test_what_does_not_fit_changes_nothing(pairs, error, says):
         (lambda: minimize_scipy(lambda x: 1.0, ONE), TypeError, "must return an Array, got float"),
         (lambda: minimize_scipy(lambda x: None, ONE), TypeError, "must return an Array, got None"),
         (lambda: minimize_scipy(lambda x: ONE, ONE), ValueError, "does not depend on x0"),
-        (lambda: minimize_scipy(lambda x: x, ONE, jac=True), TypeError, "jac is found by tape"),
+        (lambda: minimize_scipy(lambda x: x, ONE, jac=True), TypeError, "jac is computed by tape"),
         (
             lambda: minimize_scipy(lambda x: x, ONE, method="best"),
             ValueError,

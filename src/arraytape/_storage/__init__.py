@@ -1,1 +1,1 @@
-"""Raw data: one storage for each kind, found by the type of the data."""
+"""The storages: one object for each type of raw data (NumPy's, CuPy's arrays), with its functions."""

@@ -1,8 +1,8 @@
 """The storage of CuPy's arrays; CuPy is imported when a CUDA device or CuPy's data is first used.
 
 Devices are called "cuda:0", "cuda:1"...; "cuda" and CuPy's own Device objects are accepted too.
-CuPy's differences from NumPy remain: an index out of range wraps around.  A singular matrix gives
-undefined values, unless ``cupyx.errstate(linalg="raise")`` is set, which raises LinAlgError.
+In two respects CuPy differs from NumPy: an index out of range wraps around, and a singular matrix gives
+undefined values.  ``cupyx.errstate(linalg="raise")`` makes CuPy raise LinAlgError for the latter.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def is_real_operand(x: RawArray) -> bool:
 
 
 class CuPyNamespace(Standard):
-    """The raw namespace of CuPy's arrays: array-api-compat's, corrected where CuPy 13 or 14 differ.
+    """The raw namespace of CuPy's arrays: array-api-compat's, with corrections for CuPy 13 and 14.
 
-    CuPy creates data on the current device, even for another ``device=``: see ``CuPyStorage.at``.
+    CuPy creates data on the current device, whatever ``device=`` is: see ``CuPyStorage.create``.
     """
 
     def __init__(self, base: ModuleType, cupy: ModuleType) -> None:
@@ -64,7 +64,7 @@ class CuPyNamespace(Standard):
     def clip(
         self, x: RawArray, /, min: RawOperand | None = None, max: RawOperand | None = None
     ) -> Any:
-        # Not by boolean masks, for which CuPy waits for a count from the GPU.  NaN bounds give NaN.
+        # No mask is used as index, because CuPy would wait for a count from the GPU.  NaN bounds: NaN.
         low, high = self.bound(min, x, upper=False), self.bound(max, x, upper=True)
         if low is None and high is None:
             return self.fresh(x)
@@ -85,7 +85,7 @@ class CuPyNamespace(Standard):
         return self.cupy.lib.stride_tricks.sliding_window_view(x, length, axis)
 
     def bound(self, value: Any, x: RawArray, *, upper: bool) -> Any:
-        """Return a bound in x's dtype; None for an integer bound that no value of x's dtype exceeds."""
+        """Return the bound ``value`` in x's dtype; None if it is None or x's dtype implies the bound."""
         if value is None or hasattr(value, "dtype"):
             return None if value is None else self.base.astype(value, x.dtype, copy=False)
         if x.dtype.kind in "iu":
@@ -112,12 +112,11 @@ class CuPyNamespace(Standard):
         return self.cupy.where(rest == 0, self.cupy.copysign(rest, x2), rest)
 
     def infinities(self, x: Any) -> tuple[Any, Any]:
-        """Return two masks of complex data: one part is infinite, both parts are infinite."""
+        """Return two masks for complex x: where any part is infinite, and where both parts are."""
         first, second = self.cupy.isinf(x.real), self.cupy.isinf(x.imag)
         return first | second, first & second
 
     def infinite_sign(self, x: RawArray) -> Any:
-        """Return the sign of real data where x is infinite, and 0 elsewhere."""
         return self.cupy.where(self.cupy.isinf(x), self.cupy.copysign(1.0, x), 0.0)
 
     def reciprocal(self, x: Any, /) -> Any:
@@ -154,7 +153,7 @@ class CuPyNamespace(Standard):
 
 
 class CuPyLinalg:
-    """array-api-compat's linalg extension, with solve, eig and eigvals of its own."""
+    """array-api-compat's linalg extension, in which solve, eig and eigvals are replaced."""
 
     def __init__(self, base: ModuleType, cupy: ModuleType) -> None:
         self.base, self.cupy = base, cupy
@@ -179,7 +178,7 @@ class CuPyLinalg:
         return self.general("eigvals", x)
 
     def general(self, name: str, x: RawArray) -> Any:
-        """Call CuPy's eig or eigvals, which CuPy has from version 14 on."""
+        """Call CuPy's eig or eigvals; raise NotImplementedError before CuPy 14, which has none."""
         found = getattr(self.cupy.linalg, name, None)
         if found is None:
             raise NotImplementedError(
@@ -190,7 +189,7 @@ class CuPyLinalg:
 
 
 class Placed:
-    """A raw namespace for several GPUs: each function runs on the device of its data."""
+    """A wrapper of a raw namespace, for several GPUs: functions run on the device of their data."""
 
     def __init__(self, within: Any, storage: CuPyStorage) -> None:
         self._within, self._storage = within, storage
@@ -206,7 +205,7 @@ class Placed:
 
 
 def placed(function: Callable[..., Any], storage: CuPyStorage) -> Callable[..., Any]:
-    """Return a raw function that runs on its ``device=``, or else on the device of its arguments."""
+    """Return a wrapper of a raw function, which runs on ``device=``, or on its arguments' device."""
 
     def call_placed(*arguments: Any, device: Any = None, **keywords: Any) -> Any:
         with storage.at(arguments, *keywords.values()) if device is None else device:
@@ -257,7 +256,7 @@ class CuPyStorage(Storage):
         return HERE if home is None else home  # CuPy's devices are context managers
 
     def home(self, data: Iterable[Any]) -> Any:
-        """Return the device of all the data in a nested sequence; None when there is none.
+        """Return the device of CuPy's data in nested lists and tuples; None if they hold none.
 
         Raises ValueError for data on several devices.
         """
@@ -343,7 +342,7 @@ class CuPyStorage(Storage):
         return type(data) is self.cupy.ndarray and data.base is None
 
     def writeable(self, data: Any) -> bool:
-        # CuPy has no such flag.  A stride of 0 repeats an element, as in a broadcast array.
+        # CuPy has no writeable flag.  Broadcast arrays, read-only in NumPy, have an axis of stride 0.
         return all(
             stride or length < 2 for stride, length in zip(data.strides, data.shape, strict=True)
         )
@@ -351,7 +350,7 @@ class CuPyStorage(Storage):
 
 @functools.cache
 def storage() -> CuPyStorage:
-    """Return the only CuPy storage; raise an ImportError that says what to install without CuPy."""
+    """Return the one CuPyStorage; without CuPy, raise an ImportError that says what to install."""
     try:
         return CuPyStorage()
     except ImportError as error:

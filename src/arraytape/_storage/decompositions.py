@@ -1,9 +1,9 @@
 """Factorizations in double precision, for linear systems, inverses and determinants.
 
 SciPy and NumPy each bring a BLAS with its own threads.  NumPy's threads keep their cores busy for a
-while after each product, and SciPy's threads wait for them.  So SciPy's routines get only sizes that
-its BLAS treats in one thread.  Larger matrices are split into halves recursively, which turns most of
-the work into matrix products by NumPy.  See docs/decisions/0023.
+while after each product, and SciPy's threads wait for them.  So SciPy's routines are called only with
+matrices so small that its BLAS uses one thread.  Larger matrices are split into halves recursively,
+which turns most of the work into matrix products by NumPy.  See docs/decisions/0023.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import numpy as np
 Data = np.ndarray[Any, Any]
 
 LOWER, UPPER = "lower", "upper"  # forms of a triangle
-# Sizes up to which SciPy's BLAS uses one thread.
-WHOLE = 64  # rows of a triangle that is inverted, and columns of a matrix that is eliminated,
-PANEL = 2**14  # which has at most so many elements
-FEW = 7  # columns of a system by a triangle
+# Sizes up to which SciPy's BLAS uses one thread:
+WHOLE = 64  # most rows of a triangle to invert, most columns of a matrix for Gaussian elimination
+PANEL = 2**14  # most elements of a matrix for Gaussian elimination
+FEW = 7  # most right-hand sides of a triangular system
 SINGULAR = "Singular matrix"
 
 
@@ -56,7 +56,6 @@ class Factors(abc.ABC):
     singular = False
 
     def check_singular(self) -> Self:
-        """Return self; raise LinAlgError if the matrix is singular."""
         if self.singular:
             raise np.linalg.LinAlgError(SINGULAR)
         return self
@@ -71,7 +70,7 @@ class Factors(abc.ABC):
 
 
 class Triangle(Factors):
-    """A triangular matrix, which is its own factor; ``form`` is LOWER or UPPER."""
+    """A triangular matrix, which needs no factorization; ``form`` is LOWER or UPPER."""
 
     __slots__ = ("form", "singular")
 
@@ -88,7 +87,7 @@ class Triangle(Factors):
 
 
 class Definite(Factors):
-    """A Hermitian positive definite matrix by its Cholesky factor, which is lower."""
+    """A Hermitian positive definite matrix; ``factors`` is its lower Cholesky factor."""
 
     __slots__ = ()
 
@@ -96,14 +95,15 @@ class Definite(Factors):
         self.factors = lower
 
     def solve_system(self, b: Data, adjoint: bool) -> Data:
-        # a is Hermitian, so that both systems are the same.
+        # a is Hermitian, so that ``adjoint`` makes no difference.
         return substituted(self.factors, substituted(self.factors, b, LOWER), LOWER, True)
 
     def invert_matrix(self) -> Data:
-        return square(inverted(self.factors)).T.conj()  # equal to its own adjoint; F-contiguous
+        # The inverse equals its own adjoint, which is taken because it is F-contiguous.
+        return square(inverted(self.factors)).T.conj()
 
     def slogdet(self) -> tuple[Any, Any]:
-        """Return the sign of ``det(a)`` and the logarithm of its absolute value, of real data."""
+        """Return the sign of ``det(a)`` and the logarithm of its absolute value, for a real matrix."""
         return np.asarray(1.0), np.asarray(2.0 * np.log(self.factors.diagonal()).sum())
 
     def determinant(self) -> Any:
@@ -159,7 +159,10 @@ class Elimination(Factors):
 
 
 def decomposed(a: Data, hermitian: bool) -> Definite | Elimination:
-    """Return the Cholesky factorization if the matrix has one, else Gaussian elimination."""
+    """Return a factorization of ``a``: Definite if it is positive definite, else Elimination.
+
+    hermitian : True if ``a`` is Hermitian; if False, Elimination is used.
+    """
     if hermitian and (a.diagonal().real > 0.0).all():
         with suppress(np.linalg.LinAlgError):
             return Definite(np.linalg.cholesky(a))
@@ -167,7 +170,7 @@ def decomposed(a: Data, hermitian: bool) -> Definite | Elimination:
 
 
 def eliminate(a: Data) -> tuple[Data, bool]:
-    """Overwrite ``a`` with its L and U; return the order of its rows, and True if the order is odd.
+    """Overwrite ``a`` with L and U, where ``a[order] = L U``; return order, and True if it is odd.
 
     Source: Toledo 1997, "Locality of reference in LU decomposition with partial pivoting", sec. 2.
     """
@@ -193,17 +196,17 @@ def eliminate(a: Data) -> tuple[Data, bool]:
 def substituted(a: Data, b: Data, form: str, adjoint: bool = False, unit: bool = False) -> Data:
     """Return ``t^-1 b`` or ``t^-H b``, where t is the lower or upper triangle of a.
 
-    unit : True to take t's diagonal as 1 in place of that of a.
+    adjoint : True for ``t^-H b``.  unit : True if t's diagonal is 1, whatever a's diagonal holds.
     """
     n, columns = b.shape
     upper = form == UPPER
-    # LAPACK wants Fortran order, which the transpose of C-contiguous data has without a copy.
+    # BLAS wants Fortran order, which the transpose of C-contiguous data has without a copy.
     if columns == 1 and a.dtype.kind == "f":
         turned = np.ascontiguousarray(a).T
         trsv = routine("trsv", a)
         column: Data = trsv(turned, b[:, 0], lower=upper, trans=not adjoint, diag=unit)
         return column[:, None]
-    if columns <= FEW:  # as x^T t^T = b^T
+    if columns <= FEW:  # solve x^T t^T = b^T
         turned, rows = np.ascontiguousarray(a).T, np.array(b, order="C").T
         transpose = (2 if a.dtype.kind == "c" else 1) if adjoint else 0
         found: Data = routine("trsm", a)(
@@ -228,12 +231,11 @@ def substituted(a: Data, b: Data, form: str, adjoint: bool = False, unit: bool =
 
 @functools.lru_cache(maxsize=8)
 def above(n: int) -> Data:
-    """Return the (n, n) mask that is True above the diagonal."""
     return ~np.tri(n, dtype=np.bool_)
 
 
 def inverted(lower: Data, unit: bool = False) -> Data:
-    """Return the inverse of a lower triangle; ``unit``: take its diagonal as 1."""
+    """Return the inverse of a lower triangular matrix, whose diagonal counts as 1 if ``unit``."""
     n = len(lower)
     if n <= WHOLE:
         found: Data = routine("trtri", lower)(np.ascontiguousarray(lower).T, unitdiag=unit)[0].T
@@ -249,7 +251,7 @@ def inverted(lower: Data, unit: bool = False) -> Data:
 
 
 def square(lower: Data) -> Data:
-    """Return ``L^H L`` of a lower triangle L."""
+    """Return ``L^H L`` for the lower triangular matrix L = ``lower``."""
     n = len(lower)
     if n <= WHOLE:
         return lower.T.conj() @ lower

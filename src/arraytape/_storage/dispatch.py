@@ -1,4 +1,4 @@
-"""The tables that map types of data to the raw function of an op."""
+"""``DispatchTable``: for one op, the raw function for each type of data."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def number(value: RawOperand) -> Any:
 
 
 class Element(NamedTuple):
-    """A marked 0-d result of a storage without scalars, in place of NumPy's scalar."""
+    """A wrapper of 0-d data of other libraries, in results for which NumPy would return a scalar."""
 
     data: Any
 
 
 def immutable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a raw function whose 0-d results are wrapped as ``Element``.
+    """Return ``function`` with its 0-d results wrapped as ``Element``.
 
-    NumPy returns such results as scalars, which cannot be written to.  The mark carries that over.
+    NumPy returns scalars in such cases, which cannot be written to.  ``Element`` has the same effect.
     """
 
     def call(*arguments: Any, **keywords: Any) -> Any:
@@ -39,15 +39,15 @@ def immutable(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def as_data(result: Any, kind: type) -> Any:
-    """Return an op's raw result, a scalar or ``Element``, as 0-d data; kind: an operand's type."""
+    """Return a scalar or ``Element`` as 0-d data; kind: the type of an operand of the op."""
     if type(result) is Element:
         return result.data
-    storage = STORAGES.get(kind) or STORAGES[type(result)]  # kind may be a Python number's
+    storage = STORAGES.get(kind) or STORAGES[type(result)]  # kind may be a type of Python number
     return storage.asarray(result, None, None, None)
 
 
 class DispatchTable(dict[type, Callable[..., Any]]):
-    """A map from types of data to the raw function of one op, filled on first use."""
+    """A map from the type of an op's first operand to the op's raw function, filled on first use."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class DispatchTable(dict[type, Callable[..., Any]]):
         return found
 
     def of_number(self, value: RawOperand, *arguments: Any, **keywords: Any) -> Any:
-        """Call the op on a Python number, such as ``xp.sqrt(2.0)``, on the default device."""
+        """Call the op with a Python number as first operand; compute on the default device."""
         data = number(value)
         result = self[type(data)](data, *arguments, **keywords)
         return np.asarray(result) if isinstance(result, np.generic) else result

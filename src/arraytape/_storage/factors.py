@@ -1,15 +1,16 @@
 """Cached factorizations of large NumPy matrices, for rules that solve with one matrix repeatedly.
 
-``np.linalg`` returns no factors: each of its calls factorizes anew.  The functions here factorize a
-matrix at most once, by SciPy's LAPACK.  A triangle needs no factorization, nor does a matrix whose
-Cholesky factor was recorded.  A matrix that is Hermitian to the last bit and positive definite is
-factorized by Cholesky, which is half the work of elimination.  Rules call ``linalg.solve`` and
-``linalg.inv`` for small matrices of which nothing is known, for other storages, and without SciPy.
+``np.linalg`` returns no factors: each of its calls factorizes anew.  This module factorizes a matrix
+once, by SciPy's LAPACK.  A triangle needs no factorization, nor does a matrix
+whose Cholesky factor was recorded.  A matrix that is Hermitian to the last bit and positive definite
+is factorized by Cholesky, which is half the work of elimination.  Functions of this module return None,
+and rules call ``linalg.solve`` or ``linalg.inv``, for small matrices without cached factors, for other
+storages than NumPy's, and without SciPy.
 
-Factors are cached by the matrix's data, which is referenced weakly.  The data must never be written to
-again, such as data that records keep.  Factors take as much memory as the matrix, and twice as much in
-single precision, because they are in double precision.  They are freed with the data, or after ``MOST``
-other matrices were factorized.
+``TABLE`` maps the id of a matrix to its ``Known``, which refers to the matrix weakly.  A matrix in the
+table must never be written to again, such as data that records keep.  Factors take as much memory as
+the matrix, and twice as much in single precision, because they are in double precision.  They are freed
+with the matrix, or after ``MOST`` other matrices were factorized.
 """
 
 from __future__ import annotations
@@ -38,23 +39,25 @@ from .decompositions import (
     square,
 )
 
-LEAST = 64  # rows: below, factorizing takes no longer than a look-up of factors
-LEAST_KNOWN = 8  # rows, if the Cholesky factor was recorded or the matrix is such a factor
-NEITHER = "neither"  # a form that is not LOWER nor UPPER
-MOST = 16  # matrices whose factors are kept while their data lives
-KEPT = 256  # rows up to which ``above`` is cached: np.tril costs little next to larger products
-TINY = 1e-290  # of a determinant: below, subnormal numbers lose digits
-THROUGH: dict[type, Callable[[Any, Any], Any]] = {}  # ``through_cholesky`` by type of other data
+LEAST = 64  # rows: factorizing a smaller matrix takes no longer than a look-up of its factors
+LEAST_KNOWN = 8  # the same, if the Cholesky factor was recorded or the matrix is such a factor
+NEITHER = "neither"  # a form that is neither LOWER nor UPPER
+MOST = 16  # the number of matrices whose factors are cached
+KEPT = 256  # rows up to which ``above`` is used: for more, np.tril is cheap next to the products
+TINY = 1e-290  # a smaller determinant is not computed by factors: subnormal numbers lose digits
+# ``through_cholesky`` for data of other storages, by type of data.
+THROUGH: dict[type, Callable[[Any, Any], Any]] = {}
 
 
-# --- what is known ------------------------------------------------------------------------------
+# --- cached properties and factors --------------------------------------------------------------
 class Known:
     """The cached properties and factors of a matrix, or of all matrices of a stack.
 
-    data : a weak reference to the matrix.  factors : one for each matrix, once rules have needed them.
-    results : weak references to the results of recorded ops on the matrix, by op name.
+    data : a weak reference to the array.
+    factors : a list with one factorization for each matrix; empty before one is needed.
+    results : a dict from op names to weak references to the ops' results for this array.
     form : LOWER, UPPER or NEITHER; "" if not checked yet.
-    hermitian : True if the matrix is Hermitian to the last bit; None if not checked yet.
+    hermitian : True if all matrices are Hermitian to the last bit; None if not checked yet.
     """
 
     __slots__ = ("__weakref__", "data", "factors", "form", "hermitian", "results")
@@ -68,12 +71,12 @@ class Known:
         self.hermitian: bool | None = None
 
 
-TABLE: dict[int, Known] = {}  # by id of the data
-RECENT: deque[Known] = deque(maxlen=MOST)  # entries with factors, oldest first
+TABLE: dict[int, Known] = {}  # id of an array -> its Known
+RECENT: deque[Known] = deque(maxlen=MOST)  # those with factors, oldest first
 
 
 def forget_factors(at: int, known: Known | None) -> None:
-    """Remove the entry of freed data, unless new data already has its id."""
+    """Remove ``known`` of a freed array from TABLE, unless a new array already has its id, ``at``."""
     if known is not None:
         known.factors = []
         if TABLE.get(at) is known:
@@ -81,7 +84,7 @@ def forget_factors(at: int, known: Known | None) -> None:
 
 
 def about(x: Data) -> Known:
-    """Return the entry of this data, after creating it if needed."""
+    """Return the Known of x; create it if TABLE has none."""
     known = TABLE.get(id(x))
     if known is None or known.data() is not x:
         known = TABLE[id(x)] = Known(x)
@@ -89,7 +92,7 @@ def about(x: Data) -> Known:
 
 
 def transposed_source(x: Data) -> tuple[Data, bool]:
-    """Return (matrix, True) if x is the transpose of a real matrix with an entry, else (x, False)."""
+    """Return (matrix, True) if x is the transposed view of a real matrix in TABLE, else (x, False)."""
     known = TABLE.get(id(x.base))
     base = known.data() if known is not None else None
     if base is None or base is not x.base or x.ndim > 2 or x.dtype.kind == "c":
@@ -99,7 +102,7 @@ def transposed_source(x: Data) -> tuple[Data, bool]:
 
 
 def remember(op: str, x: Data, *results: Data) -> None:
-    """Cache the results of a recorded op on x; none of the arrays may be written to later."""
+    """Cache the results of a recorded op on x; neither x nor the results may be written to later."""
     about(x).results[op] = [ref(y) for y in results]
     if op == "cholesky":
         about(results[0]).form = LOWER
@@ -116,7 +119,7 @@ def remembered(op: str, x: RawArray) -> list[Data] | None:
 
 
 def form_of(x: Data) -> str:
-    """Return the form that all matrices of a stack have: LOWER, UPPER or NEITHER."""
+    """Return LOWER or UPPER if all matrices of the stack x are such triangles, else NEITHER."""
     known = about(x)
     if not known.form:
         known.form = NEITHER
@@ -136,20 +139,20 @@ def known_form_of(x: Data) -> str:
 
 
 def is_hermitian(x: Data) -> bool:
-    """Return True if all matrices of a stack are Hermitian to the last bit."""
+    """Return True if all matrices of the stack x are Hermitian to the last bit."""
     known = about(x)
     if known.hermitian is None:
         turned = x.mT.conj() if x.dtype.kind == "c" else x.mT
-        # Cheap first: most matrices that are not Hermitian differ in the first row and column.
+        # The first row is compared first: most matrices that are not Hermitian differ there.
         known.hermitian = bool((x[..., 0, :] == turned[..., 0, :]).all() and (x == turned).all())
     return known.hermitian
 
 
 def matrix_factors(x: Data) -> Sequence[Factors] | None:
-    """Return the factors of each matrix of a stack; None for small matrices without cached factors.
+    """Return the factors of each matrix of the stack x; None for small matrices without known factors.
 
-    linalg.cholesky reads only one triangle, solving the whole matrix.  So a recorded Cholesky factor is
-    used only if the matrix is Hermitian.
+    linalg.cholesky reads one triangle of its matrix only, and linalg.solve reads all elements.  So a
+    recorded Cholesky factor serves only if the matrix is Hermitian.
     """
     recorded = remembered("cholesky", x)
     if recorded is not None and is_hermitian(x):
@@ -162,9 +165,9 @@ def matrix_factors(x: Data) -> Sequence[Factors] | None:
 
 
 def made_factors_of(x: Data) -> list[Definite | Elimination]:
-    """Return the cached factors, after factorizing if needed."""
+    """Return the cached factors of each matrix of the stack x; factorize if needed."""
     known = about(x)
-    found = known.factors  # read once: another thread may empty the entry meanwhile
+    found = known.factors  # read once: another thread may replace the list by an empty one
     if not found:
         hermitian = is_hermitian(x)
         found = [decomposed(one, hermitian) for one in matrices(as_double(x))]
@@ -185,7 +188,7 @@ def as_double(x: Data) -> Data:
 
 # --- systems --------------------------------------------------------------------------------------
 def is_square(x: RawArray) -> bool:
-    """Return True if x is a NumPy array of square floating-point matrices, not empty."""
+    """Return True if x is a nonempty NumPy array of square floating-point matrices."""
     return (
         type(x) is np.ndarray and x.ndim > 1 and x.shape[-1] == x.shape[-2]
         and x.size > 0 and x.dtype.kind in "fc"
@@ -207,7 +210,7 @@ def may_be_known(x: RawArray) -> bool:
 
 
 def solve_by_factors(x1: Any, x2: Any, adjoint: bool) -> Data | None:
-    """Return ``x1^-1 x2`` or ``x1^-H x2`` by factors; None if the caller has to use ``linalg.solve``."""
+    """Return ``x1^-1 x2``, or ``x1^-H x2`` if ``adjoint``; None if the caller has to use ``solve``."""
     if not may_be_known(x1) or type(x2) is not np.ndarray or x2.dtype.kind not in "fc":
         return None
     vector = x2.ndim == 1
@@ -227,7 +230,7 @@ def solve_by_factors(x1: Any, x2: Any, adjoint: bool) -> Data | None:
 
 
 def solve_columns(one: Factors, b: Data, adjoint: bool) -> Data:
-    """Solve with one matrix for the columns of all right-hand sides at once; b: (..., n, k)."""
+    """Return the solutions of one matrix for right-hand sides b of shape (..., n, k), in one call."""
     if b.ndim == 2:
         return by_factors(one, b, adjoint)
     rows = np.moveaxis(b, -2, 0)
@@ -236,7 +239,7 @@ def solve_columns(one: Factors, b: Data, adjoint: bool) -> Data:
 
 
 def solve_stack(factors: Sequence[Factors], own: tuple[int, ...], b: Data, adjoint: bool) -> Data:
-    """Solve with a stack of matrices, whose shape is ``own``, one after the other."""
+    """Return the solutions of a stack of matrices; own: the shape of the stack, without n and n."""
     stack = np.broadcast_shapes(own, b.shape[:-2])
     places = np.broadcast_to(np.arange(len(factors)).reshape(own), stack)
     sides = np.broadcast_to(b, stack + b.shape[-2:])
@@ -247,7 +250,7 @@ def solve_stack(factors: Sequence[Factors], own: tuple[int, ...], b: Data, adjoi
 
 
 def by_factors(one: Factors, b: Data, adjoint: bool) -> Data:
-    """Solve with one matrix for real or complex right-hand sides; b: (n, k)."""
+    """Return the solutions of one matrix for right-hand sides b, of shape (n, k), real or complex."""
     b, dtype = as_double(b), one.factors.dtype
     if dtype.kind == "f" and b.dtype.kind == "c":  # real and imaginary parts as columns
         pairs = np.ascontiguousarray(b).view(np.float64)
@@ -257,21 +260,21 @@ def by_factors(one: Factors, b: Data, adjoint: bool) -> Data:
 
 # --- inverses -------------------------------------------------------------------------------------
 def inverse_by_factors(x: Any) -> Data | None:
-    """Return the inverses by factors; None if the caller has to use ``linalg.inv``."""
+    """Return the inverses of the stack x by factors; None if the caller has to use ``linalg.inv``."""
     factors = matrix_factors(x) if may_be_known(x) else None
     if factors is None or any(one.singular for one in factors):
         return None
     found = [one.invert_matrix() for one in factors]
     whole = found[0] if x.ndim == 2 else np.stack(found).reshape(x.shape)
-    # Rules use the adjoint, which is made C-contiguous, as the cotangent to which it is added.
+    # Rules add the adjoint to C-contiguous cotangents, so that the adjoint is made C-contiguous.
     return np.ascontiguousarray(whole.mT, x.dtype).mT
 
 
 def cofactors_by_factors(x: Any) -> Data | None:
-    """Return the derivative of one matrix's determinant; None if the caller has to use the SVD.
+    """Return the derivative of the determinant of matrix x; None if the caller has to use the SVD.
 
-    The SVD is exact also near singular matrices.  Factors are used only where they lose at most a
-    quarter of the digits.
+    The SVD is exact for nearly singular matrices, too.  Factors are used only if the condition number
+    shows that they lose at most a quarter of the digits.
     """
     if not is_large_matrix(x) or libraries() is None or x.ndim > 2:
         return None
@@ -287,8 +290,8 @@ def cofactors_by_factors(x: Any) -> Data | None:
 def through_cholesky(g: Any, y: Any) -> Data | None:
     """Return the VJP of ``linalg.cholesky`` for the cotangent g of one lower factor y.
 
-    Returns None if the caller has to solve with the triangle.  Here the systems are products with its
-    inverse.  A diagonal cotangent, such as that of a log-determinant, takes half of the work.
+    It multiplies by the inverse of y; None if the caller has to solve systems with y instead.
+    A diagonal cotangent, such as that of a log-determinant, takes half of the work.
     """
     if type(y) in THROUGH:
         return THROUGH[type(y)](g, y)  # type: ignore[no-any-return]
@@ -306,7 +309,7 @@ def through_cholesky(g: Any, y: Any) -> Data | None:
 
 
 def is_diagonal(x: Data) -> bool:
-    """Return True if a C-contiguous square matrix is 0 outside of its diagonal."""
+    """Return True if the square matrix x is 0 off its diagonal."""
     n = len(x)
     if x[-1, 0] != 0 or x[-1, 0] != x[-1, 0]:
         return False
@@ -317,13 +320,13 @@ def is_diagonal(x: Data) -> bool:
 def between_solutions(lower: Data, g: Data) -> Data:
     """Return the Hermitian part of ``L^-H P L^-1``, where P is the lower triangle of ``L^H g``.
 
-    P's diagonal is halved.
+    The diagonal of P is halved.
 
-    Source: Murray 2016, "Differentiation of the Cholesky decomposition", eq. 10.  The recurrence of
-    blocks in sec. 4.2 there does less, and loses all digits where L is near a singular matrix.
+    Source: Murray 2016, "Differentiation of the Cholesky decomposition", eq. 10.  The blocked
+    recurrence of sec. 4.2 there is less work, but loses all digits if L is nearly singular.
     """
     P = lower.T.conj() @ g
-    # Not a product with a mask, which would be NaN where elements above the diagonal are infinite.
+    # A product with a mask would be NaN where elements above the diagonal are infinite.
     P = np.where(above(len(P)), 0.0, P) if len(P) <= KEPT else np.tril(P)
     P.reshape(-1)[:: len(P) + 1] /= 2.0
     inverse = inverted(lower)
@@ -332,7 +335,7 @@ def between_solutions(lower: Data, g: Data) -> Data:
 
 
 def between_inverses(lower: Data, weights: Data) -> Data:
-    """Return ``L^-H diag(weights) L^-1``."""
+    """Return ``L^-H diag(weights) L^-1`` for the lower triangular matrix L = ``lower``."""
     inverse = inverted(lower).T
     if (weights >= 0.0).all():
         inverse *= np.sqrt(weights)

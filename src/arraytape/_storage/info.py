@@ -23,7 +23,7 @@ ALL = KINDS["bool"] + KINDS["numeric"]
 
 
 class Info:
-    """The capabilities of this namespace: the answer of ``__array_namespace_info__()``."""
+    """The capabilities of this namespace, as ``__array_namespace_info__()`` returns them."""
 
     def capabilities(self) -> dict[str, Any]:
         """Return the options that the standard leaves open and this namespace has.
@@ -36,7 +36,7 @@ class Info:
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> Any:
-        """Return the device of arrays that creation functions make without a device.
+        """Return the device on which creation functions make arrays if no device is given.
 
         Returns
         -------
@@ -46,12 +46,12 @@ class Info:
         return DEFAULT[0]
 
     def default_dtypes(self, *, device: Hashable | None = None) -> dict[str, Any]:
-        """Return the dtypes that creation functions give Python numbers, and those of indices.
+        """Return the dtypes of arrays that are made from Python numbers, and the dtype of indices.
 
         Parameters
         ----------
         device : str | None, default: None
-            A device, all of which have the same ones.
+            A device. The result is the same for all devices.
 
         Returns
         -------
@@ -90,14 +90,14 @@ class Info:
         Parameters
         ----------
         device : str | None, default: None
-            A device, all of which have the same ones.
+            A device. The result is the same for all devices.
         kind : str | tuple[str, ...] | None, default: None
-            A kind such as 'real floating' (see ``isdtype``), or several; None: all of them.
+            One kind such as 'real floating' (see ``isdtype``), or several; None for all kinds.
 
         Returns
         -------
         dict
-            Names and dtypes.
+            The dtypes of these kinds; the keys are their names, such as 'float32'.
 
         Raises
         ------
@@ -116,14 +116,14 @@ class Info:
 
 
 def set_default_device(device: Hashable) -> None:
-    """Set where creation functions put arrays when they are given no device, from here on.
+    """Set the device on which creation functions make arrays if no device is given.
 
-    So third-party code that names no device runs on a GPU.
+    With a GPU as the default, third-party code that names no device runs on the GPU.
 
     Parameters
     ----------
     device : str
-        Such as 'cpu' or 'cuda:0'.
+        The device, such as 'cpu' or 'cuda:0'.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def __array_namespace_info__() -> Info:
     Returns
     -------
     Info
-        With the methods ``capabilities``, ``default_device``, ``default_dtypes``, ``devices``
+        An object with the methods ``capabilities``, ``default_device``, ``default_dtypes``, ``devices``
         and ``dtypes``.
 
     Examples

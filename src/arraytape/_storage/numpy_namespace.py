@@ -1,7 +1,7 @@
-"""The raw namespace of NumPy data: the standard's functions, by NumPy's cheapest equivalent calls.
+"""The raw namespace of NumPy data: the standard's functions, by the fastest of NumPy's equivalents.
 
 Ufuncs and the names in ``DIRECT`` are NumPy's own.  This module defines the functions that are slow in
-NumPy or differ from the standard.  ``__getattr__`` takes all others from array-api-compat on first use.
+NumPy or differ from the standard.  ``__getattr__`` gets all others from array-api-compat on first use.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def stop_gradient(x: np.ndarray[Any, Any], /) -> Any:
     return x.copy(order="K")
 
 
-# Not np.power: the operator replaces some scalar exponents by cheaper, exact calls (x ** 2 is x * x).
+# Unlike np.power, the operator replaces some scalar exponents by faster, exact calls (x ** 2 is x * x).
 power_operator = operator.pow
 state_facts("power_operator", continuous=True, promotes="all")(power_operator)
 
@@ -84,7 +84,7 @@ def all(x: RawArray, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     return logical_and.reduce(x, axis, None, None, keepdims)
 
 
-SMALL = 4096  # elements: up to here, filling an array takes less time than making the view
+SMALL = 4096  # elements: filling a result of at most this size takes less time than making a view
 
 
 def broadcast_to(x: np.ndarray[Any, Any], /, shape: Any) -> Any:
@@ -101,16 +101,16 @@ def broadcast_to(x: np.ndarray[Any, Any], /, shape: Any) -> Any:
 
 BITS = {np.dtype("float32"): np.dtype("int32"), np.dtype("float64"): np.dtype("int64")}
 ZERO = np.int8(0)
-FEW = 512  # elements: on fewer, np.where's mispredicted branches take less time than two calls
-MANY = 16384  # elements: on more, multiplying by the mask takes longer than a bitwise and
+FEW = 512  # elements: up to here, np.where is faster than two calls without branches
+MANY = 16384  # elements: up to here, a product with the mask is faster than a bitwise and
 
 
 def where(condition: Any, x1: Any, x2: Any, /) -> Any:
-    """Return np.where's result, with the same bits, faster for the choices that rules make.
+    """Return np.where's result, with the same bits, but faster in two cases that rules often have.
 
-    np.where branches for each element, and a mask without a pattern makes the CPU mispredict.  A choice
-    between large data and 0 is therefore made by arithmetic on the bits, in a twentieth of the time.
-    A mask of one element copies the chosen operand.
+    np.where branches for each element, and the CPU mispredicts the branches of an irregular mask.  So a
+    choice between many elements and 0 is made by arithmetic on the bits, in a twentieth of the time.
+    If the mask has one element, the chosen operand is copied.
     """
     if type(condition) is np.ndarray and condition.size == 1:
         whole, other = (x1, x2) if condition.item() else (x2, x1)
@@ -126,7 +126,7 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Any:
 
 
 def is_whole(x: RawArray, other: RawOperand, condition: np.ndarray[Any, Any]) -> bool:
-    """Return True if choosing between x and the scalar ``other`` gives x's shape and dtype."""
+    """Return True if np.where of x and a scalar ``other`` has the shape and dtype of the array x."""
     if type(x) is not np.ndarray or not x.flags.c_contiguous or x.dtype.kind not in "fc":
         return False
     if type(other) is float:
@@ -140,7 +140,7 @@ def is_whole(x: RawArray, other: RawOperand, condition: np.ndarray[Any, Any]) ->
 
 
 def is_zero(x: RawOperand, beside: RawOperand) -> bool:
-    """Return True if x is the scalar 0, not -0.0, and does not change the result's dtype."""
+    """Return True if x is a scalar 0, not -0.0, that does not change the dtype of np.where's result."""
     if type(x) is float or type(x) is int:
         return not x and math.copysign(1.0, x) > 0.0
     if type(x) is not np.ndarray or x.shape or x.dtype not in BITS:
@@ -149,7 +149,7 @@ def is_zero(x: RawOperand, beside: RawOperand) -> bool:
 
 
 def alike(condition: np.ndarray[Any, Any], x: RawArray) -> bool:
-    """Return True if a mask and real data have one shape and are both C-contiguous."""
+    """Return True if x is real data, and the mask ``condition`` has x's shape; both C-contiguous."""
     return bool(
         type(x) is np.ndarray
         and x.dtype in BITS
@@ -161,7 +161,7 @@ def alike(condition: np.ndarray[Any, Any], x: RawArray) -> bool:
 
 
 def is_true(condition: np.ndarray[Any, Any]) -> Any:
-    """Return the mask with bytes 1 and 0 only: a bool array that is a view may hold other bytes."""
+    """Return the mask with bytes 0 and 1; a bool view of other data may have other bytes for True."""
     return np.not_equal(condition.view(np.int8), ZERO)
 
 
@@ -183,7 +183,7 @@ cube_root = np.cbrt
 truncated_remainder = np.fmod
 
 
-# --- views, as steps of view paths: see ``_array.paths`` --------------------------------------------
+# --- views: each function is one step of a view's path, see ``_array.paths`` ------------------------
 @state_facts(signature="()->()", continuous=True)
 def real_view(x: np.ndarray[Any, Any], _: None = None, /) -> Any:
     return x.real
@@ -201,7 +201,7 @@ def diagonal_view(x: np.ndarray[Any, Any], offset: int, /) -> Any:
         return x.reshape(-1)[:: rows + 1]
     top, left = -builtins.min(offset, 0), builtins.max(offset, 0)
     n = builtins.max(builtins.min(rows - top, columns - left), 0)
-    # Not np.diagonal, whose view cannot be written to.
+    # The view that np.diagonal returns cannot be written to.
     return np.einsum("...ii->...i", x[..., top : top + n, left : left + n])
 
 
@@ -274,7 +274,7 @@ def clip(x: np.ndarray[Any, Any], /, min: Any = None, max: Any = None) -> Any:
     """Return x clipped to bounds.
 
     np.clip agrees with the standard for real floating-point data whose bounds are Python numbers or
-    data of the same dtype.  Everything else takes array-api-compat's slower function.
+    data of the same dtype.  In all other cases array-api-compat's slower function is called.
     """
     if x.dtype.kind == "f" and all_plain(x.dtype, min, max):
         return np.positive(x) if min is None and max is None else np.clip(x, min, max)
@@ -284,7 +284,7 @@ def clip(x: np.ndarray[Any, Any], /, min: Any = None, max: Any = None) -> Any:
 
 
 def widened(bound: Any, dtype: Any) -> Any:
-    """Return a bound of a narrower integer dtype cast to ``dtype``, whose limits compat needs."""
+    """Return a bound of a narrower integer dtype cast to ``dtype``, as array-api-compat needs it."""
     given = getattr(bound, "dtype", dtype)
     narrow = given != dtype and given.kind in "iu" and np.can_cast(given, dtype)
     return bound.astype(dtype) if narrow and dtype.kind in "iu" else bound
@@ -350,7 +350,7 @@ def sinc_derivative(x: np.ndarray[Any, Any], /, order: int) -> Any:
 def mean(x: np.ndarray[Any, Any], /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     if x.dtype is not DOUBLE or not x.shape or not x.size:
         return np.mean(x, axis=axis, keepdims=keepdims)
-    # np.mean's result, without the Python code that np.mean runs first.
+    # The same result as np.mean's, without the Python code that np.mean runs before it sums.
     total = add.reduce(x, axis, None, None, keepdims)
     return total / (x.size // builtins.max(total.size, 1))
 
@@ -364,8 +364,8 @@ def reshape(x: np.ndarray[Any, Any], /, shape: Size, *, copy: bool | None = None
 
 
 def floor_divide(x1: Any, x2: Any, /) -> Any:
-    """Return the standard's floor division; NumPy's differs only where values are infinite."""
-    quiet = copy_context()  # an own context: an interrupt cannot leave the error state changed
+    """Return the standard's floor division; NumPy's differs only where an operand is infinite."""
+    quiet = copy_context()  # np.seterr changes this context alone, even if the code is interrupted
     quiet.run(np.seterr, invalid="ignore")
     floored = quiet.run(np.floor_divide, x1, x2)
     if floored.dtype.kind != "f" or (np.isfinite(floored).all() and np.isfinite(x2).all()):
@@ -386,11 +386,11 @@ def tanh(x: np.ndarray[Any, Any], /) -> Any:
 
 
 def as_ufuncs(x: RawArray) -> Any:
-    """Return a scalar in place of an array of shape (), as NumPy's ufuncs do."""
+    """Return x, or a scalar if its shape is (), as NumPy's ufuncs do."""
     return x if x.shape else x[()]
 
 
-# Ufuncs that float64 data may call in place of the functions above, which branch on the dtype.
+# Ufuncs that replace the functions above for float64 data, where these only call the ufunc.
 FLOAT64 = {"expm1": np.expm1, "tanh": np.tanh}
 
 

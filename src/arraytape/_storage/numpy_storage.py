@@ -1,4 +1,4 @@
-"""The storage of NumPy's arrays, which is registered first and holds the default device."""
+"""The storage of NumPy's arrays, which is always registered; its device "cpu" is the first default."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 class NumPyStorage(Storage):
-    """The storage of NumPy's arrays, by NumPy's cheapest equivalent calls."""
+    """The storage of NumPy's arrays, which calls the fastest of NumPy's equivalent functions."""
 
     name = "numpy"
     kind = np.ndarray
     xp = numpy_namespace
-    dlpack_types = (1, 3, 11)  # the CPU's, and pinned memory of CUDA's and ROCm's
+    dlpack_types = (1, 3, 11)  # memory of the CPU, and memory pinned by CUDA and by ROCm
 
     def ufunc(self, name: str) -> tuple[Any, str]:
-        """Return a ufunc that may stand for an op, and for which data: "ufunc" (any), "float64" or "".
+        """Return a pair of a ufunc that computes the op ``name``, and the data for which it does.
 
-        The eager path calls such a ufunc directly, without the op's raw function.
+        The latter is "ufunc" for all data, or "float64".  The pair is (None, "") if there is no ufunc.
         """
         if name in numpy_namespace.FLOAT64:
             return numpy_namespace.FLOAT64[name], "float64"
@@ -114,12 +114,12 @@ class NumPyStorage(Storage):
 
     def has_nan(self, data: np.ndarray[Any, Any]) -> bool:
         flat = data.ravel()
-        square = flat.dot(flat)  # a sum of squares never adds inf to -inf: NaN comes from NaN alone
+        square = flat.dot(flat)  # NaN only if an element is: squares never add inf to -inf
         return bool(square != square)
 
 
 def order_in_memory(like: np.ndarray[Any, Any], rank: int) -> tuple[int, ...]:
-    """Return the last ``rank`` axes of ``like`` by descending stride, counted from the first of them."""
+    """Return the last ``rank`` axes of ``like``, numbered from 0, by descending stride."""
     steps = like.strides[like.ndim - rank :]
     return tuple(sorted(range(rank), key=lambda axis: -abs(steps[axis])))
 
@@ -128,7 +128,10 @@ def order_in_memory(like: np.ndarray[Any, Any], rank: int) -> tuple[int, ...]:
     "arranged", "laid_out", continuous=True, propagates_nan=True, in_order=True, range=hull
 )
 def arranged(data: RawArray, order: tuple[int, ...]) -> Any:
-    """Return a contiguous copy whose last ``len(order)`` axes lie in memory in this order."""
+    """Return a contiguous copy of ``data`` whose last ``len(order)`` axes lie in memory as in ``order``.
+
+    order : these axes by descending stride, as ``order_in_memory`` returns them.
+    """
     count = data.ndim - len(order)
     axes = (*range(count), *[count + axis for axis in order])
     made = np.empty([data.shape[axis] for axis in axes], data.dtype)

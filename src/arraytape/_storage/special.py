@@ -1,7 +1,8 @@
-"""Raw special functions: SciPy's on host data, CuPy's on CUDA devices, and kernels that neither has.
+"""Raw special functions: SciPy's on host data, CuPy's on CUDA devices, and the project's own kernels.
 
-A raw namespace has them as ``xp.special``.  The package ``special``, which defines the ops, registers
-kernels: functions of raw data of one dtype and of a namespace ``xp``, whose ``xp.special`` they may use.
+A raw namespace has them as ``xp.special``.  The package ``arraytape.special`` defines the ops and
+registers a kernel for each function that the libraries lack.  A kernel is a function of raw data, whose
+operands have one dtype, and of the keyword ``xp``, the raw namespace to compute in.
 """
 
 from __future__ import annotations
@@ -23,32 +24,32 @@ if TYPE_CHECKING:
 
 
 KERNELS: dict[str, Callable[..., Any]] = {}  # name -> kernel, called with the keyword xp
-SUBSTITUTES: dict[str, Callable[..., Any]] = {}  # kernels for libraries without the function
+SUBSTITUTES: dict[str, Callable[..., Any]] = {}  # kernels of SciPy's functions that CuPy lacks
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Register a kernel under its name; ``of_one_dtype`` says how it is called."""
+    """Register a kernel, wrapped by ``of_one_dtype``, under its name; return it unwrapped."""
     KERNELS[function.__name__] = of_one_dtype(function)
     return function
 
 
 def substitute(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Register a kernel for a function of SciPy that the library of the data lacks."""
+    """Register a kernel in ``SUBSTITUTES``, for data of libraries that lack SciPy's function."""
     SUBSTITUTES[function.__name__] = of_one_dtype(function)
     return function
 
 
 def inexact_type(*operands: Any) -> np.dtype[Any]:
-    """Return the common dtype of dtypes and Python scalars; float64 unless it is floating point."""
+    """Return the common dtype of dtypes and Python scalars; float64 for integers and booleans."""
     dtype = np.result_type(*operands) if operands else np.dtype(np.float64)
     return dtype if dtype.kind in "fc" else np.dtype(np.float64)
 
 
 def of_one_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``function`` with its operands cast to one floating-point dtype and warnings ignored.
+    """Return a wrapper that casts the operands to one floating-point dtype and hides warnings.
 
-    Integer operands count for the dtype of the computation, as in SciPy: int64 makes it float64.  They
-    do not count for the dtype of the result, which is that of the floating-point operands.
+    The kernel computes in the common dtype of all operands, where int64 promotes to float64, as in
+    SciPy.  Its result is then cast to the common dtype of the floating-point operands alone.
     """
 
     @functools.wraps(function)
@@ -66,7 +67,7 @@ def of_one_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def special_operand(x: RawArray, dtype: npt.DTypeLike, arrays: list[Any], xp: Namespace) -> Any:
-    """Return an operand as data of ``dtype``, a scalar on the device of the first of ``arrays``."""
+    """Return the operand x as data of ``dtype``; a scalar is put on the device of ``arrays[0]``."""
     if not hasattr(x, "dtype"):
         return (
             xp.asarray(x, dtype=dtype, device=getattr(arrays[0], "device", None))
@@ -77,7 +78,7 @@ def special_operand(x: RawArray, dtype: npt.DTypeLike, arrays: list[Any], xp: Na
 
 
 class Special:
-    """The special functions of one raw namespace."""
+    """The special functions of one raw namespace: the kernels, and functions of a library."""
 
     def __init__(self, xp: Namespace) -> None:
         self.xp = xp
@@ -85,7 +86,7 @@ class Special:
     def __getattr__(self, name: str) -> Any:
         found = KERNELS.get(name)
         found = self.native(name) if found is None else functools.partial(found, xp=self.xp)
-        setattr(self, name, found)  # the next access does not come here
+        setattr(self, name, found)  # the next access does not call __getattr__
         return found
 
     def native(self, name: str) -> Any:
@@ -94,16 +95,16 @@ class Special:
 
 
 class HostSpecial(Special):
-    """SciPy's special functions, on NumPy's arrays."""
+    """The special functions of NumPy's arrays: kernels and SciPy's."""
 
     def native(self, name: str) -> Any:
         return of_scipy(name)
 
 
 def of_scipy(name: str) -> Any:
-    """Return SciPy's function: the ufunc, also where the public function dispatches by namespace.
+    """Return SciPy's special function ``name``; raise ImportError if SciPy is missing.
 
-    Raises an ImportError that says what to install if there is no SciPy.
+    The private ufunc is preferred, because public functions first look up a namespace.
     """
     try:
         import scipy.special as scipy_special
@@ -118,14 +119,14 @@ def of_scipy(name: str) -> Any:
 
 
 class BorrowedSpecial(Special):
-    """SciPy's special functions for libraries that have none, computed on the host."""
+    """SciPy's special functions for data of other libraries, which is copied to the host and back."""
 
     def native(self, name: str) -> Any:
         function = of_scipy(name)
 
         def native_call(*operands: Any, **keywords: Any) -> Any:
             like = next((x for x in operands if hasattr(x, "shape")), None)
-            if like is None:  # numbers alone: NumPy's scalar, an operand of any data
+            if like is None:  # numbers alone: NumPy's scalar can be an operand of any data
                 return function(*operands, **keywords)
             storage = storage_of(like)
             given = [storage_of(x).host(x) if hasattr(x, "shape") else x for x in operands]
@@ -147,13 +148,14 @@ class CuPySpecial(Special):
         return self.found_in(library, name)
 
     def found_in(self, library: ModuleType, name: str) -> Any:
-        """Return the library's function ``name``, also without a private ufunc's leading underscore.
+        """Return the library's function ``name``, or else the substitute of this name.
 
-        Functions that are no ufuncs, such as CuPy's polygamma, get numbers as 0-d data.
+        SciPy's private names, such as ``_zeta``, are tried without underscore, too.  Functions that are
+        no ufuncs, such as CuPy's polygamma, get numbers as 0-d data.
         """
         for known in (name, name.removeprefix("_")):
             found = getattr(library, known, None)
-            if callable(found):  # _zeta is a module there
+            if callable(found):  # CuPy's _zeta is a module
                 return found if hasattr(found, "nin") else functools.partial(self.of_data, found)
         if name in SUBSTITUTES:
             return functools.partial(SUBSTITUTES[name], xp=self.xp)

@@ -1,8 +1,8 @@
-"""The raw namespace of data that is not NumPy's, over any namespace of the array API standard.
+"""``Standard``, the raw namespace of data that is not NumPy's, over a library's own namespace.
 
-Ops and rules use the standard's functions of a raw namespace, and the functions that ``Standard``
-adds.  The functions in front of the class take the namespace as ``xp``, so that the NumPy and batched
-namespaces use them, too; some compute special cases in which libraries differ from the standard.
+Ops and rules call the array API standard's functions, and functions that ``Standard`` adds.  The
+module's functions have the raw namespace as parameter ``xp``, because the raw namespaces of NumPy and
+of batched data call them, too.  Some compute special cases in which libraries differ from the standard.
 """
 
 from __future__ import annotations
@@ -25,20 +25,23 @@ Size = int | tuple[int, ...]
 
 
 def floor_divide(x1: RawArray, x2: RawArray, floored: RawArray, xp: Namespace) -> Any:
-    """Return ``floored``, or the plain quotient where exactly one operand is infinite."""
+    """Return ``floored``, corrected where exactly one of x1 and x2 is infinite.
+
+    floored : the library's floor_divide(x1, x2); elements with one infinite operand become x1 / x2.
+    """
     numerator = xp.isinf(x1) & xp.isfinite(x2) & (x2 != 0)
     far = numerator | (xp.isfinite(x1) & xp.isinf(x2))
     return xp.where(far, xp.astype(xp.divide(x1, x2), floored.dtype), floored)
 
 
 def expm1(x: RawArray, xp: Namespace) -> Any:
-    """Return complex expm1, with the standard's values at 0 and where x is not finite."""
+    """Return expm1 of complex x, as exp(x) - 1 at 0 and infinity, where libraries are not standard."""
     special = ~xp.isfinite(x) | (x == 0)
     return xp.where(special, xp.exp(x) - 1.0, xp.expm1(x))
 
 
 def tanh(x: RawArray, xp: Namespace) -> Any:
-    """Return complex tanh, with the standard's sign of the zero part at infinity."""
+    """Return tanh of complex x; where Re x is infinite, Im tanh is a zero with the sign of Im x."""
     re, im = xp.real(x), xp.imag(x)
     far = xp.isinf(re) & xp.isfinite(im)
     one = xp.ones_like(re)
@@ -47,10 +50,10 @@ def tanh(x: RawArray, xp: Namespace) -> Any:
 
 
 def cofactors(x: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of the determinant, also exact where x is singular.
+    """Return the derivative of the determinant of x, which is exact for singular x, too.
 
-    With the SVD x = U S Vh it is det(U) det(Vh) times the conjugate of U diag(p) Vh.  Here p[i] is the
-    product of all singular values except the i-th.
+    With the SVD x = U S Vh, the result is the conjugate of U diag(p) Vh, times det(U) det(Vh).  Here
+    p[i] is the product of all singular values except the i-th.
     """
     U, S, Vh = xp.linalg.svd(x)
     itself = xp.eye(S.shape[-1], dtype=xp.bool, device=x.device)
@@ -60,14 +63,14 @@ def cofactors(x: RawArray, xp: Namespace) -> Any:
 
 
 def normalize_axis_tuple(axis: Axis, ndim: int) -> tuple[int, ...]:
-    """Return the axes as non-negative integers; () for a 0-d array, for which NumPy allows axis=0."""
+    """Return ``axis`` as a tuple of non-negative integers: all axes for None, () for a 0-d array."""
     if axis is None or not ndim:
         return tuple(range(ndim))
     return tuple(a % ndim for a in ((axis,) if isinstance(axis, int) else axis))
 
 
 def check_take(x: RawArray, indices: RawArray, axis: int | None) -> None:
-    """Raise ValueError where take needs an axis, and TypeError for boolean indices."""
+    """Raise ValueError if ``axis`` is missing or x has none, and TypeError for boolean indices."""
     if not len(x.shape):
         raise ValueError("x has no axis: give an Array of one dimension at least")
     if axis is None and len(x.shape) != 1:
@@ -79,7 +82,10 @@ def check_take(x: RawArray, indices: RawArray, axis: int | None) -> None:
 def restore_axes(
     g: RawArray, shape: tuple[int, ...], axis: Axis, keepdims: bool, xp: Namespace
 ) -> Any:
-    """Return a reduction's cotangent (or result) with the reduced axes put back as axes of length 1."""
+    """Return g, the result of a reduction or its cotangent, with the reduced axes as axes of length 1.
+
+    ``shape`` is that of the reduction's input; ``axis`` and ``keepdims`` are the reduction's arguments.
+    """
     if keepdims or not shape:
         return g
     if type(axis) is int:
@@ -92,31 +98,30 @@ def restore_axes(
 def sum_adjoint(
     x: RawArray, into: tuple[int, ...], along: Axis, keepdims: bool, xp: Namespace
 ) -> Any:
-    """Return the adjoint of a sum over ``along``: x broadcast to the summed array's shape ``into``."""
+    """Return the adjoint of a sum over axes ``along``: x broadcast to ``into``, the summed shape."""
     if along is not None:
         x = restore_axes(x, into, along, keepdims, xp)
     return xp.broadcast_to(x, into)
 
 
 def solve_again(x1: RawArray, x2: RawArray, adjoint: bool, xp: Namespace) -> Any:
-    """Return the solution of x1 @ x = x2, or of x1^H @ x = x2."""
+    """Return the solution x of x1 @ x = x2, or of x1^H @ x = x2 if ``adjoint``."""
     return xp.linalg.solve(conjugate_transpose(x1, xp) if adjoint else x1, x2)
 
 
 def conjugate_transpose(x: RawArray, xp: Namespace) -> Any:
-    """Return x^H; a view of x if x is real."""
     return xp.matrix_transpose(xp.conj(x) if x.dtype.kind == "c" else x)
 
 
 def matmul_adjoint(x1: RawArray, x2: RawArray, first: bool, second: bool, xp: Namespace) -> Any:
-    """Return x1 @ x2, with x1^H for x1 if ``first`` is True and x2^H for x2 if ``second`` is."""
+    """Return x1 @ x2, with the adjoint of x1 if ``first``, and that of x2 if ``second``."""
     if first:
         x1 = conjugate_transpose(x1, xp)
     return x1 @ (conjugate_transpose(x2, xp) if second else x2)
 
 
 def inverse_again(x: RawArray, singular: RawArray, xp: Namespace) -> Any:
-    """Return the inverses of x; unit matrices where ``singular``, of shape (..., 1, 1), is True."""
+    """Return the inverses of matrices x; the unit matrix where ``singular`` (..., 1, 1) is True."""
     eye = xp.eye(x.shape[-1], dtype=x.dtype, device=x.device)
     return xp.linalg.inv(xp.where(singular, eye, x))
 
@@ -124,14 +129,14 @@ def inverse_again(x: RawArray, singular: RawArray, xp: Namespace) -> Any:
 def power_derivative(
     x1: RawArray, x2: RawArray, order1: int, order2: int, xp: Namespace, divisions: int = 0
 ) -> Any:
-    """Return a derivative of x1 ** x2 of order1 with respect to x1 and order2 with respect to x2.
+    """Return the derivative of x1 ** x2 of order1 in x1 and of order2 in x2.
 
     The derivative is x1 ** (x2 - order1) times a polynomial of log(x1); at x1 = 0 its limit is taken.
-    A power of 0 makes the product 0 although the logarithm is infinite.  A coefficient of 0 also makes
-    its term 0, even where the logarithm is infinite or NaN.
+    Where the power is 0, the product is 0 even if the logarithm is infinite.  Where a coefficient of the
+    polynomial is 0, its term is 0 even if the logarithm is infinite or NaN.
 
-    divisions : number of times that the product is divided by x1.  Each replaces one decrement of the
-    exponent, so that the power overflows later.
+    divisions : the power is x1 ** (x2 - order1 + divisions), which overflows later, and the product is
+    divided by x1 so many times.
     """
     power = x1 ** (x2 - (order1 - divisions))
     factor, known = polynomial(falling_factorial(order1), x2, xp), power == power
@@ -151,9 +156,9 @@ def power_derivative(
 def late_power_derivative(
     found: RawArray, x1: RawArray, x2: RawArray, order1: int, order2: int, xp: Namespace
 ) -> Any:
-    """Replace the elements of ``power_derivative``'s result that are not finite.
+    """Return ``found``, a result of ``power_derivative``, with nonfinite elements recomputed.
 
-    A power may overflow where its product with a small exponent does not.  An example is the second
+    The power may overflow where its product with a small coefficient does not, such as in the second
     derivative of x1 ** 1e-8 with respect to x1, about -1e-8 / x1 ** 2.
     """
     late = power_derivative(x1, x2, order1, order2, xp, divisions=order1 - 1)
@@ -163,7 +168,10 @@ def late_power_derivative(
 def of_logarithm(
     factor: RawArray, logarithm: RawArray, x2: RawArray, order1: int, order2: int, xp: Namespace
 ) -> Any:
-    """Return ``power_derivative``'s polynomial of the logarithm; ``factor`` is its first coefficient."""
+    """Return the polynomial of ``logarithm`` in ``power_derivative``.
+
+    factor : the leading coefficient, the falling factorial of x2 of order ``order1``.
+    """
     coefficients = falling_factorial(order1)
     for k in range(1, order2 + 1):
         degree = len(coefficients) - 1
@@ -184,7 +192,10 @@ def falling_factorial(order: int) -> list[int]:
 
 
 def polynomial(coefficients: list[int], x: RawArray, xp: Namespace) -> Any:
-    """Evaluate a polynomial by Horner's rule; a constant is finite also where x is infinite."""
+    """Return the value of a polynomial at x; the coefficient of the highest power comes first.
+
+    A constant polynomial is finite even where x is infinite.
+    """
     value = xp.full_like(x, coefficients[0])
     for c in coefficients[1:]:
         value = value * x + c
@@ -192,8 +203,9 @@ def polynomial(coefficients: list[int], x: RawArray, xp: Namespace) -> Any:
 
 
 def sinc_derivative(x: RawArray, order: int, xp: Namespace) -> Any:
-    """Return the derivative of sin(pi x) / (pi x) of an order: near 0 by its series, else by recurrence.
+    """Return the derivative of sin(pi x) / (pi x) of the given order.
 
+    Near 0 it is computed by the Taylor series, and elsewhere by a recurrence.
     The n-th derivative s_n of s(a) = sin(a) / a satisfies a s_n + n s_(n-1) = sin(a + n pi / 2).
     """
     angle = math.pi * x
@@ -213,7 +225,10 @@ def sinc_derivative(x: RawArray, order: int, xp: Namespace) -> Any:
 
 
 class Standard:
-    """A raw namespace over ``base``, a namespace of the standard with NumPy's dtypes."""
+    """A raw namespace over ``base``, a library's array API namespace that has NumPy's dtypes.
+
+    Functions that this class does not define are those of ``base``.
+    """
 
     power_operator = staticmethod(operator.pow)
 
@@ -222,7 +237,7 @@ class Standard:
 
     def __getattr__(self, name: str) -> Any:
         found = self.of_special() if name == "special" else getattr(self.base, name)
-        setattr(self, name, found)  # the next access does not come here
+        setattr(self, name, found)  # the next access does not call __getattr__
         return found
 
     def of_special(self) -> Special:
@@ -259,7 +274,7 @@ class Standard:
 
     # --- beyond the standard ------------------------------------------------------------------------
     def like(self, x: RawOperand, other: RawArray) -> Any:
-        """Return a Python scalar as 0-d data with the dtype and device of ``other``; data unchanged."""
+        """Return x, but a Python scalar as 0-d data with the dtype and device of ``other``."""
         if hasattr(x, "dtype"):
             return x
         return self.full((), x, dtype=other.dtype, device=other.device)
@@ -273,10 +288,9 @@ class Standard:
         part = x[self.key(key, x)]
         return (
             self.fresh(part) if part.shape == () else part
-        )  # one element is a copy, as NumPy's scalar is
+        )  # a single element is copied, because NumPy's scalar is no view either
 
     def key(self, key: Index, x: RawArray) -> Any:
-        """Return an indexing key with its host arrays moved to the device of x."""
         if type(key) is tuple:
             return tuple([self.key(part, x) for part in key])
         return self.asarray(key, device=x.device) if type(key) is np.ndarray else key
@@ -337,7 +351,7 @@ class Standard:
         return self.sign(x1) * self.remainder(self.abs(x1), self.abs(x2))
 
     def logaddexp2(self, x1: RawArray, x2: RawArray, /) -> Any:
-        # Scale differences: products of large numbers with log2 would round their difference away.
+        # Scale x - top, not x: for large x the product with log(2) would round differences away.
         top = self.maximum(x1, x2)
         top = self.where(self.isfinite(top), top, 0.0)
         log2 = math.log(2.0)
@@ -347,7 +361,7 @@ class Standard:
         broadcast = getattr(self.base, "broadcast_view", self.base.broadcast_to)
         return broadcast(x, shape)
 
-    # --- views, as steps of view paths; copies where ``base`` has no views --------------------------
+    # --- views, or copies if ``base`` has none: each is a step of a view's path, see ``_array.paths`` --
     def real_view(self, x: RawArray, _: None = None, /) -> Any:
         return getattr(self.base, "real_view", self.base.real)(x)
 
@@ -372,7 +386,7 @@ class Standard:
         return getattr(self.base, "read_only_view", lambda x: x)(x)
 
     def add_at(self, x: RawArray, key: Index, value: RawArray) -> Any:
-        """Return x after ``x[key] += value``: x itself, or new data; elements named twice add up."""
+        """Return x after ``x[key] += value``; an element that ``key`` selects twice gets both values."""
         raise NotImplementedError
 
     def scatter_add(self, x: RawArray, /, shape: Size, key: Index) -> Any:

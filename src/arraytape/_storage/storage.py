@@ -1,10 +1,11 @@
 """The protocol ``Storage`` of one type of raw data, and the registry of storages and devices.
 
-One ``Storage`` object serves one type of raw data (``numpy.ndarray``, ``cupy.ndarray``, ...) and is
-found by ``type(data)``.  Its ``xp`` is the raw namespace: the standard's functions on raw data, and
-the additional functions that ``standard.Standard`` defines.  Raw data has the attributes ``shape`` and
-``dtype`` (NumPy's) and Python's operators.  Raw data without item assignment and in-place operators
-is allowed: its storage returns False from ``in_place``, and Arrays write by ``put``.
+One ``Storage`` object serves one type of raw data (``numpy.ndarray``, ``cupy.ndarray``, ...), and
+``STORAGES[type(data)]`` is that object.  Its ``xp`` is the raw namespace: the array API standard's
+functions on raw data, and the additional functions of ``standard.Standard``.  Raw data has the
+attributes ``shape`` and ``dtype`` (NumPy's) and Python's operators.  Raw data without item assignment
+and in-place operators is allowed: its storage returns False from ``in_place``, and Arrays write by
+``put``.
 """
 
 from __future__ import annotations
@@ -26,30 +27,31 @@ if TYPE_CHECKING:
 COMPLEX = "complex floating"
 HOST = "cpu"
 HERE: AbstractContextManager[Any] = nullcontext()
-# While a function is traced: the storage that creates new host data, in place of NumPy's storage.
+# While ``replay`` traces a function, the storage that creates new host data in place of NumPy's
+# storage; else None.
 MAKING: ContextVar[Storage | None] = ContextVar("arraytape making", default=None)
 
 # Functions that return the current state of a setting that changes results, such as an interop
 # context.  A traced program may be replayed only where all these states equal those of the trace.
 AMBIENT: list[Callable[[], Any]] = []
-# Functions that save the current state of a setting and return a factory of context managers that
-# restore it, for code that runs after its call, such as the rule of a ``custom_gradient``.
+# Functions that save the current state of a setting.  Each returns a factory of context managers that
+# restore this state around code that runs later, such as the rule of a ``custom_gradient``.
 CARRIED: list[Callable[[], Callable[[], AbstractContextManager[Any]]]] = []
 
 
 class Storage:
     """The raw functions, devices and memory of one type of data, in terms of the array API standard.
 
-    ``kind`` is the type of the data, ``name`` its name in messages, ``xp`` its raw namespace.
-    Subclasses override a method where their library has a cheaper way.
+    ``kind`` is the type of the data, ``name`` the storage's name in messages, and ``xp`` the raw
+    namespace.  Subclasses override a method where their library has a faster equivalent.
     """
 
     name: str
     kind: Any
     xp: Any
     ordered_writes = True  # x[[0, 0]] = [1, 2] leaves 2, as in NumPy
-    mixed = 0  # above 0: ``xp`` also takes other storages' data; operands use the greatest
-    many = False  # True if one object of this data stands for many arrays (batched data)
+    mixed = 0  # above 0: ``xp`` also accepts data of storages whose ``mixed`` is less
+    many = False  # True if one raw object represents many arrays (batched data of ``vmap``)
     dlpack_types: tuple[int, ...] = ()  # DLPack's device types on which this data may lie
 
     def function(self, name: str) -> Callable[..., Any]:
@@ -66,18 +68,18 @@ class Storage:
         return self
 
     def elementwise(self, functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
-        """Return the elementwise function for this kind of data; ``functions`` maps types to them."""
+        """Return the function in ``functions``, a dict by type of data, for this storage's data."""
         return functions[self.kind]
 
     def noted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return ``function``, which is on NumPy's data and no op; tracing storages record its name."""
+        """Return ``function``, which is no op; a traced storage wraps it to trace its calls, too."""
         return function
 
     def numpys_value(self, function: Callable[..., Any], args: Any, keywords: Any) -> Any:
-        """Return the result or the exception of NumPy's function on this data; None if it cannot run."""
+        """Return the result of NumPy's function on this data; None if this storage cannot call it."""
 
     def adopted(self, data: RawArray) -> Any:
-        """Return another storage's data as an operand for data of this mixed storage."""
+        """Return another storage's data in a form that this storage's ``xp`` accepts (``mixed`` > 0)."""
         return data
 
     # --- devices ----------------------------------------------------------------------------------
@@ -90,7 +92,7 @@ class Storage:
         return data.device
 
     def on(self, device: Hashable) -> Any:
-        """Return ``device`` as the raw namespace names it; None for the default device."""
+        """Return the raw library's object for ``device``; None (the default device) stays None."""
         return device
 
     def takes(self, device: Hashable) -> bool:
@@ -116,9 +118,9 @@ class Storage:
     def asarray(
         self, value: Any, dtype: npt.DTypeLike | None, device: Hashable, copy: bool | None
     ) -> Any:
-        """Return scalars, nested sequences, host data or this storage's data as data.
+        """Return ``value`` as data of this storage; with ``copy=True`` no memory is shared.
 
-        With ``copy=True`` the result shares no memory with ``value``.
+        value : a scalar, a nested sequence, NumPy data, or data of this storage.
         """
         return self.xp.asarray(value, dtype=dtype, device=self.on(device), copy=copy)
 
@@ -131,10 +133,10 @@ class Storage:
         return data.__dlpack__(copy=copy, dl_device=dl_device, **options)
 
     def copy(self, data: RawArray) -> Any:
-        """Return a copy whose axes lie in memory in the order of the original's.
+        """Return a copy with the original's order of axes in memory.
 
-        So a reshape of the copy is a view where it was a view of the original.  Data that cannot be
-        written to in place is returned as it is.
+        So a reshape of the copy is a view if the same reshape of the original is a view.  Data that
+        cannot be written to in place is returned as it is, because no write can change it.
         """
         return self.xp.asarray(data, copy=True) if self.in_place(data) else data
 
@@ -147,13 +149,13 @@ class Storage:
         return "C"
 
     def laid_out(self, data: RawArray, like: RawArray) -> Any:
-        """Return ``data`` in the memory layout of ``like``, of the same shape; no copy if it has it."""
+        """Return ``data`` with the strides of ``like``, which has the same shape; a copy if needed."""
         return data
 
     def arranged(self, data: RawArray, like: Any, rank: int) -> Any:
-        """Return a contiguous copy whose last ``rank`` axes lie in memory in the order of ``like``'s.
+        """Return a contiguous copy whose last ``rank`` axes have the order in memory of ``like``'s.
 
-        The order decides which reshapes are views, and so which writes are seen through them.
+        The order decides which reshapes of the copy are views, which show later writes to the copy.
         """
         return self.copy(data)
 
@@ -162,13 +164,13 @@ class Storage:
         raise NotImplementedError
 
     def refuse_replay(self, data: RawArray, why: str) -> None:
-        """Mark a trace that depends on data's values as not replayable; no effect outside traces."""
+        """Mark the trace of ``data`` as not replayable, for the reason ``why``; no effect elsewhere."""
 
     # --- memory -----------------------------------------------------------------------------------
     def in_place(self, data: RawArray) -> bool:
         """Return True if ``data[key] = value`` and ``data += value`` write to the memory of ``data``.
 
-        Otherwise data has no item assignment, ``data += value`` binds the name to new data, and Arrays
+        If False, data has no item assignment, ``data += value`` binds the name to new data, and Arrays
         write by ``put``.
         """
         return True
@@ -176,8 +178,8 @@ class Storage:
     def put(self, data: Any, key: Index, value: RawOperand) -> Any:
         """Return ``data`` after ``data[key] = value``: the same object, or new data.
 
-        The value is cast to the dtype of ``data``.  New data keeps the memory layout of the old, as far
-        as ``shares`` depends on it.
+        The value is cast to the dtype of ``data``.  If ``shares`` depends on the memory layout, new
+        data has the layout of the old data.
         """
         data[key] = value
         return data
@@ -185,15 +187,14 @@ class Storage:
     def add_at(self, data: RawArray, key: Index, value: RawOperand) -> Any:
         """Return ``data`` after ``data[key] += value``: the same object, or new data.
 
-        An element that the key names twice receives the sum of both values.
+        An element that ``key`` selects twice gets both values.
         """
         return self.xp.add_at(data, self.key(key, data), value)
 
     def shares(self, part: Any, whole: RawArray) -> bool:
-        """Return True if a write to ``part`` may be seen through ``whole``, or the reverse.
+        """Return True if ``part`` and ``whole`` may share memory, so that both show a write to one.
 
-        For data without in-place writes: True if ``part``, which was reshaped from ``whole``, counts as
-        a view of ``whole``.
+        For data without in-place writes: True if ``part``, a reshape of ``whole``, counts as its view.
         """
         raise NotImplementedError
 
@@ -212,12 +213,12 @@ class Storage:
     def unless_none(self, mask: RawArray) -> Any:
         """Return None if no element of the mask is True, else the mask.
 
-        The mask is returned unread where reading its values would cost a transfer.
+        A mask that is not on the host is returned unread, because a read would cost a transfer.
         """
         return mask
 
     def counted(self, mask: RawArray) -> int | None:
-        """Return the number of True elements; None where counting would cost a transfer."""
+        """Return the number of True elements; None if the mask is not on the host."""
         return None
 
     def has_nan(self, data: Any) -> bool:
@@ -232,14 +233,14 @@ DEFAULT: list[Any] = [HOST]  # [0]: the device of creation functions without dev
 
 
 def enter(storage: Storage) -> None:
-    """Register a storage: Arrays accept its data and its devices from here on."""
+    """Register a storage, so that Arrays accept its data and its devices."""
     STORAGES[storage.kind] = storage
 
 
 def discover(kind: type | None = None, device: Hashable | None = None) -> None:
-    """Register the storage of a library when its data or one of its devices is first used.
+    """Register the storage of the library in ``ON_DEMAND`` that has ``device`` or ``kind``, if any.
 
-    Raises ValueError for a device of a library that cannot be imported.
+    Raises ValueError if the library cannot be imported.
     """
     whose = (kind or type(device)).__module__.partition(".")[0]
     library = ON_DEMAND.get(whose) or (
@@ -256,7 +257,7 @@ def discover(kind: type | None = None, device: Hashable | None = None) -> None:
 
 
 def storage_for(kind: type) -> Storage | None:
-    """Return the storage of a type of data; None if no storage holds it."""
+    """Return the storage of data of type ``kind``; None if there is none."""
     if issubclass(kind, np.generic):
         return STORAGES[np.ndarray]
     if kind not in STORAGES:
@@ -265,7 +266,7 @@ def storage_for(kind: type) -> Storage | None:
 
 
 def storage_of(data: Any) -> Storage:
-    """Return the storage of raw data; TypeError if no storage holds its type."""
+    """Return the storage of raw data; raise TypeError if no storage serves its type."""
     found = STORAGES.get(type(data)) or storage_for(type(data))
     if found is None:
         raise TypeError(
@@ -281,7 +282,7 @@ def names() -> list[str]:
 
 
 def storage_at(device: Hashable) -> Storage:
-    """Return the storage that has ``device``; None stands for the default device.
+    """Return the storage that has ``device``; None means the default device.
 
     Raises ValueError for an unknown device.
     """
@@ -300,7 +301,6 @@ def storage_at(device: Hashable) -> Storage:
 
 
 def devices() -> tuple[Any, ...]:
-    """Return the devices of all registered storages."""
     return tuple(device for storage in STORAGES.values() for device in storage.devices())
 
 
@@ -334,7 +334,7 @@ def is_complex(x: Any) -> bool:
 
 
 def conjugate(x: Any, xp: Namespace) -> Any:
-    """Return the complex conjugate; a real array as it is."""
+    """Return the complex conjugate of x; x itself if it is real."""
     return xp.conj(x) if is_complex(x) else x
 
 
@@ -343,15 +343,13 @@ KNOWN = frozenset(map(np.dtype, "?bhilqBHILQefdFD"))
 
 
 def is_known(dtype: npt.DTypeLike) -> bool:
-    """Return True if an Array can have a dtype: a number's or boolean's in the machine's byte order."""
     return dtype in KNOWN
 
 
 def admitted(data: Any) -> Any:
-    """Return data as an Array can hold it: in the machine's byte order.
+    """Return data in the machine's byte order, or raise TypeError if no Array can hold it.
 
-    Every function that takes data in from outside calls it.  Raises TypeError for objects that are no
-    array of a known storage, and for dtypes of objects, text, dates and extended precision.
+    An Array holds data of registered storages, but no objects, text, dates or extended precision.
     """
     kind: Any = type(data)
     dtype: Any = getattr(data, "dtype", None)
@@ -380,7 +378,7 @@ KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # dtype.kind -> its rank in pr
 
 
 def holds_kind(dtype: Any, other: Any) -> bool:
-    """Return True if host data of dtype ``other`` may be cast to ``dtype``: its kind is not higher."""
+    """Return True if ``other`` casts to ``dtype`` without a step down, as from float to integer."""
     return KINDS.get(other.kind, 4) <= KINDS[dtype.kind]
 
 

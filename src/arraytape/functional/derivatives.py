@@ -482,8 +482,8 @@ def check_real(caller: str, arrays: list[Array]) -> None:
     for x in arrays:
         if x.dtype.kind == "c":
             raise TypeError(
-                f"{caller}: an argument is {describe(x)}, and a complex element has no one column, "
-                f"but two: use jacrev, or jvp along a direction [at {user_line()}]"
+                f"{caller}: use jacrev, or jvp along a direction, for the argument {describe(x)}, "
+                f"because a complex element has two columns [at {user_line()}]"
             )
 
 

@@ -1,11 +1,11 @@
 """A check whether a derivative lacks a part because of an untracked conversion.
 
-During the run of a function, a followed value may be converted to a NumPy or Python number, and a
-constant may enter an op afterwards.  The constant may depend on the number, and then the derivative
-lacks a part.  The recording collects such findings as Doubts.  ``grad`` and the other function
-transformations pass the Doubts to ``settle_doubts``, which runs the function again, and compares the
-derivative along one direction with differences.  Differences are inconclusive at kinks, in noise, and
-if a run would have side effects.  Then the analysis of the user's code decides: see ``_exits``.
+A function may convert a followed value to a NumPy or Python number, and use a constant in an op
+afterwards.  If the constant depends on the number, the derivative lacks a part.  The recording collects
+such cases as ``Doubt`` objects.  ``grad`` and the other function transformations pass these to
+``settle_doubts``, which runs the function again, and compares the derivative along one direction with
+finite differences.  Differences are inconclusive at kinks, in noise, and if a run would have side
+effects.  Then the analysis of the user's code decides: see ``_exits``.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from .evaluation import Evaluation, TooLong
 from .reachable_state import Unrepeatable
 from .verify import SAME, Again, brief, direction, host, largest, unit
 
-# The relative error above which a derivative is reported: FOUND if the code analysis found a lost part,
-# SUSPICIOUS if it found none.
+# The relative error above which a derivative is reported as wrong: FOUND if the analysis of the user's
+# code found a lost part, too, and SUSPICIOUS if it found none.
 FOUND = 1e-4
 SUSPICIOUS = 100 * FOUND
 ROUNDED = 64  # assumed rounding error of the function's values, in units of eps * max(abs(values))
-# The verdict for each key of ``key_of_doubts``, so that not every call of a function is checked.
+# Key from ``key_of_doubts`` -> Verdict, so that repeated calls of a function are not all checked.
 KNOWN: dict[object, Verdict] = {}
 Slope = Callable[[Sequence[Array]], Any]  # maps a direction to the derivative along the direction
 
 
 class Verdict:
-    """The result of comparing a derivative with differences of its function.
+    """The result of a comparison of a derivative with differences of its function.
 
-    times : how often ``settle_doubts`` was called with this verdict's key.
-    finding : the derivative and the differences as text, if they disagree; None if they agree.
+    times : the number of calls of ``settle_doubts`` with this verdict's key.
+    finding : text with the derivative and the differences if they disagree; None if they agree.
     is_clear : False if the differences are inconclusive.
-    is_costly : True if the runs exceeded the time limit, so that they are not repeated.
+    is_costly : True if the runs of the function exceeded the time limit, so that there are no more.
     """
 
     def __init__(self, kept_alive: object) -> None:
@@ -55,9 +55,9 @@ class Verdict:
 
     @property
     def is_due(self) -> bool:
-        """Return True if the derivative has to be checked: at the calls 1, 2, 4, 8, ...
+        """Return True if the derivative has to be checked in this call: the calls 1, 2, 4, 8, ...
 
-        One check is not enough: an optimizer often starts at 0, where the lost part may be 0.
+        One check is not enough, because an optimizer often starts at 0, where a lost part may be 0.
         """
         return not self.is_costly and self.times & (self.times - 1) == 0
 
@@ -74,10 +74,10 @@ def settle_doubts(
 
     If the differences are inconclusive, report the findings of the code analysis instead.
 
-    doubts : the findings of the recording; this list is emptied.
-    make_again : a function that returns the ``Again``, which evaluates the user's function.
+    doubts : the Doubts of the recording; this list is emptied.
+    make_again : a function that returns an ``Again``, which evaluates the user's function.
     value : a function that returns the result of the recorded run.
-    slope : a function that returns the derivative along a direction.
+    slope : a function that returns the derivative along a direction (a list of Arrays).
     tangents : the direction; a pseudorandom direction if None.
     """
     found, doubts[:] = [*doubts], []
@@ -137,7 +137,7 @@ def compare_slopes(
 ) -> str:
     """Return text with the derivative and the differences if they disagree; "" if they agree.
 
-    Raise Unrepeatable if the differences are inconclusive.
+    Raise Unrepeatable if the differences are inconclusive, or if the function must not run again.
 
     value, slope, tangents : as in ``settle_doubts``.
     is_suspected : True if the code analysis found a lost part; then small errors are reported, too.
@@ -173,9 +173,10 @@ def compare_slopes(
 
 
 class Slopes:
-    """The derivative of one result along a direction, and differences of the result.
+    """The derivative of one result along a direction, and finite differences of the result.
 
-    found : the derivative.  base, above, below : the result at 0, h and -h along the direction.
+    found : the derivative.  base, above, below : the result at the point, and at steps h and -h along
+    the direction.
     """
 
     def __init__(
@@ -209,7 +210,7 @@ class Slopes:
     def is_settled(self, coarser: Slopes, limit: float) -> bool:
         """Return True if all differences agree with each other and clearly disagree with the derivative.
 
-        coarser : the Slopes with a larger step.  limit : the relative error above which slopes disagree.
+        coarser : the Slopes for the step 2 h.  limit : the relative error above which slopes disagree.
         """
         noise = largest(self.central - coarser.central)
         off = largest(self.found - self.central)

@@ -1,4 +1,4 @@
-"""Evaluation of a user's function once more, without a repetition of its side effects.
+"""``Evaluation``: another run of a user's function, which does not repeat its side effects.
 
 ``Evaluation.run`` runs the function under a profile function, which checks each call before it happens.
 A call that acts outside of the process (files, sockets) or on other threads stops the run.  The audit
@@ -34,8 +34,8 @@ from .._util.source_locations import is_installed
 from .reachable_state import ReachableState, Unrepeatable
 
 T = TypeVar("T")
-# Code of functions by whose calls the user declares constants.  Then the derivative may differ from
-# differences of the function on purpose, so that a comparison of the two shows nothing.
+# Code of functions that make constants on the user's request.  After a call of one, the derivative may
+# differ from differences of the function on purpose, so that a comparison shows nothing.
 MEANT = {stop_gradient.__code__, Recording.stop_recording.__code__, HostFunction.__call__.__code__}
 # Modules of types whose methods act outside of the process or on other threads.
 OUTPUT = (
@@ -56,7 +56,7 @@ EVENTS = {
 }  # fmt: skip
 # Flags of ``os.open`` for files that may be written or created.
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC
-# Functions of the module ``posix`` that a run may call, since they change nothing.
+# Functions of the module ``posix`` that a run may call, because they change nothing.
 READING = {
     "access", "close", "confstr", "cpu_count", "fspath", "fstat", "get_terminal_size", "getcwd",
     "getegid", "geteuid", "getgid", "getloadavg", "getpid", "getppid", "getuid", "isatty", "listdir",
@@ -68,7 +68,7 @@ WAITING = main_thread.__code__.co_filename  # the file of the module ``threading
 SECONDS = 5.0
 # The attribute ``evaluation`` is the Evaluation that runs in this thread, or None.
 RUNNING = local()
-# Not empty once ``audit`` is an audit hook of the process.  Python cannot remove audit hooks.
+# [True] once ``audit`` is an audit hook of the process, [] before.  Python cannot remove audit hooks.
 HOOKED: list[bool] = []
 
 
@@ -86,10 +86,10 @@ class TooLong(Unrepeatable):
 class Evaluation:
     """Runs of functions whose side effects are undone or prevented.
 
-    roots : the objects from which the state to save and restore is searched: function and arguments.
-    is_meant : True if a run called ``stop_gradient`` or the like, or used a custom gradient, by which
-    the derivative may differ from differences of the values on purpose.
-    has_changed : True if a run changed objects in memory.  They are restored after each run.
+    roots : the function and its arguments; the state to restore is that of all objects they refer to.
+    is_meant : True if a run called a function in ``MEANT``, or used a custom gradient, so that the
+    derivative may differ from differences of the values on purpose.
+    has_changed : True if a run changed objects in memory, which are restored after each run.
     effect : the side effect that stopped a run, as text for the error; "" if there was none.
     """
 
@@ -171,9 +171,8 @@ class Evaluation:
             raise Effect
 
     def profile(self, frame: FrameType, event: str, argument: Any) -> None:
-        """Stop the run before a call with a side effect.
+        """Stop the run before a call with a side effect, and set ``is_meant`` (see the class).
 
-        Set ``is_meant`` at a call by which the user declares constants or defines a derivative.
         Python calls this method before each call of the run: see ``sys.setprofile``.
         """
         if time.monotonic() > self.end:
@@ -189,7 +188,7 @@ class Evaluation:
                 self.stop("a database")
         elif event == "call":
             code = frame.f_code
-            # Calls from arraytape's own code do not count: they say nothing about the user's intention.
+            # Calls by arraytape itself do not set ``is_meant``, because the user did not ask for them.
             if (code in MEANT or code.co_filename == RULES or code.co_name == "on_gradient") and (
                 frame.f_back is None or not frame.f_back.f_code.co_filename.startswith(PACKAGE)
             ):
@@ -202,7 +201,7 @@ class Evaluation:
 
 
 def waits_for_others(frame: FrameType) -> bool:
-    """Return True if a thread waits in ``threading`` without a timeout until another thread wakes it.
+    """Return True if a thread waits in ``threading``, without a timeout, for another thread.
 
     frame : the innermost frame of the thread.
     """
@@ -227,12 +226,12 @@ def is_code_of_threads() -> bool:
     return False
 
 
-# Calls of functions in this file mean that the user defines derivatives: see ``profile``.
+# The file of ``custom_gradient``: a call of a function in it sets ``is_meant``, see ``profile``.
 RULES = custom_gradient.__code__.co_filename
 
 
 def acts_outside(owner: Any, name: str) -> bool:
-    """Return True if the builtin ``name`` of ``owner`` has a side effect that cannot be undone.
+    """Return True if the C function ``name`` of ``owner`` has a side effect that cannot be undone.
 
     owner : the module of a function, or the object of a method.  Databases of sqlite3 are checked by
     ``profile`` and ``audit`` instead, because those in memory are allowed.

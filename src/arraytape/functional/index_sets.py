@@ -1,11 +1,11 @@
 """Index sets: for each element of a value, the input elements on which it may depend.
 
-``sparse_jacobian`` derives the structure of a Jacobian from them.  The sets are propagated through the
-records of a tape, and are upper bounds.  An elementwise op unites the operands' sets at each position.
-An op that moves elements moves their sets, and a reduction unites the sets along its axes.  After an
-op without a rule here, each element depends on the union of all sets of the inputs (``Spread``).  Both
-branches of ``where`` count.  The sets hold for the Python branches, keys and permutations of the
-recorded run only.
+``sparse_jacobian`` derives the structure of a Jacobian from the sets of its results.  The sets are
+propagated through the records of a tape, and are upper bounds.  An elementwise op unites the operands'
+sets at each position.  An op that moves elements moves their sets, and a reduction unites the sets along
+its axes.  After an op without a rule here, each element depends on the union of all sets of the inputs
+(``Spread``).  Both branches of ``where`` count.  The sets hold only for runs that take the recorded
+run's Python branches, keys and permutations.
 
 The sets of a value are a sparse matrix in CSR format with a row for each element of the value, and a
 column for each input element.  Row i has an entry of 1 in column j if element i may depend on input j.
@@ -39,7 +39,7 @@ Size = tuple[int, ...]  # a shape
 class Sets(NamedTuple):
     """The index set of each element of a value.
 
-    shape : the shape of the value.  rows : the sets as CSR, with a row for each element in C order.
+    shape : the shape of the value.  rows : a CSR matrix with a row for each element, in C order.
     """
 
     shape: Size
@@ -47,9 +47,9 @@ class Sets(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """One index set that holds for all elements of a value, whose shape is not known.
+    """One index set for all elements of a value of unknown shape.
 
-    row : the set as CSR with one row.
+    row : the set as a CSR matrix with one row.
     """
 
     row: Any
@@ -61,7 +61,7 @@ IN_PLACE = (READ_ONLY, REAL, IMAG)  # steps of view paths in which elements keep
 class IndexSets:
     """The index sets of the values that depend on the input.
 
-    n : the number of input elements.  held : the index sets of each value, by value id.
+    n : the number of elements of the input.  held : a dict from value ids to index sets.
     """
 
     def __init__(self, n: int) -> None:
@@ -69,7 +69,7 @@ class IndexSets:
         self.held: dict[int, Sets | Spread] = {}
 
     def start(self, value_id: int, shape: Size) -> None:
-        """Add the input, an array of n elements.  Each element depends on itself only."""
+        """Add the input, an array of n elements, each of which depends on itself only."""
         from scipy import sparse
 
         self.held[value_id] = Sets(shape, sparse.eye_array(self.n, dtype=np.int32, format="csr"))
@@ -156,7 +156,7 @@ class IndexSets:
         """
         shapes, axis = self.shapes(plan, record), parameter(plan, record, "axis")
         if len({len(shape) for shape in shapes}) > 1 and axis >= 0:
-            raise Unknown  # a nonnegative axis means different axes in operands of different rank
+            raise Unknown  # because axis 0 of operands of different rank is not the same axis
         shape = np.broadcast_shapes(*shapes)
         known = [
             self.sets(value_id)
@@ -286,7 +286,7 @@ class IndexSets:
 
     # --- rules of views and writes ----------------------------------------------------------------
     def of_structural(self, record: Record) -> Sets | Spread:
-        """Return the sets for a VIEW, PUT or ADD record; raise Unknown for any other."""
+        """Return the sets of the result of a VIEW, PUT or ADD record; raise Unknown for any other."""
         if record[0] == VIEW.number:
             view = ViewRecord(*record)
             root = self.sets(view.root)
@@ -335,14 +335,14 @@ HANDLERS: dict[str, Callable[[IndexSets, Plan, Record], Sets]] = {
 
 
 def inputs_in_place(plan: Plan, record: Record) -> Any:
-    """Return the value ids of all operands of an op, in order; 0 for values that no recorder follows."""
+    """Return the value ids of an op's operands in a record; 0 for an operand that is not followed."""
     return record[2 : 2 + len(plan.op.inputs)]
 
 
 def plain_cores(op: Op, shapes: Sequence[Size]) -> tuple[list[Any], list[Any]]:
-    """Return the core dimensions of the inputs and of the results, without absent optional dimensions.
+    """Return the core dimensions of an op's inputs and of its results, for inputs of these shapes.
 
-    A dimension ``k?`` is optional.  It is absent if an input has fewer axes than core dimensions.
+    A dimension ``k?`` is optional: it is left out if an input has fewer axes than core dimensions.
     """
     cores, results = op.cores
     gone = {

@@ -1,9 +1,9 @@
-"""The arguments and results of function transformations, and checks of both.
+"""The arguments and results of function transformations such as ``grad``, and checks of both.
 
 ``Inputs`` copies the arguments with respect to which a function is differentiated, and makes Arrays of
 their NumPy arrays and numbers.  The gradient with respect to a NumPy array or number is converted back
-to a NumPy array or scalar.  A result that a recorder around the call follows stays an Array, because
-NumPy data would be a constant to that recorder.
+to a NumPy array or scalar.  A result stays an Array if a recorder outside of the call follows it,
+because NumPy data would be a constant to that recorder.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..ops.creation_functions import asarray, copied
 
 Function = Callable[..., Any]
 ArgNums = int | Sequence[int]
-# The kind of a leaf in the argument that the user passed.
+# The kinds of leaves in the arguments that the user passed.
 IS_ARRAY, IS_NDARRAY, IS_NUMBER = 0, 1, 2
 
 
@@ -189,7 +189,10 @@ def given_again(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 # --- conversion of results to NumPy data --------------------------------------------------------------
 def given_out(x: Any, kind: int) -> Any:
-    """Return a derivative in the kind of its input: an Array, a NumPy array, or a NumPy scalar."""
+    """Return the Array x as IS_NDARRAY or IS_NUMBER (a NumPy scalar) if ``kind`` says so.
+
+    x stays an Array if ``kind`` is IS_ARRAY, or if ``numpy_data`` must not convert it.
+    """
     data = None if kind == IS_ARRAY else numpy_data(x)
     if data is None:
         return x

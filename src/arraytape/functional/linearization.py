@@ -82,8 +82,7 @@ class Linearization:
     def pull_sums(self, cotangents: Sequence[Array]) -> list[Array]:
         """Return the VJP for cotangents of the results; elements whose cotangent is 0 contribute 0.
 
-        In ``pull``, a cotangent of 0 is a factor like any other, and yields NaN times an infinite
-        derivative.
+        In ``pull`` the product of a cotangent of 0 and an infinite derivative is NaN.
         """
         recording = self.recording
         request = Differentiation(recording, self.results, self.arrays)
@@ -155,9 +154,9 @@ class Linearization:
         return not self.recording.hooks and largest_of(self.recording.records) is not None
 
     def largest_followed(self) -> int:
-        """Return the number of elements of the largest followed value that the records hold.
+        """Return the number of elements of the largest followed value in the records.
 
-        For ops with a joint rule, inputs that are not followed count too, because the rule may compute
+        Inputs of ops with a joint rule count even if they are not followed, because the rule may compute
         cotangents for all inputs.
         """
         known = self.recording.known
@@ -249,7 +248,7 @@ class Linearization:
 
 
 def concerns(forward: ForwardPass, record: Record) -> bool:
-    """Return True if an input of a record has a tangent, or lost its tangent at an op without a rule."""
+    """Return True if an input of a record has a tangent, or lacks one because an op has no JVP rule."""
     tangents, missing = forward.tangents, forward.missing
     return any(value_id in tangents or value_id in missing for value_id in inputs_of(record))
 

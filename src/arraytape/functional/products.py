@@ -397,7 +397,7 @@ def gauss_newton_product(
     y = nest.pack_nesting(run.value, run.results)
     curved = pushed if loss is None else curvature(loss, y, nest.pack_nesting(y, pushed))
     found = run.pull(nest.pack_nesting(y, curved))
-    run.doubts.clear()  # both passes use one run, which was checked after the push
+    run.doubts.clear()  # because the run, which the pull uses again, was checked after the push
     return tuple(inputs.gradient(found))
 
 
@@ -414,9 +414,9 @@ def pushed(
     has_aux: bool,
     verify: bool,
 ) -> tuple[Inputs, Any, Any, Any]:
-    """Compute a JVP: return the Inputs, f's result, the derivative and aux, with Arrays for NumPy data.
+    """Return the Inputs, f's result, its derivative along ``tangents``, and aux (None without aux).
 
-    aux is None without ``has_aux``.
+    The results are Arrays, also for primals that are NumPy data.
     """
     check_function(caller, f, verify=verify, has_aux=has_aux)
     check_sequences(caller, primals=primals, tangents=tangents)

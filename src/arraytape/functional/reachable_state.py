@@ -1,10 +1,10 @@
 """The mutable state that a function can reach: saved before the function runs, restored afterwards.
 
 ``ReachableState`` searches the objects that the function and its arguments refer to, directly or through
-others.  For each mutable object, it saves the contents and creates a function without parameters that
-restores them.  Such a function returns True if the contents had changed.  The functions ``put_back_...``
-return it alone.  The functions ``kept_...`` (except ``kept_lock``) return it with the object's contents,
-in which the search continues.
+others.  For each mutable object, it saves the contents and creates a restorer: a function without
+parameters that restores the contents, and returns True if they had changed.  The functions
+``put_back_...`` and ``kept_lock`` return a restorer.  The other functions ``kept_...`` return a pair of
+a restorer and the object's contents, in which the search continues.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .._util.source_locations import is_installed
 # Limits of one search.  Beyond a limit, except BYTES, the function is not run again (Unrepeatable).
 OBJECTS = 5_000  # number of objects
 ITEMS = 500_000  # number of items of all containers together
-BYTES = 2**22  # of one array: a larger NumPy array is not copied, but read-only during the run
+BYTES = 2**22  # bytes of one array: a larger NumPy array is not copied, but read-only in the run
 COPIED = 2**27  # bytes of all copied arrays together
 # Types of objects that cannot change and refer to no other objects: the search skips them.
 ATOMS = {
@@ -51,8 +51,8 @@ ATOMS = {
     types.CodeType,
     np.ufunc,
 }
-# Types that are implemented in C and have no state of their own.  The search continues in the objects
-# that their instances refer to.
+# Types implemented in C whose instances have no state but references to other objects, in which the
+# search continues.
 REFERRING = (
     types.BuiltinFunctionType, types.MethodWrapperType, types.MappingProxyType, types.GenericAlias,
     types.GetSetDescriptorType, types.MemberDescriptorType, types.MethodDescriptorType,
@@ -60,7 +60,7 @@ REFERRING = (
     functools.partial, operator.itemgetter, operator.attrgetter, operator.methodcaller,
     property, classmethod, staticmethod, slice,
 )  # fmt: skip
-# Types implemented in C whose own memory does not change, or changes in ways that do not matter here.
+# Types implemented in C whose own memory does not change, or whose changes have no effect on results.
 FIXED = (
     int, float, complex, str, bytes, tuple, frozenset, range, BaseException, type, _thread._local,
     datetime.datetime, datetime.date, datetime.time,
@@ -78,7 +78,7 @@ class Unrepeatable(Exception):
 class ReachableState:
     """The saved contents of all mutable objects that can be reached from ``roots``.
 
-    kept : functions that restore one object each, and return True if the object had changed.
+    kept : the restorers, each for one object.
     seen : the ids of the visited objects.
     large : arrays that are too large to be copied; they are read-only while the function runs.
     names : the global names that the functions use.
@@ -122,7 +122,7 @@ class ReachableState:
             data.flags.writeable = False
 
     def unlocking(self) -> list[Callable[[], None]]:
-        """Return a call for each large array that makes it writeable again.
+        """Return a function for each large array that makes the array writeable again.
 
         Owners of memory come before their views, because NumPy makes a view writeable only if the
         owner of its memory is writeable at that time.
@@ -293,7 +293,7 @@ class ReachableState:
         return [*found, type(thing)]
 
 
-# --- functions that save one object, and return the function that restores it -------------------------
+# --- functions that save one object and return its restorer -------------------------------------------
 def put_back_random(get: Callable[[], Any], set_: Callable[[Any], Any]) -> Callable[[], bool]:
     before = get()
 
@@ -466,7 +466,7 @@ def kept_slot(thing: Any, member: types.MemberDescriptorType) -> tuple[Callable[
     return restore_slot, before
 
 
-# The function that restores an object (True if the object had changed), and the object's contents.
+# A restorer, and the contents of its object.
 Kept = tuple[Callable[[], bool], Iterable[Any]]
 
 

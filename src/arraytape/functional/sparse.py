@@ -1,4 +1,4 @@
-"""Sparse Jacobians and Hessians: many rows or columns are computed by one product with the Jacobian.
+"""Sparse Jacobians and Hessians: one product with the Jacobian computes many rows or columns.
 
 The structure is a matrix that is nonzero wherever the Jacobian may be nonzero.  The user passes it, or
 it is computed from the records of one run (``index_sets.py``).  Columns get the same colour if no row
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 SEEN_AT_ONCE = 64  # number of whole rows that ``entry_outside`` computes at a time
-# A limit on the sum of the squared numbers of entries of the rows, which bounds the cost and the memory
-# of pattern.T @ pattern.
+# A limit on the sum of n**2 over all rows, where n is the number of entries of a row.  The sum bounds
+# the cost and the memory of pattern.T @ pattern.
 MOST_PAIRS = 10**8
 
 
@@ -238,11 +238,13 @@ class Colouring(NamedTuple):
 
     @classmethod
     def of(cls, pattern: csr_array, by_rows: bool = False) -> Colouring:
-        """Return a colouring of the rows, or of the columns if they are likely to take less time.
+        """Return a colouring of the columns or of the rows of ``pattern``.
 
-        Columns are chosen if the fullest row has less than half as many entries as the fullest column.
-        The columns (rows) need at least as many colours as the fullest row (column) has entries.  The
-        factor of 2 favours rows, because a VJP took a third of the time of a JVP.
+        Columns need at least as many colours as the fullest row has entries, and a JVP for each colour.
+        Rows need at least as many as the fullest column, and VJPs, which take a third of the time.  So
+        columns are chosen if the fullest row has less than half as many entries as the fullest column.
+
+        by_rows : True to colour rows in any case.
         """
         in_rows = np.diff(pattern.indptr)
         in_columns = np.bincount(pattern.indices, minlength=pattern.shape[1])
@@ -252,9 +254,9 @@ class Colouring(NamedTuple):
 
 
 def greedy(pattern: csr_array) -> Any:
-    """Return colours of the columns, so that two columns with entries in one row differ in colour.
+    """Return the colour of each column; two columns with entries in one row differ in colour.
 
-    Each column gets its own colour if more than half as many colours as columns are needed anyway, or
+    Each column gets its own colour if colours for more than half of the columns are needed anyway, or
     if the search would need too much memory.
     """
     n = pattern.shape[1]
@@ -273,7 +275,10 @@ def greedy(pattern: csr_array) -> Any:
 
 
 def structure_of(run: Linearization) -> Any:
-    """Return the structure of the Jacobian of a run, as CSR, from the index sets of the results."""
+    """Return the structure of the Jacobian of ``run`` as CSR: the index sets of the results' elements.
+
+    Row i has entries in the columns of the input elements on which result element i may depend.
+    """
     (x,) = run.arrays
     sets = IndexSets(x.size)
     sets.start(run.recording.watched[id(x)].source, tuple(x.shape))
@@ -307,10 +312,10 @@ def rows_of(sets: IndexSets, value_id: int, size: int) -> Any:
 def compressed(
     caller: str, run: Linearization, colouring: Colouring, chunk_size: int | None
 ) -> tuple[Any, tuple[int, int] | None]:
-    """Return the matrix, and the position of a nonzero entry outside the structure, or None.
+    """Return the sparse Jacobian, and the position of a nonzero entry outside the structure, or None.
 
-    One product per colour computes the entries.  One more product along a random direction is compared
-    with that of the matrix.
+    One product per colour computes the entries.  To find entries outside, one more product along a
+    random direction is compared with that of the sparse matrix.
     """
     from scipy import sparse
 
@@ -322,7 +327,7 @@ def compressed(
     products = products_with(caller, run, directions, by_rows, chunk_size)
     row, column = pattern.tocoo().coords
     entries = products[(colours[row], column) if by_rows else (colours[column], row)]
-    if not by_rows and np.isnan(entries).any():  # only reverse mode has the guard against 0 * inf
+    if not by_rows and np.isnan(entries).any():  # only reverse mode can replace 0 * inf by 0
         return compressed(caller, run, Colouring.of(pattern, by_rows=True), chunk_size)
     matrix = sparse.csr_array((entries, (row, column)), shape=pattern.shape)
     places = disagreeing(matrix.T if by_rows else matrix, directions[-1], products[-1])
@@ -349,8 +354,8 @@ def entry_outside(
 ) -> tuple[int, int] | None:
     """Return the position of a nonzero entry outside the structure, or None if there is none.
 
-    places : numbers of the rows to search, or of the columns if ``colouring.by_rows`` is True.  They
-    are computed entry by entry, because differing products may also be due to rounding.
+    places : numbers of the rows to search, or of the columns if ``colouring.by_rows`` is True.  All
+    their entries are computed, because the difference of the products may be due to rounding.
     """
     pattern = colouring.pattern.T.tocsr() if colouring.by_rows else colouring.pattern
     for start in range(0, len(places), SEEN_AT_ONCE):
@@ -360,7 +365,7 @@ def entry_outside(
         unsure = np.isnan(lines) & ~known
         if (
             colouring.by_rows and unsure.any()
-        ):  # may be 0 * inf, which reverse mode can tell from NaN
+        ):  # a NaN of forward mode may be 0 * inf, which reverse mode replaces by 0
             across = np.flatnonzero(unsure.any(axis=0))
             for at in range(0, len(across), SEEN_AT_ONCE):
                 few = across[at : at + SEEN_AT_ONCE]
@@ -392,7 +397,10 @@ def products_with(
     by_rows: bool,
     chunk_size: int | None,
 ) -> Any:
-    """Return the Jacobian, or its transpose if ``by_rows``, times each direction, as NumPy data."""
+    """Return the Jacobian, or its transpose if ``by_rows``, times each direction, as NumPy data.
+
+    directions : an array with one direction in each row.  The result has one product in each row.
+    """
     step = chunk_size or rows_at_once(run.largest_followed())
     pieces = [directions[i : i + step] for i in range(0, len(directions), step)]
     if run.batches():
@@ -418,8 +426,8 @@ def product(
 ) -> list[Array]:
     """Return the Jacobian, or its transpose if ``by_rows``, times ``direction``, as a list of Arrays.
 
-    axis_id : the id of an open hidden axis, or None.  With an id, ``direction`` has a first axis that
-    numbers directions, and the returned Arrays have a product for each along the hidden axis.
+    axis_id : None, or the id of a hidden axis for many directions at once.  Then the rows of
+    ``direction`` are the directions, and the returned Arrays have the products along the hidden axis.
     """
     moved = run.results if by_rows else run.arrays
     ends = np.cumsum([part.size for part in moved])[:-1]
@@ -444,10 +452,10 @@ def hidden(values: np.ndarray[Any, Any], like: Array, axis_id: int | None) -> Ar
 
 
 def taken(caller: str, parts: list[Array], count: int | None = None) -> Any:
-    """Return products as one NumPy array, with their parts concatenated along the last axis.
+    """Return products as one NumPy array of shape (count, elements), or (elements,) if count is None.
 
-    parts : one Array for each input or result.  count : the number of products on the first axis of each
-    Array; None if there is one product and no such axis.
+    parts : one Array for each input or result; their elements are concatenated.  count : the length of
+    the first axis of each Array, which numbers the products; None for one product without this axis.
     """
     found = []
     for part in parts:
@@ -473,7 +481,7 @@ def needs_scipy(caller: str) -> None:
 
 
 def pattern_of(caller: str, structure: Any) -> Any:
-    """Return the structure that the user passed as CSR, with 1 for each nonzero entry."""
+    """Return the user's ``structure`` as a CSR matrix, with 1 for each nonzero entry."""
     try:
         found = csr(structure)
     except Exception as error:
@@ -500,11 +508,11 @@ def check_results(caller: str, results: list[Array]) -> None:
 
 
 def one_array(caller: str, inputs: Inputs) -> Array:
-    """Return the argument; raise TypeError if it is a nesting."""
+    """Return the argument to differentiate with respect to; raise TypeError if it is a nesting."""
     if not isinstance(inputs.chosen, Array):
         raise TypeError(
-            f"{caller}: takes one array, got a nesting: arraytape.functional.ravel makes one of it "
-            f"[at {user_line()}]"
+            f"{caller}: pass one array: arraytape.functional.ravel makes one of the nesting that was "
+            f"passed [at {user_line()}]"
         )
     return inputs.chosen
 

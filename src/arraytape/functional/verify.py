@@ -1,4 +1,4 @@
-"""The check of ``verify=True``: a derivative is compared with differences of the function.
+"""The check for ``verify=True``: it compares a derivative with finite differences of the function.
 
 The caller has computed the derivative along one direction.  ``Again`` evaluates the function at four
 points on that direction, and ``verified`` compares the central differences with the derivative.
@@ -20,7 +20,7 @@ from .._util.errors import LostGradientError, see, user_line
 from .._util.options import unwrap_option
 
 SAME = 1e-3  # relative difference up to which two derivatives count as equal
-STEPS = (1.0, 0.5)  # steps of the differences, in units of ``unit``
+STEPS = (1.0, 0.5)  # steps of the differences, as multiples of ``unit(x)``
 
 
 def direction(arrays: Sequence[Array]) -> list[Array]:
@@ -71,7 +71,7 @@ class Again:
     """A user's function that can be evaluated again, with other values of some arguments.
 
     f, args, keywords : the function, and the arguments of the call that was differentiated.
-    arrays : the Arrays in the arguments at ``argnums``, whose values ``at`` replaces.
+    arrays : the Arrays in the arguments at ``argnums``, which ``at`` replaces by others.
     weights : None, or one Array for each leaf of f's result.  With weights, ``at`` returns the inner
     product of the weights and f's result in place of the result.
     """
@@ -129,9 +129,9 @@ def inner(a: Sequence[Any], b: Sequence[Any]) -> Any:
 
 
 def along(jacobians: Sequence[Array], v: Sequence[Array]) -> Any:
-    """Return the derivative of one result along a direction, from the result's Jacobians.
+    """Return the derivative of one result along v: the sum of ``jacobians[i]`` times ``v[i]``.
 
-    jacobians : the Jacobian with respect to each input.  v : the direction's part for each input.
+    jacobians : the result's Jacobian with respect to each input.  v : an Array for each input.
     """
     xp: Any = namespace()
     total: Any = 0.0

@@ -38,7 +38,7 @@ Axes = Any  # int, None, or a nesting of int and None
 def vmap(
     f: Callable[P, R], in_axes: Axes = 0, out_axes: Axes = 0, *, chunk_size: int | None = None
 ) -> Callable[P, R]:
-    """Make a function that applies ``f`` to each example on an axis of its arguments, without a loop.
+    """Return a function that applies ``f`` to each example along an axis of its arguments, at once.
 
     Inside ``f`` each mapped Array has the shape of one example.  Gradients that ``f`` computes are
     gradients per example:
@@ -46,8 +46,8 @@ def vmap(
         vmap(lambda x, y: grad(loss)(w, x, y))(X, Y)
 
     Inside ``f``, an argument has the memory layout of a copy of the example, as in the loop
-    ``f(np.array(x[..., i]))``.  An argument whose examples have gaps in memory is copied, which is
-    mostly so with ``in_axes`` other than 0.
+    ``f(np.array(x[..., i]))``.  So an argument is copied if its examples have gaps in memory, which is
+    mostly the case with ``in_axes`` other than 0.
 
     Parameters
     ----------
@@ -147,12 +147,12 @@ def vmap(
 
 
 def as_mapped(x: RawArray, axis: int | None) -> Any:
-    """Return a NumPy array that is to be mapped as an Array, and any other leaf unchanged."""
+    """Return x as an Array if x is a NumPy array with a mapped axis; any other x unchanged."""
     return asarray(x) if axis is not None and isinstance(x, np.ndarray) else x
 
 
 def part_of(given: list[Any], axes: list[Any], start: int, end: int) -> list[Any]:
-    """Return the leaves of the arguments, with the mapped axes restricted to ``start:end``."""
+    """Return the leaves ``given`` of the arguments, each sliced by ``start:end`` on its mapped axis."""
     return [
         x if axis is None else x[(slice(None),) * (axis % x.ndim) + (slice(start, end),)]
         for x, axis in zip(given, axes, strict=True)

@@ -1,7 +1,7 @@
 """Derivatives of solutions of roots, minima, fixed points and linear systems: ``xp.implicit``.
 
 Derivatives come from the equation that the result solves, by the implicit function theorem, and not
-from the solver's steps.  So any solver will do, compiled ones, too, and none of its steps are recorded.
+from the solver's steps.  So any solver can be used, also a compiled one, and no step is recorded.
 ``odeint`` differentiates the steps that SciPy's solvers of differential equations take.
 
 >>> import numpy as np
@@ -46,7 +46,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-if not TYPE_CHECKING:  # a type checker would take any name for one that is there
+if not TYPE_CHECKING:  # type checkers would accept every name that __getattr__ could serve
     _missing = missing_from(__name__, "implicit")
 
     def __getattr__(name):

@@ -1,4 +1,4 @@
-"""The continuous adjoint: the gradient as another initial value problem, solved backward in time."""
+"""odeint's continuous adjoint: an initial value problem for the gradient, solved backward in time."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ ZERO = UnconnectedGradients.ZERO
 
 
 class HiddenCalls:
-    """A factory of contexts in which f is hidden from outer recorders and must not use watched Arrays.
+    """A factory of contexts for calls of f, which hide f's ops from the recorders outside.
+
+    In such a context f raises an error if it uses a watched Array that is not among ``leaves``.
 
     Attributes
     ----------
     variables
-        The trainable Variables that f has read.
+        A list of the trainable Variables that f has read.
     """
 
     def __init__(self, leaves: Sequence[Any]) -> None:
@@ -44,7 +46,6 @@ class HiddenCalls:
         self.variables: list[Any] = []
 
     def __call__(self) -> Any:
-        """Return a context for one call of f."""
         self.collect()
         if not self.hidden:
             return only_recorders()
@@ -52,7 +53,6 @@ class HiddenCalls:
         return only_recorders(*self.seen)
 
     def collect(self) -> list[Any]:
-        """Return the Variables that f has read so far."""
         for recorder in self.seen:
             known = {id(v) for v in self.variables}
             self.variables += [v for v in recorder.variables if id(v) not in known]
@@ -60,9 +60,9 @@ class HiddenCalls:
 
 
 def isolate_problem(problem: Problem) -> None:
-    """Copy the problem's arrays into values of its own, and hide from recorders what f does.
+    """Replace the problem's arrays by private copies, and hide the calls of f by ``HiddenCalls``.
 
-    A view belongs to a value from outside, which f may not use; a private handle has no base.
+    Views are copied, too, because a read of a view counts as a use of its root, an Array outside of f.
     """
     inputs = (problem.y0, problem.ends, problem.points, problem.args)
     leaves = [own_value(x) for x in nest.leaves(inputs)]
@@ -71,23 +71,24 @@ def isolate_problem(problem: Problem) -> None:
 
 
 def own_value(x: Any) -> Any:
-    """Return a copy of an array that later writes to the array do not change; anything else as it is."""
     if isinstance(x, Array):
         return private_handle(x)
     return x.copy() if isinstance(x, np.ndarray) else x
 
 
 class Adjoint:
-    """The backward problem, with the state [y, a, dL/dparameters], from one output to the one before.
+    """The adjoint equation, solved from the time of each output back to that of the output before.
 
+    The state z is one vector of y, a = dL/dy, and the gradients of L with respect to ``leaves`` and
+    ``variables``.
     Source: Pontryagin et al. 1962; Chen et al. 2018, "Neural Ordinary Differential Equations", sec. 2.
 
     Parameters
     ----------
     odeint
-        The function that solves the problem, and is differentiated for higher orders.
+        The function that solves the equation; its own derivatives give higher orders.
     leaves
-        The Arrays among the arguments that have a derivative.
+        The floating-point Arrays among the arguments of f.
     """
 
     def __init__(
@@ -117,7 +118,7 @@ class Adjoint:
         return found
 
     def adjoint_slope(self, t: Array, z: Array, leaves: list[Array]) -> Array:
-        """Return the right-hand side: dy/dt = f, da/dt = -a df/dy, dg/dt = -a df/dparameters."""
+        """Return dz/dt: dy/dt = f, da/dt = -a df/dy, and -a df/dp for the gradient of each leaf p."""
         y, a = self.unpack_state(z)[:2]
         targets = [y, *leaves, *self.variables]
         with xp.GradientTape() as tape:
@@ -127,7 +128,10 @@ class Adjoint:
         return self.pack_state([f, *(-g for g in found)])
 
     def solve_span(self, z: Array, span: tuple[Array, Array], leaves: list[Array]) -> Array:
-        """Return the state at the end of a span; raise RuntimeError if the solver fails."""
+        """Return the state at the end of ``span``, from z at its start.
+
+        Raises RuntimeError if the solver fails.
+        """
         problem = self.problem
         options = {
             name: self.spread_tolerance(value) if name in ("rtol", "atol") else value
@@ -143,7 +147,7 @@ class Adjoint:
         except (
             ValueError,
             np.linalg.LinAlgError,
-        ) as error:  # Radau and BDF, where numbers overflow
+        ) as error:  # raised by Radau and BDF if numbers overflow
             raise self.unsolved(span, str(error)) from error
         if found.status < 0:
             raise self.unsolved(span, found.message)
@@ -153,10 +157,10 @@ class Adjoint:
     def check_return(
         self, back: Array, state: Array, known: Array, span: tuple[Array, Array]
     ) -> None:
-        """Raise RuntimeError if y, solved backward, differs from the known output.
+        """Raise RuntimeError if ``back``, y as solved backward, differs from the output ``known``.
 
-        The adjoint is only as good as the y solved with it.  Where a system forgets its past, errors
-        grow exponentially on the way back.
+        An error of y is an error of the gradient, too.  If solutions of a system approach each other,
+        errors grow exponentially backward in time.
         """
         rtol, atol = (float(np.max(self.problem.options.get(n, d))) for n, d in TOLERANCES.items())
         with only_recorders():
@@ -167,22 +171,20 @@ class Adjoint:
         if not worst <= allowed:
             raise self.unsolved(
                 span,
-                f"y comes back to where it was with a relative error of {worst:.1e}, and "
+                f"y, solved backward, differs from y before by a relative error of {worst:.1e}, and "
                 f"{allowed:.1e} is allowed.",
             )
 
     def unsolved(self, span: tuple[Array, Array], why: str) -> RuntimeError:
-        """Return the error for a backward problem without a solution."""
         first, last = (next(iter(Examples(NAME, [end])))[0] for end in span)
         return RuntimeError(
             f"{NAME}: the backward problem could not be solved from t = {float(first)} to "
-            f"{float(last)}: {why} [at {user_line()}] A stiff system does not find its way back: use "
-            "adjoint='discrete', or more times in t_eval, from which y starts anew, or smaller "
-            "tolerances"
+            f"{float(last)}: {why} [at {user_line()}] A stiff system is unstable backward in time: use "
+            "adjoint='discrete', or more times in t_eval, where y starts anew, or smaller tolerances"
         )
 
     def spread_tolerance(self, tolerance: npt.ArrayLike) -> Any:
-        """Return the tolerance for the whole state; elements other than y's get the smallest."""
+        """Return a tolerance for z from that for y; a vector is extended by its smallest element."""
         given = np.asarray(tolerance)
         if given.ndim == 0:
             return tolerance
@@ -200,7 +202,6 @@ def field_arguments(problem: Problem, leaves: Sequence[Array]) -> Any:
 
 
 def has_derivative(x: Any) -> bool:
-    """Return True if an argument of f is a floating-point Array."""
     return isinstance(x, Array) and differentiable(x)
 
 
@@ -211,13 +212,13 @@ def by_adjoint(
     times: Array,
     variables: Sequence[Any],
 ) -> Array:
-    """Return the outputs, rows of shape (T, n) at ``times``, with the adjoint problem as their VJP."""
+    """Return ``rows``, the outputs at ``times`` of shape (T, n), with the adjoint problem as VJP."""
     chosen = [x for x in nest.leaves(problem.args) if has_derivative(x)]
     start = problem.field.as_state_array(problem.ends[0], times.dtype)
 
     def odeint_outputs(y0: Array, t0: Array, times: Array, *leaves: Array) -> tuple[Array, Any]:
         for variable in variables:
-            xp.positive(variable)  # so that it is known to be read
+            xp.positive(variable)  # a read, by which custom_gradient learns of the Variable
         y = xp.positive(rows)
         slopes = end_slopes(problem, (y0, y), (t0, times), leaves) if recorders() else []
 
@@ -247,9 +248,9 @@ def adjoint_gradients(
     dy: Array,
     leaves: list[Array],
 ) -> tuple[list[Any], list[Any]]:
-    """Return the gradients with respect to y0, t0, times and leaves, and those of Variables.
+    """Return two lists: the gradients with respect to y0, t0, times and leaves, and to Variables.
 
-    ``states`` are y0 and the outputs, ``at`` are t0 and the outputs' times.
+    ``states`` is (y0, outputs), and ``at`` is (t0, times of the outputs).
     """
     (y0, y), (t0, times) = states, at
     problem = adjoint.problem
@@ -275,7 +276,7 @@ def adjoint_gradients(
 def end_slopes(
     problem: Problem, states: tuple[Array, Array], at: tuple[Array, Array], leaves: Sequence[Array]
 ) -> list[Any]:
-    """Return f at the start and at the last output, to check later that f has not changed."""
+    """Return the values of f at y0 and at the last output, to check later that f has not changed."""
     (y0, y), (t0, times) = states, at
     args, calls = field_arguments(problem, leaves), problem.field.calls
     ends = [(t0, y0)] + ([(times[-1], y[-1, :])] if y.shape[0] else [])
@@ -286,7 +287,7 @@ def end_slopes(
 
 
 def time_derivative(g: Array, slope: Array, t: Array) -> Array:
-    """Return the gradient with respect to t of a value with the gradient g that moves with ``slope``."""
+    """Return dL/dt for g = dL/dy and slope = dy/dt."""
     _, pull = xp.vjp(lambda s: s * slope, xp.zeros_like(t))
     found: Array = pull(g)[0]
     return found

@@ -1,4 +1,4 @@
-"""Checks that a solution must pass before it is differentiated, with the numbers in the messages."""
+"""Checks that a solution must pass before it is differentiated."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Vector = np.ndarray[Any, Any]
 
 
 class NotASolution(ArithmeticError):
-    """A solver's result that is no solution, or is no function of the parameters.
+    """Raised for a solver's result that solves nothing, or is no smooth function of the parameters.
 
     Examples
     --------
     >>> import arraytape as xp
     >>> def solver(x0, a):
-    ...     return x0  # which solves nothing
+    ...     return x0  # not a solution
     >>> try:
     ...     xp.implicit.root(lambda x, a: x**2 - a, xp.asarray(1.0), xp.asarray(4.0), solver=solver)
     ... except xp.implicit.NotASolution as error:
@@ -32,14 +32,14 @@ class NotASolution(ArithmeticError):
 
 
 class System(NamedTuple):
-    """A residual and its Jacobian at a point, factored.
+    """A residual and its Jacobian at a point, with a factorization of the Jacobian.
 
     Attributes
     ----------
     inverse
-        The product of the Jacobian's inverse and a vector; None for a singular Jacobian.
+        A function that multiplies a vector by the Jacobian's inverse; None for a singular Jacobian.
     rcond
-        The reciprocal condition number of the Jacobian with rows and columns scaled.
+        The reciprocal condition number of the Jacobian after scaling of its rows and columns.
     """
 
     residual: Vector
@@ -57,7 +57,7 @@ class System(NamedTuple):
 
 
 def factor_system(residual: Vector, jacobian: Vector) -> System:
-    """Return the System of a Jacobian, factored with rows and columns scaled; J may be singular."""
+    """Return the System of a residual and a Jacobian, which may be singular or not finite."""
     if not jacobian.size:
         return System(residual, jacobian, np.copy, 1.0)
     if not np.isfinite(jacobian).all():
@@ -68,7 +68,7 @@ def factor_system(residual: Vector, jacobian: Vector) -> System:
         columns = np.abs(scaled).max(axis=0)
         scaled = scaled / columns
     inverse, rcond = None, 0.0
-    if np.isfinite(scaled).all():  # no row or column of zeros
+    if np.isfinite(scaled).all():  # a row or column of zeros makes NaN
         inverse, rcond = invert_matrix(scaled)
     if inverse is None:
         return System(residual, jacobian, None, 0.0)
@@ -76,9 +76,9 @@ def factor_system(residual: Vector, jacobian: Vector) -> System:
 
 
 def invert_matrix(a: Vector) -> tuple[Callable[[Vector], Vector] | None, float]:
-    """Return a function that applies the inverse of a matrix, and the reciprocal condition number.
+    """Return a function that multiplies a vector by a's inverse, and a's reciprocal condition number.
 
-    With SciPy the inverse is applied by LU factors, with LAPACK's estimate of the condition.
+    (None, 0.0) if ``a`` is singular.  With SciPy, LU factors and LAPACK's estimate are used.
     """
     if libraries() is None:
         try:
@@ -93,7 +93,7 @@ def invert_matrix(a: Vector) -> tuple[Callable[[Vector], Vector] | None, float]:
 
 
 def relative_size(step: Vector, v: Vector) -> float:
-    """Return the largest component of a step relative to the largest component of its start v."""
+    """Return max(abs(step)) / max(abs(v)); 0 for a zero step, else infinity for a zero v."""
     size = float(np.max(np.abs(step), initial=0.0))
     whole = float(np.max(np.abs(v), initial=0.0))
     if size == 0.0:
@@ -102,7 +102,10 @@ def relative_size(step: Vector, v: Vector) -> float:
 
 
 def judge_error(name: str, error: float, tol: float, what: str, way_out: str) -> None:
-    """Raise NotASolution above the tolerance; warn with a TapeWarning above a hundredth of it."""
+    """Raise NotASolution if ``error`` exceeds ``tol``; warn (TapeWarning) if it exceeds tol / 100.
+
+    name, what, way_out : the function, the finding and the advice of the message.
+    """
     if error <= tol / 100.0:
         return
     message = (
@@ -118,17 +121,19 @@ WAY_OUT = "lower the solver's tolerance, or say polish=True, which adds Newton s
 
 
 def check_finite(name: str, residual: Vector) -> None:
-    """Raise NotASolution if the residual is not finite."""
     bad = int(np.count_nonzero(~np.isfinite(residual)))
     if bad:
         raise NotASolution(
             f"{name}: {bad} of {residual.size} residuals at the solution are not finite "
-            f"[at {user_line()}]; what the solver gave lies outside of the function's domain"
+            f"[at {user_line()}]; the solver's result lies outside of the function's domain"
         )
 
 
 def check_condition(name: str, found: System, rcond: float | None, eps: float, tol: float) -> None:
-    """Raise NotASolution if the Jacobian is not finite, singular or nearly singular."""
+    """Raise NotASolution if the Jacobian is not finite, or its condition is worse than ``rcond``.
+
+    If ``rcond`` is None, the limit is eps / tol, and ``judge_error`` warns of a bad condition.
+    """
     n = len(found.residual)
     if not np.isfinite(found.jacobian).all():
         raise NotASolution(
@@ -140,8 +145,8 @@ def check_condition(name: str, found: System, rcond: float | None, eps: float, t
         raise NotASolution(
             f"{name}: the Jacobian of the residual, {n} by {n}, is singular at the solution: its "
             f"reciprocal condition number is {found.rcond:.1e}, less than rcond={least:.1e} "
-            f"[at {user_line()}]. The solution is then no function of the parameters: it is one of "
-            "many, or a double one. Add a penalty or an equation that chooses one"
+            f"[at {user_line()}]. The solution is then no function of the parameters: there are "
+            "others next to it, or it is a double one. Add a penalty or an equation that chooses one"
         )
     if rcond is None:
         what = f"the Jacobian is ill-conditioned (reciprocal condition number {found.rcond:.1e})"
@@ -151,7 +156,7 @@ def check_condition(name: str, found: System, rcond: float | None, eps: float, t
 
 
 def check_minimum(name: str, hessian: Vector, eps: float) -> None:
-    """Raise NotASolution if the curvature is negative in some direction."""
+    """Raise NotASolution if the Hessian has a negative eigenvalue, beyond rounding."""
     values = np.linalg.eigvalsh((hessian + hessian.T) / 2.0)
     if len(values) and values[0] < -(eps**0.5) * np.abs(values).max():
         raise NotASolution(

@@ -1,4 +1,4 @@
-"""The user's right-hand side: on flat Arrays, and on NumPy data for SciPy's solvers."""
+"""``Field``: the user's f(t, y) of odeint, on flat Arrays and on NumPy data for SciPy's solvers."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 Data = np.ndarray[Any, np.dtype[Any]]
-Time = Array | float  # or the length of a step
+Time = Array | float  # a time, or the length of a step
 Arguments = tuple[Any, ...]
 
 
 class Field:
-    """The user's ``f(t, y, *args)`` as a function of a flat y, with its result checked.
+    """The user's ``f(t, y, *args)`` as a function of a flat y, which also checks the result.
 
     Attributes
     ----------
     shape, dtype, device
-        Those of the y that f gets.
+        The shape, dtype and device of the y with which f is called.
     calls
         The number of calls of f for values; calls for derivatives are not counted.
     hide_calls
-        A factory of contexts that hide from recorders what f does when called for values.
+        A function that returns a context in which recorders do not see f's ops.
     """
 
     def __init__(self, f: Callable[..., Any], y0: Array) -> None:
@@ -48,7 +48,10 @@ class Field:
         self.hide_calls: Any = only_recorders
 
     def __call__(self, t: Time, y: Array, args: Arguments) -> Array:
-        """Return the slope at y, of shape (n,); t is an Array or a float."""
+        """Return dy/dt for a flat y, in the same shape (n,).
+
+        Raises ValueError if f's result has another shape than its y, TypeError if it is no array.
+        """
         self.calls += 1
         t = self.as_state_array(t, self.real)
         state = private_handle(y if len(self.shape) == 1 else xp.reshape(y, self.shape))
@@ -57,18 +60,22 @@ class Field:
         )
         if slope.shape != self.shape:
             raise ValueError(
-                f"odeint: f gave {describe(slope)} for a y of shape {self.shape}: it must give dy/dt in "
-                f"the shape of y [at {user_line()}]"
+                f"odeint: f must return dy/dt in y's shape {self.shape}, got {describe(slope)} "
+                f"[at {user_line()}]"
             )
         if is_complex(slope) and self.dtype.kind != "c":
             raise TypeError(
-                f"odeint: f gave {describe(slope)} for a real y0; pass a complex y0 [at {user_line()}]"
+                f"odeint: pass a complex y0: f returned {describe(slope)} for a real y0 "
+                f"[at {user_line()}]"
             )
         slope = slope if slope.dtype == self.dtype else xp.astype(slope, self.dtype)
         return slope if len(self.shape) == 1 else xp.reshape(slope, (-1,))
 
     def call_field(self, t: Array, y: Array, *args: Any) -> Any:
-        """Return f's result; at the first recorded call, warn if f compares a t that is followed."""
+        """Return f's result; at the first recorded call, warn if f compares a followed t.
+
+        A comparison is a switch whose time has a derivative, which the gradient lacks.
+        """
         if self.comparisons_checked or not recorders():
             return self.f(t, y, *args)
         self.comparisons_checked = True
@@ -85,7 +92,7 @@ class Field:
         return found
 
     def as_state_array(self, value: Array | npt.ArrayLike, dtype: npt.DTypeLike | None) -> Array:
-        """Return the value as an Array on y's device; a list may hold Arrays and numbers."""
+        """Return ``value`` as an Array on y's device; a list may mix Arrays and numbers."""
         if isinstance(value, Array):
             return value
         try:
@@ -109,7 +116,7 @@ class Field:
     def jacobian_of_data(
         self, jac: Callable[..., Any], args: Arguments
     ) -> Callable[[float, Data], Any]:
-        """Return the user's df/dy as a function of NumPy data; a sparse matrix stays one."""
+        """Return the user's df/dy as a function of NumPy data; its sparse matrices are not converted."""
 
         def jacobian_on_data(t: float, y: Data) -> Any:
             with self.hide_calls():
@@ -121,12 +128,12 @@ class Field:
 
 
 def own_arguments(args: Arguments) -> Any:
-    """Return the further arguments with Arrays under private handles, which f may write to."""
+    """Return the arguments of f after y with private handles for Arrays, so that f may write to them."""
     return nest.pack_nesting(args, own_handles(nest.leaves(args))) if args else args
 
 
 def values_on_host(x: Array | npt.ArrayLike, what: str) -> Data:
-    """Return the values of x as NumPy data; raise TypeError if they differ between a vmap's examples."""
+    """Return the values of x as NumPy data; raise TypeError if x has hidden axes (under vmap)."""
     if isinstance(x, Array):
         refuse_batched(x, what)
         with only_recorders():
@@ -135,7 +142,7 @@ def values_on_host(x: Array | npt.ArrayLike, what: str) -> Data:
 
 
 def for_solver(x: Array, what: str) -> Data:
-    """Return the values of x for SciPy's solver; ``xp.function`` cannot replay steps that use them."""
+    """Return the values of x for SciPy's solver, and mark a trace of ``xp.function`` not replayable."""
     values = values_on_host(x, what)
     data = current(x)[1]
     storage_of(data).refuse_replay(data, "SciPy's solver runs in it (odeint)")
@@ -143,11 +150,11 @@ def for_solver(x: Array, what: str) -> Data:
 
 
 def refuse_batched(values: Any, what: str) -> None:
-    """Raise TypeError if a value differs between the examples of a vmap."""
+    """Raise TypeError if an Array in ``values`` differs between the examples of a vmap."""
     data = [leaf._data for leaf in nest.leaves(values) if isinstance(leaf, Array)]
     if axis_ids_of(data):
         raise TypeError(
-            f"odeint: under vmap {what} differs between examples, which then take other steps each "
+            f"odeint: under vmap {what} differs between examples, which then need different steps "
             f"[at {user_line()}]. Use a method of fixed steps (method='RK4', max_step=...), put the "
-            "examples into one y0 with an axis more, or call odeint in a loop"
+            "examples into one y0 with one more axis, or call odeint in a loop"
         )

@@ -1,4 +1,4 @@
-"""Functions root, minimum, fixed_point, linear_solve, and decorators for solvers of one's own."""
+"""The functions root, minimum, fixed_point and linear_solve, and decorators for users' solvers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Default = Callable[[Numbers, Vector], Vector]
 
 
 def as_given(x0: Any, *theta: Any) -> Any:
-    """Return ``x0``: the solver for a solution that is known already.
+    """Return ``x0``: pass this function as solver if x0 is the solution already.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def as_given(x0: Any, *theta: Any) -> Any:
     >>> import scipy.optimize
     >>> import arraytape as xp
     >>> a = xp.asarray(4.0)
-    >>> found = scipy.optimize.brentq(lambda x: x**2 - 4.0, 0.0, 10.0)  # by some fit, with no tape
+    >>> found = scipy.optimize.brentq(lambda x: x**2 - 4.0, 0.0, 10.0)  # a solution from elsewhere
     >>> def root(a):
     ...     given = xp.asarray(found)
     ...     return xp.implicit.root(lambda x, a: x**2 - a, given, a, solver=xp.implicit.as_given)
@@ -68,37 +68,37 @@ def root(
     Parameters
     ----------
     F : Callable
-        Takes x and the parameters, as Arrays and nestings of Arrays, and gives as many Arrays of the
-        same shapes as x has.  What it uses that a tape follows must be among the parameters.
+        ``F(x, *theta)`` gets Arrays and nestings of Arrays, and returns Arrays in the nesting and
+        shapes of x.  Every watched Array that it uses must be in x or theta.
     x0 : Array or nesting
         The start: floating-point Arrays, NumPy arrays or numbers, real or complex, in any
         nesting.  Its gradient is None.
     *theta : Array or nesting
         The parameters: Arrays, Variables, and constants, in any nestings.
     solver : Callable, optional
-        ``solver(x0, *theta)`` gives the solution in the nesting of x0.  It gets NumPy arrays in the
-        place of Arrays, and what it does is not recorded; ``as_given`` takes x0 for the solution.
-        By default Powell's hybrid method of SciPy's with the exact Jacobian, and Newton steps down
-        to rounding; an x0 that solves to rounding stays as it is.
+        ``solver(x0, *theta)`` returns the solution in the nesting of x0.  It gets NumPy arrays in the
+        place of Arrays, and is not recorded; ``as_given`` returns x0 as the solution.  By default
+        SciPy's hybrid method of Powell with the exact Jacobian, then Newton steps down to rounding.
+        An x0 that solves the equation to rounding is returned as it is.
     matrix_free : bool, default: False
-        If True, make no Jacobian, but solve with its products by GMRES, or by conjugate gradients
-        where it is symmetric and positive definite.  Its condition is then not checked.
+        If True, no Jacobian is computed.  Its linear systems are solved by products with vectors: by
+        GMRES, or by conjugate gradients if ``symmetric``.  Its condition is then not checked.
     symmetric : bool, default: False
         True if the Jacobian is symmetric and positive definite.
     tol : float, default: 0.1
-        The largest relative error of the derivative that is accepted, as the Newton step from the
-        solution tells it.  A hundredth of it is warned of.
+        The largest relative error of the derivative that is accepted, estimated by a Newton step
+        from the solution.  An error above a hundredth of ``tol`` causes a TapeWarning.
     rcond : float, optional
         The least reciprocal condition number of the Jacobian (rows and columns scaled, in the 1-norm)
-        that is accepted; by default what rounding lets ``tol`` be.
+        that is accepted; by default the machine epsilon of x0's dtype divided by ``tol``.
     rtol, maxiter : float and int, optional
-        The end of iterations with ``matrix_free``: at this residual relative to the right-hand side,
-        or after so many products, which is an error.
+        With ``matrix_free``, iterations end at this residual relative to the right-hand side.  If
+        ``maxiter`` iterations do not reach it, NotASolution is raised.
     preconditioner : Callable, optional
-        ``preconditioner(r, x, *theta)``, linear in r, which has x's nesting: about the inverse of the
-        Jacobian at x times r.  It is array code, so that its transpose is known.
+        ``preconditioner(r, x, *theta)`` returns about the inverse of the Jacobian at x times r, where
+        r has x's nesting.  It is linear in r, and computed on Arrays, so that it can be transposed.
     polish : bool, default: False
-        If True, Newton steps follow the solver's steps, down to rounding.
+        If True, Newton steps down to rounding improve the solver's result.
 
     Returns
     -------
@@ -108,24 +108,24 @@ def root(
     Raises
     ------
     NotASolution
-        When the error estimated by the Newton step from the solver's result is above ``tol``.  Also
-        when the Jacobian is singular or worse conditioned than ``rcond``, the residual is not finite,
-        or an iteration does not converge.  The message gives the numbers.
+        When the relative error of the derivative is above ``tol``.  Also when the Jacobian is singular
+        or worse conditioned than ``rcond``, the residual is not finite, or an iteration fails.
     TypeError
-        When x0 is no floating-point data, or F gives no Arrays.
+        When x0 is no floating-point data, or F returns no Arrays.
     ValueError
         When F's result or the solver's result has other shapes than x0, or F uses a followed Array
         or Variable that is not among the parameters.
     LostGradientError
         When F converts a followed value to data outside the tape, so that its derivative is unknown.
     RuntimeError
-        In the backward pass, when F gives something else than it gave in the call.
+        In the backward pass, when F returns another result than before for the same arguments.
     ImportError
         When SciPy is needed and not installed.
 
     Notes
     -----
-    With J = dF/dx at the solution, dx = -J^-1 (dF/dtheta) dtheta.  All orders, both modes.
+    With J = dF/dx at the solution, dx = -J^-1 (dF/dtheta) dtheta.  Derivatives of all orders are
+    available, in forward and reverse mode.
     Source: Griewank and Walther 2008, "Evaluating Derivatives", sec. 15.1.
 
     Examples
@@ -161,30 +161,30 @@ def minimum(
     Parameters
     ----------
     f : Callable
-        Takes x and the parameters, as Arrays and nestings of Arrays, and gives one real Array of shape
-        ().  It must have a continuous Hessian at the minimum.
+        ``f(x, *theta)`` gets Arrays and nestings of Arrays, and returns one real Array of shape ().
+        Its Hessian must be continuous at the minimum.
     x0, *theta : Array or nesting
         As in ``root``.
     solver : Callable, optional
-        As in ``root``; by default a Newton method of SciPy's in a trust region, and Newton steps down to
+        As in ``root``; by default SciPy's trust-region Newton method, then Newton steps down to
         rounding.
     matrix_free : bool, default: False
-        If True, make no Hessian, but solve with its products by conjugate gradients.
+        If True, no Hessian is computed: linear systems are solved by conjugate gradients.
     tol, rcond, rtol, maxiter, preconditioner, polish
         As in ``root``, with the Hessian for the Jacobian.
 
     Returns
     -------
     Array or nesting
-        The minimum's place in the nesting, shapes and dtypes of x0.
+        The x at which f is least, in the nesting, shapes and dtypes of x0.
 
     Raises
     ------
     NotASolution
-        As in ``root``, and when the Hessian has a negative eigenvalue (``matrix_free`` looks along one
-        random direction alone).
+        As in ``root``, and when the Hessian has a negative eigenvalue.  ``matrix_free`` checks the
+        curvature along one random direction only.
     TypeError, ValueError, LostGradientError, ImportError
-        As in ``root``; and when f gives anything but one real Array of shape ().
+        As in ``root``; and when f returns anything but one real Array of shape ().
 
     Examples
     --------
@@ -213,15 +213,15 @@ def fixed_point(
     Parameters
     ----------
     g : Callable
-        Takes x and the parameters, as Arrays and nestings of Arrays, and gives as many Arrays of the
-        same shapes as x has.
+        ``g(x, *theta)`` gets Arrays and nestings of Arrays, and returns Arrays in the nesting and
+        shapes of x.
     x0, *theta : Array or nesting
         As in ``root``.
     solver : Callable, optional
-        As in ``root``; by default g again and again, and Newton steps once it is near, or where that is
-        slow.
+        As in ``root``; by default g is iterated, until Newton steps take over: near the fixed point, or
+        after 100 iterations.
     matrix_free, tol, rcond, rtol, maxiter, preconditioner, polish
-        As in ``root``, with ``x - g(x, *theta)`` for F.
+        As in ``root``, where F is ``x - g(x, *theta)``.
 
     Returns
     -------
@@ -231,7 +231,7 @@ def fixed_point(
     Raises
     ------
     NotASolution
-        As in ``root``, and when the iteration leaves for what is not finite.
+        As in ``root``, and when the iteration reaches values that are not finite.
     TypeError, ValueError, LostGradientError, ImportError
         As in ``root``.
 
@@ -266,13 +266,13 @@ def linear_solve(
 ) -> Any:  # fmt: skip
     """Solve ``matvec(x, *theta) = b`` for x, differentiably with respect to b and theta.
 
-    No matrix is made by default.
+    By default the operator's matrix is not computed.
 
     Parameters
     ----------
     matvec : Callable
-        Takes x and the parameters, as Arrays and nestings of Arrays, is linear in x, and gives as many
-        Arrays of the same shapes as x has.
+        ``matvec(x, *theta)`` gets Arrays and nestings of Arrays, and returns Arrays in the nesting and
+        shapes of x.  It must be linear in x.
     b : Array or nesting
         The right-hand side, in x's nesting.
     *theta : Array or nesting
@@ -280,15 +280,16 @@ def linear_solve(
     x0 : Array or nesting, optional
         The start; zeros by default.
     solver : Callable, optional
-        ``solver(x0, b, *theta)``, on NumPy arrays; by default an iteration as for the derivative.
+        ``solver(x0, b, *theta)`` gets NumPy arrays and returns x; by default GMRES, or conjugate
+        gradients if ``symmetric``.
     matrix_free : bool, default: True
-        If True, solve by products, else by the operator's matrix.
+        If True, solve by products of the operator and vectors, else by the operator's matrix.
     symmetric : bool, default: False
-        If True, the operator is symmetric and positive definite: conjugate gradients replace GMRES.
+        True if the operator is symmetric and positive definite.
     rcond, rtol, maxiter : optional
         As in ``root``.
     preconditioner : Callable, optional
-        ``preconditioner(r, *theta)``, linear in r: about the inverse of the operator times r.
+        ``preconditioner(r, *theta)``, linear in r, returns about the operator's inverse times r.
 
     Returns
     -------
@@ -336,10 +337,10 @@ def linear_solve(
     )
 
 
-# --- one's own solver ---------------------------------------------------------------------------------
+# --- decorators for users' solvers --------------------------------------------------------------------
 @entrance
 def custom_root(F: Callable[..., Any], **settings: Any) -> Callable[[Solver], Solver]:
-    """Make a solver of ``F(x, *theta) = 0`` differentiable: a decorator.
+    """Return a decorator that makes a solver of ``F(x, *theta) = 0`` differentiable.
 
     Parameters
     ----------
@@ -351,8 +352,8 @@ def custom_root(F: Callable[..., Any], **settings: Any) -> Callable[[Solver], So
     Returns
     -------
     Callable
-        A decorator of functions ``solver(x0, *theta)``, which get NumPy arrays and give the
-        solution; what it gives is called with Arrays and gives Arrays.
+        A decorator of functions ``solver(x0, *theta)``, which get NumPy arrays and return the
+        solution.  The decorated function is called with Arrays and returns Arrays.
 
     Raises
     ------
@@ -377,7 +378,7 @@ def custom_root(F: Callable[..., Any], **settings: Any) -> Callable[[Solver], So
 
 @entrance
 def custom_minimum(f: Callable[..., Any], **settings: Any) -> Callable[[Solver], Solver]:
-    """Make a solver that minimizes ``f(x, *theta)`` differentiable: a decorator.
+    """Return a decorator that makes a solver differentiable which minimizes ``f(x, *theta)``.
 
     Parameters
     ----------
@@ -401,7 +402,7 @@ def custom_minimum(f: Callable[..., Any], **settings: Any) -> Callable[[Solver],
     >>> import arraytape as xp
     >>> @xp.implicit.custom_minimum(lambda x, a: xp.sum((x - a) ** 2) + xp.sum(x**2))
     ... def middle(x0, a):
-    ...     return a / 2  # known here; any solver will do
+    ...     return a / 2  # the known solution; any solver can be used
     >>> a = xp.asarray([2.0, 4.0])
     >>> print(middle(xp.zeros(2), a))
     [1. 2.]
@@ -414,7 +415,7 @@ def custom_minimum(f: Callable[..., Any], **settings: Any) -> Callable[[Solver],
 
 @entrance
 def custom_fixed_point(g: Callable[..., Any], **settings: Any) -> Callable[[Solver], Solver]:
-    """Make a solver of ``x = g(x, *theta)`` differentiable: a decorator.
+    """Return a decorator that makes a solver of ``x = g(x, *theta)`` differentiable.
 
     Parameters
     ----------
@@ -455,7 +456,10 @@ def custom_fixed_point(g: Callable[..., Any], **settings: Any) -> Callable[[Solv
 def solver_decorator(
     name: str, function: Callable[..., Any], f: Callable[..., Any], settings: dict[str, Any]
 ) -> Callable[[Solver], Solver]:
-    """Return a decorator of solvers whose results ``function`` differentiates."""
+    """Return a decorator that passes a solver to ``function``, such as ``root``, with ``settings``.
+
+    Raises TypeError for a setting that is no keyword of ``function``.
+    """
     check_callable(f"implicit.{name}", "the function", f)
     known = set(inspect.signature(function).parameters) - {"F", "f", "g", "x0", "theta", "solver"}
     if unknown := [key for key in settings if key not in known]:
@@ -476,13 +480,17 @@ def solver_decorator(
     return decorate
 
 
-# --- how a problem is put together ------------------------------------------------------------------
+# --- from arguments to a Problem, and its solution --------------------------------------------------
 def solve_problem(
     name: str, residual: Callable[[Layout, Any, Any], Array] | None, x0: Any,
     theta: tuple[Any, ...], solver: Solver | None, default: Default, settings: dict[str, Any],
     minimized: Callable[..., Any] | None = None,
 ) -> Any:  # fmt: skip
-    """Solve a problem and return the solution in the nesting of x0."""
+    """Solve a problem and return the solution in the nesting of x0.
+
+    residual(layout, x, args) : the function to be 0; None if the function ``minimized`` is given.
+    default(numbers, start) : the solver if ``solver`` is None.  settings : fields of ``Problem``.
+    """
     check_settings(name, solver, settings)
     layout = Layout(name, x0)
     leaves = nest.leaves(theta)
@@ -527,12 +535,11 @@ def solve_problem(
 
 
 def cast_residual(v: Array, r: Array) -> Array:
-    """Return the residual r in the dtype of the vector v."""
     return r if r.dtype == v.dtype else xp.astype(r, v.dtype)
 
 
 def check_settings(name: str, solver: Solver | None, settings: dict[str, Any]) -> None:
-    """Raise TypeError or ValueError for settings of a wrong kind or size."""
+    """Raise TypeError or ValueError for settings of a wrong type or value; make numbers floats."""
     for what, f in (("solver", solver), ("preconditioner", settings.get("preconditioner"))):
         if f is not None:
             check_callable(name, what, f)

@@ -1,4 +1,4 @@
-"""Linear systems solved by products with a vector: SciPy's conjugate gradients and GMRES."""
+"""Iterative solution of linear systems: SciPy's conjugate gradients and GMRES."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ Product = Callable[[Vector], Vector]
 
 
 def import_scipy(name: str, module: str) -> Any:
-    """Import a module of SciPy's; raise ImportError that says what to install."""
     import importlib
 
     try:
@@ -31,11 +30,11 @@ def import_scipy(name: str, module: str) -> Any:
 def solve_iteratively(
     problem: Problem, product: Product, b: Vector, preconditioner: Product | None
 ) -> Vector:
-    """Return the vector whose product is b; raise NotASolution if the iteration misses its tolerance."""
+    """Return x with ``product(x) == b``; raise NotASolution if the iteration misses its tolerance."""
     n, size = len(b), float(np.max(np.abs(b), initial=0.0))
     if not size:
         return np.zeros(n)
-    b = b / size  # squares of small numbers are 0
+    b = b / size  # because squares of tiny numbers underflow to 0
     linalg = import_scipy(problem.name, "scipy.sparse.linalg")
     operator = linalg.LinearOperator((n, n), matvec=product, dtype=float)
     before = preconditioner and linalg.LinearOperator((n, n), matvec=preconditioner, dtype=float)

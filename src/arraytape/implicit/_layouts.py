@@ -1,4 +1,4 @@
-"""Layouts of a nesting of Arrays as one real vector: solvers get vectors, functions get nestings."""
+"""``Layout`` converts a nesting of arrays, for users' functions, to a vector, for solvers, and back."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Leaf(NamedTuple):
 
     @property
     def real_size(self) -> int:
-        """Return the number of real numbers: two for each complex one."""
         return math.prod(self.shape) * (2 if self.dtype.kind == "c" else 1)
 
 
 class Layout:
-    """A nesting of floating-point arrays as one real vector; complex arrays give both parts.
+    """The structure of a nesting of floating-point arrays, and its form as one real vector.
 
-    Messages call the function ``name`` and the nesting ``what``.
+    The vector has the elements of all arrays; of a complex array, all real parts and then all imaginary
+    parts.  Messages call the function ``name`` and the nesting ``what``.
     """
 
     def __init__(self, name: str, nesting: Any, what: str = "x0") -> None:
@@ -57,7 +57,7 @@ class Layout:
         self.size = int(ends[-1])
 
     def _leaf(self, x: Any, nesting: Any) -> Leaf:
-        """Return the shape and dtype of a leaf; raise TypeError if it has no derivative."""
+        """Return the shape and dtype of x; raise TypeError if it is not floating point."""
         if isinstance(x, int | float | complex) and not isinstance(x, bool | np.generic):
             x = np.asarray(x, dtype=complex if isinstance(x, complex) else float)
         dtype = getattr(x, "dtype", None)
@@ -72,7 +72,10 @@ class Layout:
         return Leaf(tuple(x.shape), np.dtype(wide))
 
     def host_vector(self, nesting: Any, dtype: npt.DTypeLike = np.float64) -> Vector:
-        """Return the vector of a nesting of NumPy arrays and numbers, in double precision."""
+        """Return the vector of a nesting of NumPy arrays and numbers, which a solver has returned.
+
+        Raises TypeError or ValueError if an array has another kind or shape than in this layout.
+        """
         parts = nest.leaves_like(self.nesting, nesting, self.name, numbers=True)
         found = np.empty(self.size, dtype)
         for x, leaf, part in zip(parts, self.leaves, self.parts, strict=True):
@@ -92,7 +95,7 @@ class Layout:
         return found
 
     def host_nested(self, v: Vector) -> Any:
-        """Return the nesting of NumPy arrays that a vector stands for."""
+        """Return the nesting of NumPy arrays whose elements are in the vector v."""
         parts = []
         for leaf, part in zip(self.leaves, self.parts, strict=True):
             flat = v[part]
@@ -103,9 +106,9 @@ class Layout:
         return nest.pack_nesting(self.nesting, parts)
 
     def nested(self, v: Array, cast: bool = False) -> Any:
-        """Return the nesting of Arrays that a vector stands for, recorded.
+        """Return the nesting of Arrays whose elements are in the vector v, by recorded ops.
 
-        With ``cast`` each part gets its own dtype, else the vector's.
+        With ``cast`` each Array gets its own dtype, else the precision of v.
         """
         parts = []
         for leaf, part in zip(self.leaves, self.parts, strict=True):
@@ -119,9 +122,10 @@ class Layout:
         return nest.pack_nesting(self.nesting, parts)
 
     def vector(self, nesting: Any, what: str) -> Array:
-        """Return the vector of a nesting of Arrays of this layout's shapes, recorded.
+        """Return the vector of a nesting of Arrays with this layout's shapes, by recorded ops.
 
         The nesting may also be a flat list, or an Array if the layout has a single one.
+        Raises TypeError or ValueError for other nestings, whose name in messages is ``what``.
         """
         found = nest.leaves_like(self.nesting, nesting, f"{self.name}: {what}")
         flats = []
@@ -148,20 +152,19 @@ class Layout:
 
 # --- values on the host -----------------------------------------------------------------------------
 class Place(NamedTuple):
-    """A storage and a device of it, where an array lies."""
+    """The storage and the device of an array."""
 
     storage: Any
     device: Any
 
     def place_array(self, data: Vector) -> Array:
-        """Copy data into an Array at this place, floating-point data in double precision."""
+        """Return a new Array of the data at this place; floating-point data in double precision."""
         wide = {"f": np.float64, "c": np.complex128}.get(data.dtype.kind)
         own = np.array(data, dtype=wide)
         return wrap(self.storage.asarray(own, None, self.device, True), 0, KEPT)
 
 
 def storage_place(x: Array | RawArray) -> Place:
-    """Return where an Array, or raw data, lies."""
     data = current(x)[1] if isinstance(x, Array) else x
     sample = data.sample if type(data) is Batched else data
     return Place(storage_of(sample), sample.device)
@@ -171,10 +174,11 @@ HOST = storage_place(np.zeros(()))
 
 
 class Examples:
-    """An iterator over the values of arrays on the host, for one example of an open vmap at a time.
+    """The values of arrays on the host; under vmap, one example after the other.
 
-    Messages call the reader of the values ``name``.  ``shape`` and ``axis_ids`` are those of the hidden
-    axes that any of the arrays has.
+    An iteration yields for each example a list with one NumPy array for each of ``arrays``; without vmap
+    there is one example.  ``shape`` and ``axis_ids`` are the lengths and ids of all hidden axes.
+    Messages call the reader of the values ``name``.
     """
 
     def __init__(self, name: str, arrays: Sequence[Array]) -> None:
@@ -202,14 +206,17 @@ class Examples:
     def stack_examples(
         self, values: Sequence[Vector], shape: tuple[int, ...], dtype: npt.DTypeLike
     ) -> Array:
-        """Return an Array of the results of all examples, where the first of the arrays lies."""
+        """Return the results ``values`` of all examples as one Array with the hidden axes.
+
+        It lies on the device of the first of the arrays.
+        """
         whole = np.array(values, dtype=dtype).reshape((*self.shape, *shape))
         data = self.home.storage.asarray(whole, None, self.home.device, True)
         return wrap(Batched(data, self.axis_ids) if self.axis_ids else data, 0, KEPT)
 
 
 def as_numpy(x: Any) -> Any:
-    """Return an Array's values as NumPy's; anything else as it is."""
+    """Return the data of an Array as a NumPy array; any other object as it is."""
     if not isinstance(x, Array):
         return x
     data = current(x)[1]
@@ -217,10 +224,9 @@ def as_numpy(x: Any) -> Any:
 
 
 def doubles_on_host(x: Array) -> Vector:
-    """Return a copy of an Array's values as a NumPy array in double precision."""
     return np.array(as_numpy(x), dtype=np.float64)
 
 
 def own_handles(leaves: Sequence[Any]) -> list[Any]:
-    """Return the leaves with Arrays under private handles, so that writes do not reach the originals."""
+    """Return the leaves with private handles for Arrays, so that writes do not change the originals."""
     return [private_handle(x) if isinstance(x, Array) else x for x in leaves]

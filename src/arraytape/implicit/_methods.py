@@ -9,7 +9,7 @@ from ._runge_kutta import ADAPTIVE, FIXED
 
 
 class SteplessMethod:
-    """A method of SciPy's whose steps cannot be taken on Arrays."""
+    """A method of SciPy's whose steps this package cannot take on Arrays."""
 
     adaptive = True
 
@@ -20,5 +20,5 @@ class SteplessMethod:
 
 
 METHODS = (*ADAPTIVE, RADAU, *FIXED)
-# Multistep methods, whose order changes between steps.
+# Multistep methods, whose order changes between steps; only adjoint='continuous' has them.
 WITHOUT_STEPS = (SteplessMethod(BDF), SteplessMethod(LSODA))

@@ -1,8 +1,8 @@
-"""The solution as a function of its parameters, with derivatives from the implicit function theorem.
+"""``solve_recorded``: a solution as a differentiable function of its parameters.
 
-Let F(x(theta), theta) = 0, with a regular Jacobian J = dF/dx.  The VJP of a cotangent g of x is
--(dF/dtheta)^T lambda, where J^T lambda = g.  The rule computes its derivatives by recorded ops, at a
-solution that outer recorders follow.  Higher orders and forward mode follow from the same rule.
+Let F(x(theta), theta) = 0, with a regular Jacobian J = dF/dx.  By the implicit function theorem, the
+VJP of a cotangent g of x is -(dF/dtheta)^T lambda, where J^T lambda = g.  The rule computes this VJP by
+recorded ops on the followed solution, which gives higher orders and forward mode.
 Source: Griewank and Walther 2008, "Evaluating Derivatives", sec. 15.1.
 """
 
@@ -25,7 +25,7 @@ from .._util.errors import user_line
 from ._layouts import Examples, Layout, Vector, own_handles
 from ._problem import Numbers, Problem
 
-# The relative change that is allowed when a function runs again: rounding depends on memory's alignment.
+# The relative change that is allowed when a function runs again: rounding depends on memory alignment.
 REPEATED = 1e-6
 Find = Callable[[Numbers, Any, Sequence[Any]], Vector]
 
@@ -33,10 +33,10 @@ Find = Callable[[Numbers, Any, Sequence[Any]], Vector]
 def solve_recorded(
     problem: Problem, start: Sequence[Array], leaves: Sequence[Any], find: Find
 ) -> Array:
-    """Return the vector that solves a problem, followed where the problem's parameters are.
+    """Return the solution of a problem as a vector, which is differentiable with respect to leaves.
 
-    ``start`` are the Arrays in x0, of which only the values count; ``leaves`` are those of theta, Arrays
-    and constants.  ``find`` returns the vector of one example from ``Numbers`` and the values of both.
+    start : the Arrays in x0, which get no gradient.  leaves : the Arrays and constants in theta.
+    find(numbers, start_values, leaf_values) : returns the solution for one example of a vmap.
     """
     outside = recorders()
 
@@ -75,14 +75,16 @@ def solve_recorded(
 
 
 def examples_of(problem: Problem, start: Sequence[Array], given: Sequence[Any]) -> Examples:
-    """Return the values of x0's Arrays and of the parameters, example by example."""
     return Examples(problem.name, [*start, *(x for x in given if isinstance(x, Array))])
 
 
 def numbers_of(
     problem: Problem, examples: Examples, values: Sequence[Vector], given: Sequence[Any]
 ) -> tuple[Numbers, list[Any]]:
-    """Return the problem for the parameters' values in one example, and the parameters themselves."""
+    """Return the Numbers of one example, and ``given`` with NumPy arrays in place of Arrays.
+
+    values : these NumPy arrays.  given : the Arrays and constants in theta.
+    """
     own, lying = iter(values), iter(examples.places[len(examples.places) - len(values) :])
     host = [next(own) if isinstance(x, Array) else x for x in given]
     places = [next(lying) if isinstance(x, Array) else None for x in given]
@@ -92,10 +94,10 @@ def numbers_of(
 def check_repeats(
     problem: Problem, v: Array, given: Sequence[Any], probes: Sequence[tuple[Vector, Vector]]
 ) -> None:
-    """Raise RuntimeError if the function's residual near the solution v is not what it was.
+    """Raise RuntimeError if the function's residual near the solution v has changed since the solution.
 
-    ``v`` has the hidden axes of all examples.  ``probes`` has for each example a point and the residual
-    there; it is empty where no recorder was open.
+    ``v`` has the hidden axes of all examples.  ``probes`` has for each example a point and the former
+    residual there; it is empty if no recorder was active.
     """
     if not probes:
         return
@@ -113,7 +115,7 @@ def check_repeats(
 
 
 def relative_change(before: Vector, now: Vector) -> float:
-    """Return the difference of two residuals relative to the first; NaN equals NaN."""
+    """Return the largest difference of two residuals relative to the first; NaN equals NaN."""
     if np.array_equal(before, now, equal_nan=True):
         return 0.0
     both = np.isfinite(before) & np.isfinite(now)
@@ -124,7 +126,7 @@ def relative_change(before: Vector, now: Vector) -> float:
 
 
 def check_captures(numbers: Numbers, v: Vector) -> None:
-    """Raise ValueError if the function uses a followed value that is not among its arguments."""
+    """Run the function once to raise ValueError if it uses a followed value that is no argument."""
     problem = numbers.problem
     (recorder,) = recorders()
     problem.residual(numbers.point(v), own_handles(numbers.leaves))
@@ -139,7 +141,10 @@ def check_captures(numbers: Numbers, v: Vector) -> None:
 def pull_cotangents(
     problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Array | None
 ) -> list[Array | None]:
-    """Return the cotangents of the parameters, given the cotangent g of the solution."""
+    """Return the cotangents of the Arrays in ``given``, given the cotangent g of the solution v.
+
+    J : the Jacobian at v, or None; it is used only if no recorder is active.
+    """
     arrays = [i for i, x in enumerate(given) if isinstance(x, Array)]
     chosen = [i for i in arrays if differentiable(given[i])]
     if not chosen:
@@ -160,9 +165,9 @@ def pull_cotangents(
 def solve_adjoint(
     problem: Problem, v: Array, given: Sequence[Any], g: Array, J: Array | None
 ) -> Array:
-    """Solve the system with the Jacobian's transpose and g.
+    """Return ``J^-T g``, where J is the Jacobian at the solution v.
 
-    ``J`` is the Jacobian, given where no recorder needs to follow its computation.
+    J : the known Jacobian; None to compute it by recorded ops.
     """
     if not problem.layout.size:
         return g
@@ -175,7 +180,7 @@ def solve_adjoint(
 
 
 def adjoint_problem(problem: Problem) -> Problem:
-    """Return the linear equation of the adjoint as a problem with the parameters (g, v, *parameters)."""
+    """Return the equation J^T w = g as a Problem for w, with the leaves (g, v, *leaves of problem)."""
     name = problem.name
 
     def adjoint_residual(w: Array, leaves: Sequence[Any]) -> Array:
@@ -201,7 +206,7 @@ def adjoint_problem(problem: Problem) -> Problem:
 
 
 def solve_from_zeros(numbers: Numbers, start: Sequence[Any], host: Sequence[Any]) -> Vector:
-    """Solve a linear problem by an iteration that starts at zero."""
+    """Return the solution of a linear problem, by one Newton step from zero."""
     v = np.zeros(numbers.problem.layout.size)
     return -numbers.newton_step(v, numbers.residual_at(v))
 

@@ -1,4 +1,4 @@
-"""Problems, recorded on Arrays or evaluated on NumPy's vectors, and the checks of their solutions."""
+"""``Problem``, an equation on Arrays, and ``Numbers``, its evaluation and checks on NumPy vectors."""
 
 from __future__ import annotations
 
@@ -24,19 +24,23 @@ Residual = Callable[[Array, Sequence[Any]], Array]
 
 @dataclasses.dataclass
 class Problem:
-    """An equation ``residual(v, leaves) == 0`` for the real vector v that stands for x.
+    """An equation ``residual(v, leaves) == 0``; the real vector v has the elements of x.
+
+    The fields that are not listed are parameters of ``root``.
 
     Attributes
     ----------
-    name
-        The name in messages.
+    name, layout
+        The name of the function in messages, and the nesting of x.
     residual
-        A recorded function of Arrays.
+        A function of v and of the parameters' leaves, which computes on Arrays.
     value
-        The function to be minimized, for a minimum.
+        For a minimum, the function to be minimized; otherwise None.
+    linear
+        True if the residual is affine in v.
     base
-        For an adjoint problem, the problem whose adjoint it is.  Its parameters follow a cotangent and a
-        solution.
+        For an adjoint problem, the Problem whose adjoint it is; the adjoint's leaves are a cotangent, a
+        solution and the leaves of ``base``.
     """
 
     name: str
@@ -56,10 +60,10 @@ class Problem:
 
 
 class Numbers:
-    """A problem for one choice of parameters, on NumPy's vectors in double precision.
+    """A problem with fixed parameters, whose methods compute on NumPy vectors in double precision.
 
-    ``home`` is where x lies.  ``leaves`` are those of the parameters, NumPy arrays and constants, and
-    ``places`` where the arrays lie, so that functions may use other data of the same device.
+    home : the storage and device of x.  leaves : the parameters, as NumPy arrays and constants.
+    places : the storage and device of each array, to which the array is moved for users' functions.
     """
 
     def __init__(
@@ -73,7 +77,6 @@ class Numbers:
         self.eps = float(np.finfo(problem.layout.dtype).eps)
 
     def point(self, v: Vector) -> Array:
-        """Return a vector as a new Array."""
         return self.home.place_array(np.asarray(v, dtype=np.float64))
 
     def residual_at(self, v: Vector) -> Vector:
@@ -86,7 +89,7 @@ class Numbers:
             return float(self._plain(self.problem.value(self.point(v), own_handles(self.leaves))))
 
     def _plain(self, r: Array) -> Vector:
-        """Return r as NumPy data; raise ValueError if it belongs to several examples of a vmap."""
+        """Return r as NumPy data; raise ValueError if it has hidden axes (under vmap)."""
         if type(r._data) is Batched:
             raise ValueError(
                 f"{self.problem.name}: the function uses a value of one example of a vmap that is not "
@@ -104,10 +107,10 @@ class Numbers:
         return self._plain(J).reshape(n, n)
 
     def products(self, v: Vector) -> tuple[Callable[[Vector], Vector], Callable[[Vector], Vector]]:
-        """Return functions that multiply a vector by the Jacobian, and by its transpose."""
+        """Return two functions, which multiply a vector by the Jacobian at v and by its transpose."""
         if self.problem.base is not None:
             _, at, *leaves = self.leaves
-            nowhere = [None] * len(leaves)  # they are Arrays already
+            nowhere = [None] * len(leaves)  # no move, because the leaves are Arrays already
             base = Numbers(self.problem.base, self.home, leaves, nowhere)
             return base.products(doubles_on_host(at))[::-1]
         with only_recorders():
@@ -126,11 +129,10 @@ class Numbers:
         return host_product(forth), host_product(back)
 
     def solve_linearized(self, v: Vector, b: Vector) -> Vector:
-        """Return the inverse of the Jacobian at v times b, by an iteration."""
+        """Return J^-1 b, where J is the Jacobian at v, by ``solve_iteratively``."""
         return solve_iteratively(self.problem, self.products(v)[0], b, self.preconditioner(v))
 
     def preconditioner(self, v: Vector) -> Callable[[Vector], Vector] | None:
-        """Return the problem's preconditioner as a function of vectors."""
         known, layout = self.problem.preconditioner, self.problem.layout
         if known is None:
             return None
@@ -144,7 +146,7 @@ class Numbers:
         return precondition
 
     def newton(self, v: Vector, most: int = 30) -> Vector:
-        """Take Newton steps from v while they become smaller, down to rounding."""
+        """Return v after Newton steps, which end when they are rounding or do not become smaller."""
         best, before, last = v, np.inf, np.inf
         for _ in range(most):
             r = self.residual_at(v)
@@ -155,7 +157,8 @@ class Numbers:
             step = self.newton_step(v, r)
             size = relative_size(step, v)
             length = float(np.max(np.abs(step), initial=0.0))
-            smaller = size < before / 2.0 or length < last / 2.0  # on the way to 0 size stays 1
+            # If the solution is 0, ``size`` stays near 1, but ``length`` shrinks.
+            smaller = size < before / 2.0 or length < last / 2.0
             if size != size or (np.isfinite(before) and not smaller):
                 return v if size < before or length < last else best
             best, before, last = v, size, length
@@ -165,13 +168,12 @@ class Numbers:
         return best
 
     def newton_step(self, v: Vector, r: Vector) -> Vector:
-        """Return the Newton step at v, where the residual is r; NaN for a singular Jacobian."""
+        """Return J^-1 r for the Jacobian J and the residual r at v; NaN for a singular Jacobian."""
         if self.problem.matrix_free:
             return self.solve_linearized(v, r)
         return checks.factor_system(r, self.jacobian_at(v)).newton_correction
 
     def solves(self, v: Vector) -> bool:
-        """Return True if v solves the problem to rounding."""
         r = self.residual_at(v)
         if not np.isfinite(r).all():
             return False
@@ -180,9 +182,9 @@ class Numbers:
         return relative_size(self.newton_step(v, r), v) <= max(1e-12, 10.0 * self.eps)
 
     def probe(self, v: Vector) -> tuple[Vector, Vector]:
-        """Return a point a little away from a solution, and the residual there.
+        """Return a point near the solution v, and the residual there.
 
-        At the solution itself the residual is near 0, so a change of the function shows less.
+        At v itself the residual is near 0, so that a change of the function would hardly show.
         """
         size = np.where(v == 0, np.max(np.abs(v), initial=0.0) or 1.0, np.abs(v))
         at = v + 1e-2 * size * np.random.default_rng(0).choice([-1.0, 1.0], v.shape)
@@ -191,7 +193,10 @@ class Numbers:
 
     # --- checks ---------------------------------------------------------------------------------
     def check_solution(self, v: Vector) -> Vector | None:
-        """Check a solution and return its Jacobian; None if the problem is matrix-free."""
+        """Check the solution v and return the Jacobian there; None if the problem is matrix-free.
+
+        Raises NotASolution, or ValueError if a linear problem is not linear.
+        """
         name, tol = self.problem.name, self.problem.tol
         r = self.residual_at(v)
         checks.check_finite(name, r)
@@ -229,7 +234,7 @@ class Numbers:
             )
 
     def _check_linear(self, v: Vector) -> None:
-        """Raise ValueError if the residual is not affine."""
+        """Raise ValueError if the residual is not affine, by a test with a random vector."""
         size = float(np.max(np.abs(v), initial=0.0)) or 1.0
         w = np.random.default_rng(0).uniform(0.5 * size, size, v.shape)
         points: list[Any] = [np.zeros_like(v), v, w, v + w]
@@ -244,7 +249,10 @@ class Numbers:
             )
 
     def _distance(self, v: Vector, r: Vector) -> float:
-        """Return the relative size of the Newton step by products; 0 for rounding of an x of 0."""
+        """Return the relative size of the Newton step at v, without a Jacobian.
+
+        The result is 0 if the step is only rounding, as it may be where x is 0.
+        """
         step = self.newton_step(v, r)
         size = relative_size(step, v)
         if size != size or size <= self.problem.tol / 100.0:
@@ -263,11 +271,11 @@ class Numbers:
         checks.judge_error(self.problem.name, error, self.problem.tol, what, checks.WAY_OUT)
 
     def _errors(self, v: Vector, found: System) -> tuple[float, float]:
-        """Return the relative size of the Newton step, and the relative error of the derivative.
+        """Return the relative size of the Newton step at v, and the relative error of the derivative.
 
-        The step measures the error, and so does the next step where the Jacobian changes faster than x.
-        If either is large, the derivatives at both ends of the step are compared, since the step may be
-        rounding, for example of an x that is 0.
+        The error is estimated by this step and by the next step, which is large if the Jacobian changes
+        fast.  If the estimate exceeds tol / 100, the derivatives at both ends of the step are compared
+        instead, because the step may be only rounding, for example if x is 0.
         """
         step = found.newton_correction
         size, limit = relative_size(step, v), self.problem.tol / 100.0
@@ -291,11 +299,11 @@ class Numbers:
         return size, error if np.isfinite(scale) else np.inf
 
     def _curvature(self, v: Vector, found: System) -> float:
-        """Return how fast the Jacobian changes relative to itself, from the residual near v."""
+        """Return an estimate of the norm of J^-1 dJ/dv, from the residual at a point near v."""
         signs = np.random.default_rng(0).choice([-1.0, 1.0], v.shape)
         way = 1e-2 * signs * np.abs(v)
         if not np.max(np.abs(way), initial=0.0) > np.finfo(float).tiny ** 0.5:
-            return 0.0  # the squares of smaller numbers are 0
+            return 0.0  # because the squares of smaller numbers underflow to 0
         rest = self.residual_at(v + way) - found.residual - found.jacobian @ way
         if not np.isfinite(rest).all():
             return 0.0
@@ -304,11 +312,14 @@ class Numbers:
         )
 
     def is_rounding(self, step: Vector, scale: float) -> bool:
-        """Return True if a step is no larger than rounding at this scale."""
         return bool(np.max(np.abs(step)) <= 100.0 * self.eps * scale)
 
     def _slope(self, v: Vector, solve: Callable[[Vector], Vector]) -> Vector:
-        """Return the solution's derivative along a change of each parameter by its size, up or down."""
+        """Return the solution's derivative, up to its sign, along one direction of all parameters.
+
+        In this direction each parameter changes by its own size, up or down at random.  ``solve``
+        multiplies a vector by the inverse of the Jacobian at v.
+        """
         some = [
             i for i, x in enumerate(self.leaves) if isinstance(x, Array) and x.dtype.kind in "fc"
         ]

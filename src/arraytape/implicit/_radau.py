@@ -1,4 +1,4 @@
-"""Steps of the implicit method Radau IIA of order 5 on Arrays, each the root of its equations."""
+"""Steps of the implicit method Radau IIA of order 5 on Arrays, by ``implicit.root``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Collocation(ExplicitMethod):
-    """A method whose step is a polynomial of degree 3 that has f's slope at three points.
+    """A method whose step is a polynomial of degree 3, with the slope f at three points in the step.
 
     Source: Hairer, Wanner, "Solving Ordinary Differential Equations II", sections IV.5 and IV.8.
     """
@@ -28,25 +28,25 @@ class Collocation(ExplicitMethod):
         self.name, self.solver = "Radau", Radau
         self.C = np.array([(4 - 6**0.5) / 10, (4 + 6**0.5) / 10, 1.0])
         powers = self.C[:, None] ** np.arange(4)
-        # Integrals from 0 to each point of the polynomials that are 1 at one point, 0 at the others.
+        # The integrals, from 0 to each point, of the polynomials that are 1 at one point and 0 at two.
         self.A = powers[:, 1:] / np.arange(1, 4) @ np.linalg.inv(powers[:, :3])
-        # A matrix from values at the points to the coefficients of the polynomial that is 0 at 0.
+        # This matrix maps values at the points to the coefficients of the cubic that is 0 at 0.
         self.P = np.linalg.inv(powers[:, 1:])
 
     def hint_of(self, solver: OdeSolver) -> Data | None:
-        """Return the result of SciPy's iteration for the last step."""
+        """Return the differences to y at the three points as SciPy computed them; None if y is empty."""
         return None if solver.Z is None else solver.Z.copy()
 
     def take_step(
         self, field: Field, t: Time, y: Array, h: Time, k: Slope, args: Arguments,
         hint: Data | None = None,
     ) -> tuple[Any, ...]:  # fmt: skip
-        """Return the state after one step, the differences to y at the three points, the exact state.
+        """Return the new state, the differences to y at the three points, and the exact new state.
 
-        Newton steps lead from SciPy's iterate to the root, since SciPy stops at its tolerance.  The
-        differences have the derivatives of the root and SciPy's values, bit for bit.
+        hint : the differences as SciPy computed them, up to its tolerance.  Newton steps from the hint
+        lead to the exact root.  The first two results have the hint's values and the root's derivatives.
         """
-        if hint is None:  # there is nothing in y
+        if hint is None:  # y is empty
             return y, [y, y, y], y
         exact = root(
             collocation_equations(self, field), hint, y, t, h, args, solver=as_given, polish=True
@@ -59,7 +59,7 @@ class Collocation(ExplicitMethod):
         self, field: Field, t: Time, y: Array, h: Time, new: Array, stages: list[Array],
         args: Arguments,
     ) -> tuple[Any, list[Array]]:  # fmt: skip
-        """Return no slope, and the stages as they are: the curve is made of them alone."""
+        """Return None and ``stages``: the curve needs neither the slope at the end nor more stages."""
         return None, stages
 
     def curve(self, y: Array, new: Array, h: Time, stages: list[Array]) -> Array:
@@ -68,7 +68,7 @@ class Collocation(ExplicitMethod):
 
 
 def collocation_equations(method: Collocation, field: Field) -> Any:
-    """Return the residual of a step's equations as a function of the differences."""
+    """Return the function of the differences Z that is 0 for a step of the method."""
 
     def collocation_residual(Z: Array, y: Array, t: Time, h: Time, args: Arguments) -> Array:
         slopes = [

@@ -1,4 +1,7 @@
-"""Explicit Runge-Kutta steps on Arrays, by the tables of SciPy's classes, and their interpolants."""
+"""Explicit Runge-Kutta steps on Arrays, with the coefficients of SciPy's classes.
+
+The curve of a step is the polynomial that interpolates the state within the step.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ Slope = Array | None
 
 
 class Table(Protocol):
-    """The coefficients of a method under the names that SciPy's classes give them."""
+    """A class with the coefficients of a method, under the names of SciPy's attributes."""
 
     A: Data
     B: Data
@@ -27,12 +30,12 @@ class Table(Protocol):
 
 
 class ExplicitMethod:
-    """An explicit method: a step, and the curve within the step.
+    """An explicit method, which computes steps and their curves.
 
     Parameters
     ----------
     table
-        Has the coefficients A, B, C, P under SciPy's names.
+        A class with the coefficients A, B, C (and P for the curve) under SciPy's names.
     """
 
     adaptive = True
@@ -43,16 +46,17 @@ class ExplicitMethod:
         self.A, self.B, self.C = table.A, table.B, table.C
 
     def hint_of(self, solver: OdeSolver) -> Any:
-        """Return what a step on Arrays needs from SciPy's step: nothing."""
+        """Return None: a step on Arrays needs no result of SciPy's step."""
         return None
 
     def take_step(
         self, field: Field, t: Time, y: Array, h: Time, k: Slope, args: Arguments,
         hint: Data | None = None,
     ) -> tuple[Any, ...]:  # fmt: skip
-        """Return the state after one step, its stages, and the state as computed on Arrays.
+        """Return the new state, the stages (slopes) of the step, and the new state again.
 
-        ``k`` is the slope at (t, y), if it is known.
+        The last result is the state as computed on Arrays, which differs from the first for Radau alone.
+        ``k`` is the slope at (t, y), or None to compute it; ``h`` is the length of the step.
         Source: Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section II.4.
         """
         stages = [field(t, y, args) if k is None else k]
@@ -66,17 +70,17 @@ class ExplicitMethod:
         self, field: Field, t: Time, y: Array, h: Time, new: Array, stages: list[Array],
         args: Arguments,
     ) -> tuple[Array, list[Array]]:  # fmt: skip
-        """Return the slope at the end of a step, and all stages that its curve needs."""
+        """Return the slope at the end of a step, and the stages together with those for the curve."""
         last = field(t + h, new, args)
         return last, [*stages, last]
 
     def curve(self, y: Array, new: Array, h: Time, stages: list[Array]) -> Array:
-        """Return the coefficients of the curve in a step, along a new first axis."""
+        """Return the coefficients of a step's curve, along a new first axis."""
         found: Array = h * weighted_stages(self.solver.P.T, stages)
         return found
 
     def curve_value(self, y: Array, curve: Array, x: Array) -> Array:
-        """Return the curve at x in [0, 1].  y: (..., n); curve: (p, ..., n); x: (..., 1)."""
+        """Return the state at x in [0, 1] of the step.  y: (..., n); curve: (p, ..., n); x: (..., 1)."""
         total = curve[-1, ...] * x
         for i in range(curve.shape[0] - 2, -1, -1):
             total = (total + curve[i, ...]) * x
@@ -105,7 +109,7 @@ class DormandPrince8(ExplicitMethod):
         return xp.concat([xp.stack(start), rest])
 
     def curve_value(self, y: Array, curve: Array, x: Array) -> Array:
-        """Return the curve's value at x in [0, 1].  y: (..., n); curve: (p, ..., n); x: (..., 1).
+        """Return the state on the curve at x, as ``ExplicitMethod.curve_value`` does.
 
         Source: Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section II.6.
         """
@@ -118,7 +122,7 @@ class DormandPrince8(ExplicitMethod):
 class FixedStep(ExplicitMethod):
     """A method that takes equal steps, not longer than ``max_step``.
 
-    Its curve is the cubic through the states and slopes at both ends (Hermite's).
+    Its curve is Hermite's cubic, which has the states and slopes at both ends of the step.
     """
 
     adaptive = False
@@ -129,7 +133,7 @@ class FixedStep(ExplicitMethod):
 
 
 def weighted_stages(weights: Data, stages: list[Array]) -> Array:
-    """Return sums of stages with weights (s,) or (p, s), added in SciPy's order."""
+    """Return the sum of s stages with weights (s,), or p sums with (p, s), added in SciPy's order."""
     stacked, table = xp.stack(stages), stages[0]
     factors = xp.asarray(weights, dtype=np.zeros((), table.dtype).real.dtype, device=table.device)
     if weights.ndim == 1:

@@ -1,4 +1,4 @@
-"""The run of SciPy's own solver, with its accepted steps noted."""
+"""``run_scipy``, a call of SciPy's solve_ivp that also returns the accepted steps."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from ._steps import Problem
 
 
 def run_scipy(problem: Problem) -> tuple[Any, list[float], list[Any]]:
-    """Return the result of ``solve_ivp``, the nodes between accepted steps, the hint of each step."""
+    """Return the result of ``solve_ivp``, the times of all accepted states, and a hint for each step.
+
+    The hint is what ``hint_of`` of the method returns: None, or SciPy's solution of Radau's equations.
+    """
     nodes, found = [problem.span[0]], []
 
     class Noted(problem.method.solver):  # type: ignore[misc, name-defined]
         def __init__(self, *given: Any, **options: Any) -> None:
             super().__init__(*given, **options)
-            if np.isnan(getattr(self, "h_abs", 0.0)):  # with which SciPy would try steps for ever
+            if np.isnan(getattr(self, "h_abs", 0.0)):  # SciPy would never end
                 raise ValueError(
                     f"odeint: f is not finite at t = {self.t} [at {user_line()}], so that there is "
                     "no first step"

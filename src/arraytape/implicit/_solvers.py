@@ -13,11 +13,14 @@ from ._checks import NotASolution, Vector, relative_size
 from ._iterative import import_scipy
 from ._problem import Numbers
 
-SLOW = 100  # steps of a fixed point's iteration after which Newton's method takes over
+SLOW = 100  # iterations of a fixed point's function before Newton's method takes over
 
 
 def find_root(numbers: Numbers, start: Vector) -> Vector:
-    """Find a root by Powell's hybrid method and the exact Jacobian; matrix-free by Newton-Krylov."""
+    """Return a root, found by Powell's hybrid method with the exact Jacobian.
+
+    Without SciPy, or if the problem is matrix-free, damped Newton steps are taken instead.
+    """
     if numbers.solves(start):
         return start
     if numbers.problem.matrix_free:
@@ -31,7 +34,8 @@ def find_root(numbers: Numbers, start: Vector) -> Vector:
 
 
 def damped_newton(numbers: Numbers, v: Vector, most: int = 200) -> Vector:
-    """Take Newton steps, each halved while it does not make the residual smaller.
+    """Take Newton steps from v, each halved until it makes the residual smaller.
+
     Source: Kelley 1995, "Iterative methods for linear and nonlinear equations", sec. 8.1.
     """
     r = numbers.residual_at(v)
@@ -50,7 +54,7 @@ def damped_newton(numbers: Numbers, v: Vector, most: int = 200) -> Vector:
 
 
 def find_minimum(numbers: Numbers, start: Vector) -> Vector:
-    """Find a minimum by a Newton method in a trust region, with the exact Hessian or its products."""
+    """Return a minimum, found by a trust-region Newton method with the Hessian or its products."""
     if numbers.solves(start):
         return start
     optimize = import_scipy(numbers.problem.name, "scipy.optimize")
@@ -65,9 +69,9 @@ def find_minimum(numbers: Numbers, start: Vector) -> Vector:
 
 
 def hessian_products(numbers: Numbers) -> Callable[[Vector, Vector], Vector]:
-    """Return a function of a point and a vector that multiplies by the Hessian.
+    """Return a function of v and w that returns the product of the Hessian at v and w.
 
-    Consecutive products at one point record the function once.
+    For consecutive products at one point v, the problem's function is recorded once.
     """
     last: list[Any] = [None, None]
 
@@ -81,7 +85,7 @@ def hessian_products(numbers: Numbers) -> Callable[[Vector, Vector], Vector]:
 
 
 def find_fixed_point(numbers: Numbers, start: Vector) -> Vector:
-    """Find a fixed point by iteration, and by Newton steps near the solution or if that is slow."""
+    """Return a fixed point, by iteration, then Newton steps: near it, or after ``SLOW`` iterations."""
     if numbers.solves(start):
         return start
     v = start
@@ -89,7 +93,7 @@ def find_fixed_point(numbers: Numbers, start: Vector) -> Vector:
         step = numbers.residual_at(v)
         if not np.isfinite(step).all():
             raise NotASolution(
-                f"{numbers.problem.name}: the iteration leaves for what is not finite "
+                f"{numbers.problem.name}: the iteration reaches values that are not finite "
                 f"[at {user_line()}]; start elsewhere, or give a solver"
             )
         if relative_size(step, v) < 1e-4:
@@ -99,7 +103,7 @@ def find_fixed_point(numbers: Numbers, start: Vector) -> Vector:
 
 
 def find_linear(numbers: Numbers, start: Vector) -> Vector:
-    """Solve a linear system, by products or by its matrix."""
+    """Return the solution of a linear problem, by one Newton step from ``start``."""
     r = numbers.residual_at(start)
     if not r.any():
         return start

@@ -1,4 +1,8 @@
-"""The accepted steps taken again on Arrays, in pieces that the backward pass runs again."""
+"""The steps of SciPy's solver, repeated on Arrays so that a tape can record them.
+
+The nodes are the times at which steps begin and end.  The curve of a step is the polynomial that
+interpolates the state within the step.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +23,15 @@ from ._field import Arguments, Data, Field, Time, values_on_host
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-# The relative change of a state that is allowed when steps run again: rounding errors grow with them.
+# The relative change that is allowed when steps run again: rounding errors grow from step to step.
 REPRODUCED = 1e-6
 
 
 def refuse_change(now: Data, before: Data, when: str) -> None:
-    """Raise RuntimeError if an element has changed by more than rounding of itself and of the others."""
+    """Raise RuntimeError if ``now`` differs from ``before`` by more than rounding errors.
+
+    when : the part of the message that says what was computed again.
+    """
     with Quiet():
         whole = np.abs(before)
         rounding = min(1e4 * np.finfo(before.dtype).eps / REPRODUCED, 1.0)
@@ -44,8 +51,8 @@ class Problem:
 
     Attributes
     ----------
-    y0, shape
-        The initial state, flat, and the shape in which f gets it.
+    y0
+        The initial state as an Array of shape (n,).
     ends, span
         The ends of t_span as given, and as floats.
     points, at
@@ -71,10 +78,10 @@ class Problem:
 
 @dataclass
 class Mesh:
-    """The nodes between steps, with the weights by which each moves with either end of t_span.
+    """The nodes, with their derivatives with respect to the two ends of t_span: ``first`` and ``last``.
 
-    Adaptive steps are constants: nodes move with the first end, and the last node is the other end.
-    Fixed steps are equal parts of the span.
+    Adaptive steps have constant lengths: nodes move with the first end, but the last node is the other
+    end.  Fixed steps are equal parts of the span.
     """
 
     nodes: Data
@@ -83,7 +90,7 @@ class Mesh:
 
     @classmethod
     def of_steps(cls, nodes: list[float], finished: bool) -> Mesh:
-        """Return the mesh of accepted steps."""
+        """Return the mesh of adaptive steps; ``finished``: True if the last node is t_span's end."""
         at = np.asarray(nodes)
         last = np.zeros_like(at)
         last[-1] = finished and len(nodes) > 1
@@ -93,7 +100,7 @@ class Mesh:
     def equal(cls, span: tuple[float, float], max_step: float) -> Mesh:
         """Return the mesh of equal steps that are not longer than ``max_step``."""
         length = abs(span[1] - span[0])
-        # 0.9 / 0.3 is a little more than 3, where 3 steps are meant.
+        # The factor is for quotients such as 0.9 / 0.3, which rounding makes a little more than 3.
         count = max(math.ceil(length / max_step * (1 - 1e-12)), 1)
         last = np.arange(count + 1) / count
         nodes = span[0] + (span[1] - span[0]) * last
@@ -101,7 +108,7 @@ class Mesh:
         return cls(nodes, 1.0 - last, last)
 
     def node_array(self, problem: Problem) -> Array:
-        """Return the nodes as an Array that depends on the ends of t_span that are Arrays."""
+        """Return the nodes as an Array that has derivatives with respect to ends that are Arrays."""
         field = problem.field
         nodes = field.as_state_array(self.nodes, field.real)
         for end, weights in zip(problem.ends, (self.first, self.last), strict=True):
@@ -111,7 +118,7 @@ class Mesh:
         return nodes
 
     def steps_of(self, at: Data) -> Data:
-        """Return the number of the step in which each point lies; a node lies in the step before it."""
+        """Return the number of the step for each time in ``at``; a node is in the step before it."""
         forward = self.nodes[-1] >= self.nodes[0]
         ends = self.nodes[1:] if forward else -self.nodes[1:]
         return np.minimum(np.searchsorted(ends, at if forward else -at), max(len(ends) - 1, 0))
@@ -119,7 +126,7 @@ class Mesh:
 
 @dataclass
 class Replayed:
-    """Results of the steps: states at all nodes, values at t_eval, curves of all steps, or None."""
+    """Results of the steps: states at nodes, states at t_eval (``values``), curves; None if unneeded."""
 
     states: Array | None
     values: Array | None
@@ -127,7 +134,7 @@ class Replayed:
 
 
 def retake_steps(problem: Problem, mesh: Mesh, hints: list[Any] | None = None) -> Replayed:
-    """Take the steps of a mesh on Arrays.
+    """Take the steps of a mesh on Arrays; ``hints`` are the results of ``hint_of`` for the steps.
 
     The steps are divided into pieces of about sqrt(steps) steps.  A tape keeps the state at the first
     node of each piece, and the backward pass runs the piece again.
@@ -161,7 +168,10 @@ def retake_steps(problem: Problem, mesh: Mesh, hints: list[Any] | None = None) -
 
 
 class Piece:
-    """Consecutive steps that run once forward and again in the backward pass."""
+    """The steps from number ``start`` to ``stop`` (exclusive), which the backward pass runs again.
+
+    where : the number of the step in which each time of t_eval lies, ascending; None without t_eval.
+    """
 
     def __init__(
         self, problem: Problem, start: int, stop: int, where: Data | None, mesh: Mesh,
@@ -182,7 +192,10 @@ class Piece:
     def run_steps(
         self, y: Array, nodes: Array | None, points: Array | None, args: Arguments
     ) -> dict[str, Any]:
-        """Return the state at the end, and the states, values and curves that are asked for."""
+        """Return a dict with "end", the state at the end, and the fields of ``Replayed`` as needed.
+
+        nodes : the nodes of these steps; None if they are constants.  points : the times in t_eval.
+        """
         problem, method = self.problem, self.problem.method
         states, values, curves, slope = [], [], [], None
         for i in range(self.start, self.stop):
@@ -212,9 +225,9 @@ class Piece:
         return found
 
     def check_repeated(self, end: Array) -> None:
-        """Raise RuntimeError if the last step gave another result when it was taken first.
+        """Raise RuntimeError if the state at the end differs from that of the first run.
 
-        Rounding may differ where memory is aligned otherwise.  Only plain data on the host are compared.
+        Rounding errors, which depend on memory alignment, are allowed.  Only NumPy data is compared.
         """
         data = keep_data(end)
         first, self.first = self.first, data if self.first is None else self.first
@@ -223,7 +236,6 @@ class Piece:
         refuse_change(data, first, "its steps were taken again for the gradient: the state")
 
     def time_and_step(self, nodes: Array | None, i: int) -> tuple[Time, Time]:
-        """Return the start of step i, and its length."""
         if nodes is None:
             start, end = float(self.mesh.nodes[i]), float(self.mesh.nodes[i + 1])
             return start, end - start
@@ -231,20 +243,20 @@ class Piece:
         return t, nodes[i - self.start + 1] - t
 
     def points_in_step(self, i: int) -> slice:
-        """Return the slice of the points that lie in step i."""
+        """Return the slice of this piece's points that lie in step i."""
         ends = np.searchsorted(self.where, [i, i + 1]) if self.where is not None else (0, 0)
         return slice(int(ends[0]), int(ends[1]))
 
 
 class OdeSolution:
-    """The solution between the steps, as ``scipy.integrate.OdeSolution``: a function of time.
+    """The solution as a function of time, like ``scipy.integrate.OdeSolution``.
 
     Attributes
     ----------
     ts
-        The nodes, an Array of shape (steps + 1,).
+        The times at the ends of the steps, an Array of shape (steps + 1,).
     t_min, t_max
-        The ends, as floats.
+        The least and the greatest of these times, as floats.
     """
 
     def __init__(self, problem: Problem, mesh: Mesh, found: Replayed) -> None:
@@ -253,13 +265,13 @@ class OdeSolution:
         self.t_min, self.t_max = float(mesh.nodes.min()), float(mesh.nodes.max())
 
     def __call__(self, t: Array | npt.ArrayLike) -> Array:
-        """Return the state at t, in the shape of y0; for several times with an axis for them at the end.
+        """Return the state at t, in the shape of y0; several times add an axis at the end.
 
         Parameters
         ----------
         t : float | array
-            A time, or times in an array of one dimension; beyond the ends the curve of the nearest
-            step goes on.
+            A time, or times in an array of one dimension.  Outside of t_span the curve of the nearest
+            step is extrapolated.
 
         Returns
         -------
@@ -290,7 +302,7 @@ class OdeSolution:
         return y if times.ndim else y[..., 0]
 
     def _steps(self, at: Data) -> Data:
-        """Return the number of the step for each time; at a node, the step that SciPy takes."""
+        """Return the number of the step for each time; at a node, the step that SciPy chooses."""
         ascending = self._nodes[-1] >= self._nodes[0]
         nodes = self._nodes if ascending else self._nodes[::-1]
         last = len(nodes) - 2

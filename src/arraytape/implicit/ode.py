@@ -40,50 +40,52 @@ def odeint(
 ) -> Any:  # fmt: skip
     """Solve ``dy/dt = f(t, y, *args)``, y(t0) = y0, as ``scipy.integrate.solve_ivp``, with derivatives.
 
-    Values, steps, messages and counts are those of ``solve_ivp``, which takes the steps.  Under a
-    tape the accepted steps are taken once more on Arrays.
+    Values, steps, messages and counts are those of ``solve_ivp``, which is called first.  Under a
+    tape the steps that it accepted are then repeated on Arrays.
 
     Parameters
     ----------
     f : Callable
-        ``f(t, y, *args)`` gives dy/dt as an Array in the shape of y, or a list of Arrays and numbers;
-        t is an Array of shape ().  It may use watched Arrays and Variables from outside.
+        ``f(t, y, *args)`` returns dy/dt as an Array in the shape of y, or a list of Arrays and numbers;
+        t is an Array of shape ().  f may also use watched Arrays and Variables from outside, but with
+        "Radau" they must be in ``args``, and with the continuous adjoint watched Arrays must.
     t_span : sequence of two
         Start and end: numbers or Arrays of shape ().
     y0 : Array
         The initial state, real or complex, of any shape.
     method : str, default: "RK45"
         SciPy's "RK45", "RK23", "DOP853" (explicit, adaptive), "Radau" (implicit, for stiff systems),
-        or its classes; "RK4", "Euler" (fixed steps).  "BDF" and "LSODA" with the continuous adjoint.
+        or SciPy's classes of these names; "RK4" or "Euler" (fixed steps).  With the continuous adjoint
+        also "BDF" and "LSODA".
     t_eval : array, optional
-        The times at which to give the state, by the method's own interpolant.  By default the ends of
-        all steps.
+        The times at which to return the state, interpolated by the method's own polynomial.  By
+        default the ends of all steps.
     dense_output : bool, default: False
-        If True, return ``sol``, too.
+        If True, the result has ``sol``, a function of time that returns the state.
     args : tuple, default: ()
-        More arguments of f: Arrays, nestings of them, anything else.
+        Further arguments of f: Arrays, nestings of Arrays, and any other objects.
     rtol, atol : float, optional
-        Relative and absolute tolerance of a step's error: 1e-3 and 1e-6, as SciPy's.
+        Relative and absolute tolerance of a step's error; by default SciPy's 1e-3 and 1e-6.
     first_step : float, optional
         The length of the first step; by default the solver chooses it.
     max_step : float, default: inf
         The longest step allowed.  Methods of fixed steps take the smallest number of equal steps that
         are not longer.
     jac : optional
-        df/dy for an implicit method: ``jac(t, y, *args)`` or a matrix, as SciPy takes it.  By default
-        SciPy finds it by differences.
+        df/dy for an implicit method: ``jac(t, y, *args)`` or a matrix, as in SciPy.  By default
+        SciPy estimates it by finite differences.
     events : None
-        Not supported: see Notes.
+        Not supported: see Notes for what to do instead.
     vectorized : bool, default: False
-        Not supported: f gets one y.
+        Not supported: f is called with one y.
     adjoint : {"discrete", "continuous"}, default: "discrete"
-        The way to differentiate: see Notes.
+        The method of differentiation: see Notes.
 
     Returns
     -------
     OptimizeResult
         ``t`` of shape (T,), ``y`` of shape ``(*y0.shape, T)``, ``sol`` (None without ``dense_output``),
-        ``nfev``, ``njev``, ``nlu``, ``status`` (-1: a step failed; 0: the end was reached),
+        ``nfev``, ``njev``, ``nlu``, ``status`` (-1: a step failed; 0: t_span's end was reached),
         ``message``, ``success``, and ``t_events``, ``y_events``, which are None.
 
     Raises
@@ -93,28 +95,28 @@ def odeint(
     NotImplementedError
         For events, ``vectorized``, and a method that has no derivative.
     TypeError
-        When f gives anything but arrays; for adaptive steps under ``vmap``.
+        When f returns anything but arrays; for adaptive steps under ``vmap``.
     ValueError
-        When f gives another shape, and for what ``solve_ivp`` refuses.
+        When f returns another shape than y's, and for arguments that ``solve_ivp`` refuses.
     RuntimeError
         In the backward pass of the continuous adjoint: when the solver fails there.
 
     Notes
     -----
-    "discrete" differentiates the steps as they were taken: the gradient is that of the numbers which
-    were computed, with respect to y0, args, what f uses from outside, t_span and t_eval, to any order
-    and in both modes.  The lengths of adaptive steps are constants: all nodes move with t0, and the
-    last one with t1.  Fixed steps are equal parts of the span.  A tape keeps about sqrt(steps) states,
-    and in the backward pass each piece of as many steps runs again.
+    "discrete" differentiates the steps as they were taken, so that the gradient is exact for the
+    computed numbers.  Sources are y0, args, t_span, t_eval, and watched Arrays that f uses, to any order
+    and in both modes.  The lengths of adaptive steps are constants: the ends of all steps move with t0,
+    but the last end is t1.  Fixed steps are equal parts of the span.  A tape keeps about sqrt(steps)
+    states, and the backward pass runs the steps between two of these states again.
 
-    "continuous" solves the adjoint equation backward in time, from one output to the one before, with
-    the same method and tolerances.  A tape keeps y at the outputs alone.  The gradient is that of the
+    "continuous" solves the adjoint equation backward in time, from each output to the one before, with
+    the same method and tolerances.  A tape keeps only y at the outputs.  The gradient is that of the
     exact solution, up to errors of the size of the tolerances.
 
-    The time of an event is the root of a function of ``sol``: see docs/howto/odes.md.
+    In place of ``events``, solve for the root of a function of ``sol``: see docs/howto/odes.md.
 
-    A solver that fails gives ``status`` -1 and what it has computed so far, as SciPy's; under a tape a
-    TapeWarning says so, too.
+    If the solver fails, the result has ``status`` -1 and the states computed before, as in SciPy; under
+    a tape there is a TapeWarning, too.
 
     Sources: Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", sections II.4, II.6;
     Hairer, Wanner, "... II", section IV.8; Chen et al. 2018, "Neural Ordinary Differential Equations".
@@ -139,7 +141,8 @@ def odeint(
     problem = problem_of(f, t_span, y0, method, t_eval, dense_output, args, options, adjoint)
     if problem.span[0] == problem.span[1]:
         return solve_standing(problem)
-    if problem.method.name == "Radau" and recorders():  # whose steps call f in a solver, unseen
+    # Radau's steps call f within implicit.root, unseen by recorders: call it once to check f.
+    if problem.method.name == "Radau" and recorders():
         problem.field(problem.span[0], problem.y0, problem.args)
         problem.field.calls = 0
     if adjoint == "continuous":
@@ -151,26 +154,24 @@ def odeint(
 
 
 def refusal_message(name: str) -> str:
-    """Return the message for events or a vectorized f, with what to do instead."""
     if name == "events":
         return (
-            f"odeint: events are not there [at {user_line()}]. Ask for dense_output=True and find "
+            f"odeint: events are not supported [at {user_line()}]. Ask for dense_output=True and find "
             "the time with arraytape.implicit.root, as a root of a function of sol(t): "
             "docs/howto/odes.md shows how"
         )
     return (
-        f"odeint: vectorized is not there [at {user_line()}]: f is called with one y at a time. Leave "
-        "it out"
+        f"odeint: leave out vectorized: it is not supported [at {user_line()}], because f is called "
+        "with one y at a time"
     )
 
 
-# --- what is asked for --------------------------------------------------------------------------------
+# --- checks of the arguments --------------------------------------------------------------------------
 def problem_of(
     f: Callable[..., Any], t_span: Sequence[Array | float], y0: Array | npt.ArrayLike,
     method: str | type[OdeSolver], t_eval: Array | npt.ArrayLike | None, dense: bool,
     args: tuple[Any, ...], options: dict[str, Any], adjoint: str,
 ) -> Any:  # fmt: skip
-    """Return the checked arguments as a Problem."""
     if not callable(f):
         raise TypeError(f"odeint: f must be a function, got {describe(f)} [at {user_line()}]")
     if adjoint not in ("discrete", "continuous"):
@@ -197,7 +198,7 @@ def problem_of(
 
 
 def method_of(method: str | type[OdeSolver], adjoint: str) -> Any:
-    """Return the method of this name or class of SciPy's; raise an error that lists the methods."""
+    """Return the method object for a name or a class of SciPy's; raise an error for other methods."""
     try:
         from ._methods import METHODS, WITHOUT_STEPS
     except ImportError as error:
@@ -221,7 +222,7 @@ def method_of(method: str | type[OdeSolver], adjoint: str) -> Any:
 
 
 def state_of(y0: Array | npt.ArrayLike, double: bool) -> Array:
-    """Return y0 as a floating-point Array, in double precision where SciPy takes the steps."""
+    """Return y0 as a floating-point Array, cast to double precision if ``double`` is True."""
     start = y0 if isinstance(y0, Array) else xp.asarray(y0)
     if start.dtype.kind not in "biufc":
         raise TypeError(
@@ -234,7 +235,7 @@ def state_of(y0: Array | npt.ArrayLike, double: bool) -> Array:
 
 
 def span_ends(t_span: Sequence[Array | float]) -> tuple[tuple[Any, Any], tuple[float, float]]:
-    """Return the two ends as given, and as floats."""
+    """Return the two ends of t_span as given, and as floats; raise ValueError for other ends."""
     try:
         first, last = t_span
     except (TypeError, ValueError) as error:
@@ -258,7 +259,10 @@ def span_ends(t_span: Sequence[Array | float]) -> tuple[tuple[Any, Any], tuple[f
 def points_of(
     field: Field, t_eval: Array | npt.ArrayLike | None, span: tuple[float, float]
 ) -> tuple[Any, Any]:
-    """Return t_eval as an Array, and its values; raise ValueError where ``solve_ivp`` does."""
+    """Return t_eval as an Array and as NumPy data, or (None, None).
+
+    Raises ValueError where ``solve_ivp`` does: times must be sorted, and lie in t_span.
+    """
     if t_eval is None:
         return None, None
     points = xp.astype(field.as_state_array(t_eval, None), field.real)
@@ -276,7 +280,7 @@ def points_of(
 
 
 def args_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the further arguments of f as a tuple; raise TypeError, as SciPy, if they cannot be one."""
+    """Return ``args`` as a tuple, () for None; raise TypeError, as SciPy, for what is not iterable."""
     if args is None:
         return ()
     try:
@@ -288,7 +292,10 @@ def args_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def options_of(method: ExplicitMethod | SteplessMethod, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that were given; raise ValueError for options that the method lacks."""
+    """Return the options that are not at their defaults.
+
+    Raises ValueError if a method of fixed steps gets other options than max_step, or no max_step.
+    """
     given = {
         name: value
         for name, value in options.items()
@@ -311,9 +318,12 @@ def options_of(method: ExplicitMethod | SteplessMethod, options: dict[str, Any])
     return given
 
 
-# --- answers ------------------------------------------------------------------------------------------
+# --- solutions ----------------------------------------------------------------------------------------
 def solve_adaptive(problem: Problem, continuous: bool) -> Any:
-    """Take SciPy's steps, and take them again on Arrays if a recorder may follow them."""
+    """Solve by ``solve_ivp``, and repeat its steps on Arrays for recorders or dense output.
+
+    continuous : True for the continuous adjoint, for which no steps are repeated.
+    """
     from ._scipy import run_scipy
     from ._steps import Mesh, retake_steps
 
@@ -342,7 +352,7 @@ def solve_adaptive(problem: Problem, continuous: bool) -> Any:
 
 
 def with_scipy_values(values: Array, rows: Array | None) -> Array:
-    """Return SciPy's values, bit for bit, with the derivatives of the steps on Arrays."""
+    """Return SciPy's states with the derivatives of ``rows``, the same states computed on Arrays."""
     if rows is None:
         return values
     y: Array = xp.grad_pass_through(lambda y: values)(xp.matrix_transpose(rows))
@@ -350,7 +360,7 @@ def with_scipy_values(values: Array, rows: Array | None) -> Array:
 
 
 def by_adjoint_of(problem: Problem, values: Array, mesh: Mesh) -> Array:
-    """Return the values with the derivatives of the adjoint problem."""
+    """Return ``values``, the states at the outputs, with the continuous adjoint's derivatives."""
     from ._adjoint import by_adjoint
 
     times = mesh.node_array(problem) if problem.points is None else problem.points
@@ -360,7 +370,7 @@ def by_adjoint_of(problem: Problem, values: Array, mesh: Mesh) -> Array:
 
 
 def solve_fixed(problem: Problem, continuous: bool) -> Any:
-    """Take equal steps on Arrays alone, which works under ``vmap`` and in an ``xp.function``, too."""
+    """Solve by equal steps on Arrays, without SciPy; vmap and ``xp.function`` support this, too."""
     from ._steps import Mesh, retake_steps
 
     mesh = Mesh.equal(problem.span, float(problem.options["max_step"]))
@@ -375,7 +385,7 @@ def solve_fixed(problem: Problem, continuous: bool) -> Any:
 
 
 def solve_standing(problem: Problem) -> Any:
-    """Return the answer for a span of length 0, in which y0 moves with the ends and t_eval alone."""
+    """Return the result for a t_span of length 0: y0, with derivatives in the ends and t_eval."""
     from ._steps import Mesh
 
     field, y0 = problem.field, problem.y0
@@ -402,7 +412,7 @@ def make_answer(
 ) -> Any:
     """Return an OptimizeResult like that of ``solve_ivp``, with Arrays.
 
-    ``found`` are the steps on Arrays, if they were taken; ``result`` is SciPy's answer, if there is one.
+    found : the results of the steps on Arrays, or None.  result : SciPy's result, or None.
     """
     from scipy.optimize import OptimizeResult
 

@@ -1,7 +1,7 @@
 """Functions of scipy.optimize, differentiable with respect to ``args``: ``xp.implicit.scipy``.
 
-They have SciPy's signatures and answers.  The user's function is array code on Arrays; Jacobians and
-Hessians that SciPy asks for come by tape.  SciPy's solution is checked as any solver's is: see
+They have SciPy's signatures and results.  The user's function computes on Arrays, and the Jacobians and
+Hessians for SciPy are computed by tape.  SciPy's solution is checked like that of any solver: see
 ``implicit.root``.
 
 >>> import arraytape as xp
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
     from .._util.array_types import RawArray
 
-# The derivatives that SciPy's methods take: SciPy warns of others.
+# Methods of minimize: SciPy warns if it gets a derivative that the method does not use.
 WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
 WITH_HESSIAN = ("newton-cg", "dogleg", "trust-ncg", "trust-krylov", "trust-exact", "trust-constr")
-NEAR = 1e-6  # relative distance to a bound within which an element lies on the bound
+NEAR = 1e-6  # an element that is closer to a bound, relative to it, counts as lying on the bound
 
 
 @entrance
@@ -55,8 +55,8 @@ def root(
     Parameters
     ----------
     fun : Callable
-        ``fun(x, *args)`` takes Arrays and gives an Array of as many numbers as x, which has one
-        axis; a pair with the Jacobian where ``jac`` is True.
+        ``fun(x, *args)`` gets Arrays, x of one axis, and returns an Array with as many elements; if
+        ``jac`` is True, a pair of this Array and the Jacobian.
     x0 : array
         The start, whose gradient is None.
     args : tuple
@@ -64,14 +64,14 @@ def root(
     method, tol, callback, options
         As in SciPy.
     jac : Callable | bool, optional
-        The Jacobian for SciPy; by tape if it is not given.  The derivative's is always by tape.
+        The Jacobian for SciPy; by default computed by tape, as it always is for the derivative.
     polish : bool, default: False
-        If True, Newton steps follow SciPy's steps, down to rounding.
+        If True, Newton steps down to rounding improve SciPy's solution.
 
     Returns
     -------
     scipy.optimize.OptimizeResult
-        SciPy's, with an Array as ``x``.
+        SciPy's result, with an Array as ``x``.
 
     Raises
     ------
@@ -122,8 +122,8 @@ def minimize(
     Parameters
     ----------
     fun : Callable
-        ``fun(x, *args)`` takes Arrays, x of one axis, and gives one real Array of shape (); a
-        pair with the gradient where ``jac`` is True.
+        ``fun(x, *args)`` gets Arrays, x of one axis, and returns one real Array of shape (); if
+        ``jac`` is True, a pair of this Array and the gradient.
     x0 : array
         The start, whose gradient is None.
     args : tuple
@@ -131,27 +131,27 @@ def minimize(
     method, tol, callback, options
         As in SciPy.
     jac, hess, hessp : Callable, optional
-        Derivatives for SciPy; by tape if they are not given.  Those of the derivative always are.
+        Derivatives for SciPy; by default computed by tape, as those for the solution's derivative.
     bounds : Bounds or sequence, optional
-        As in SciPy; constants.  An element that lies on its bound, while f falls beyond that, is
-        held there.
+        As in SciPy; constants.  An element on its bound has the derivative 0 if ``fun`` would
+        decrease beyond the bound.
     constraints
         Not supported.
     polish : bool, default: False
-        If True, Newton steps follow SciPy's steps, down to rounding.
+        If True, Newton steps down to rounding improve SciPy's solution.
 
     Returns
     -------
     scipy.optimize.OptimizeResult
-        SciPy's, with Arrays as ``x`` and ``fun``.
+        SciPy's result, with Arrays as ``x`` and ``fun``.
 
     Raises
     ------
     NotImplementedError
         When there are constraints.
     NotASolution
-        As ``implicit.minimum``, and where an element lies on its bound by accident: f is flat
-        there in its direction, and the derivative has a jump.
+        As ``implicit.minimum``, and when an element lies on its bound although the slope of ``fun``
+        is 0 there, because the derivative jumps at such a point.
     TypeError, ValueError, LostGradientError, ImportError
         As ``implicit.minimum``.
 
@@ -171,8 +171,8 @@ def minimize(
     name = f"implicit.scipy.minimize({display_name(fun)})"
     if constraints is not None and not (isinstance(constraints, list | tuple) and not constraints):
         raise NotImplementedError(
-            f"{name}: constraints are not differentiated [at {user_line()}]; use bounds, put what is "
-            "constrained in other terms, or write the conditions of the solution as implicit.root"
+            f"{name}: constraints are not differentiated [at {user_line()}]; use bounds, or variables "
+            "for which they always hold, or write the conditions of the solution as implicit.root"
         )
     call = Call(name, fun, x0, args, first=jac is True, callback=callback)
     optimize = import_scipy(name, "scipy.optimize")
@@ -213,22 +213,23 @@ def least_squares(
     max_nfev: int | None = None, verbose: int = 0, args: Any = (),
     kwargs: Mapping[str, Any] | None = None, *, polish: bool = False,
 ) -> Any:  # fmt: skip
-    """Call ``scipy.optimize.least_squares``, with results differentiable with respect to ``args``.
+    """Call ``scipy.optimize.least_squares``, differentiably with respect to ``args``.
 
-    ``x``, ``fun`` and ``cost`` are differentiable.
+    The differentiable results are ``x``, ``fun`` and ``cost``.
 
     Parameters
     ----------
     fun : Callable
-        ``fun(x, *args, **kwargs)`` takes Arrays, x of one axis, and gives the residuals as an Array
+        ``fun(x, *args, **kwargs)`` gets Arrays, x of one axis, and returns the residuals as an Array
         of one axis.
     x0 : array
         The start, whose gradient is None.
     jac : Callable, optional
-        The Jacobian for SciPy; by tape if it is no function.  The derivative's is always by tape.
+        The Jacobian for SciPy; if it is no function, the Jacobian is computed by tape, as it always
+        is for the derivative.
     bounds : tuple or Bounds
-        As in SciPy; constants.  An element that lies on its bound, while the cost falls beyond
-        that, is held there.
+        As in SciPy; constants.  An element on its bound has the derivative 0 if the cost would
+        decrease beyond the bound.
     method, ftol, xtol, gtol, x_scale, tr_solver, tr_options, max_nfev, verbose
         As in SciPy.
     loss : str
@@ -236,23 +237,23 @@ def least_squares(
     f_scale : float
         As in SciPy; a constant.
     diff_step, jac_sparsity
-        Ignored, since derivatives come by tape.
+        Ignored, because derivatives are computed by tape.
     args : tuple
         Arrays, nestings of Arrays and constants.
     kwargs : dict, optional
-        Constants.
+        Further arguments of ``fun`` by name, constants.
     polish : bool, default: False
-        If True, Newton steps follow SciPy's steps, down to rounding.
+        If True, Newton steps down to rounding improve SciPy's solution.
 
     Returns
     -------
     scipy.optimize.OptimizeResult
-        SciPy's, with Arrays as ``x``, ``fun`` and ``cost``.
+        SciPy's result, with Arrays as ``x``, ``fun`` and ``cost``.
 
     Raises
     ------
     NotASolution, TypeError, ValueError, LostGradientError, ImportError
-        As ``minimize``.  The derivative is by the full Hessian, not that of Gauss and Newton.
+        As ``minimize``.  The derivative uses the full Hessian of the cost.
 
     Examples
     --------
@@ -317,20 +318,20 @@ def brentq(
     Parameters
     ----------
     f : Callable
-        ``f(x, *args)`` takes Arrays, x of shape (), and gives one of shape ().
+        ``f(x, *args)`` gets Arrays, x of shape (), and returns an Array of shape ().
     a, b : float
-        The bracket; its gradient is None.
+        The ends of the bracket; their gradient is None.
     args : tuple
-        Arrays, nestings of Arrays and constants; one that is no tuple stands for a tuple of it.
+        Arrays, nestings of Arrays and constants; an object that is no tuple is the only argument.
     xtol, rtol, maxiter, full_output, disp
         As in SciPy.
     polish : bool, default: False
-        If True, Newton steps follow SciPy's steps, down to rounding.
+        If True, Newton steps down to rounding improve SciPy's solution.
 
     Returns
     -------
     Array or tuple
-        The root, of shape (); with SciPy's ``RootResults`` where ``full_output`` is True.
+        The root, of shape (); if ``full_output`` is True, a pair of it and SciPy's ``RootResults``.
 
     Raises
     ------
@@ -384,7 +385,8 @@ def curve_fit(
     Parameters
     ----------
     f : Callable
-        ``f(xdata, *parameters)`` takes Arrays, the parameters of shape (), and gives what ydata is.
+        The model: ``f(xdata, *parameters)`` gets Arrays, the parameters of shape (), and returns an
+        Array like ydata.
     xdata, ydata : array
         The data, Arrays or constants.
     p0 : array, optional
@@ -396,16 +398,16 @@ def curve_fit(
     bounds : tuple or Bounds
         As in ``least_squares``.
     jac : Callable, optional
-        Ignored, since the Jacobian comes by tape.
+        Ignored, because the Jacobian is computed by tape.
     nan_policy : str, optional
         As in SciPy, but not "omit".
     polish : bool, default: False
-        If True, Newton steps follow SciPy's steps, down to rounding.
+        If True, Newton steps down to rounding improve SciPy's solution.
 
     Returns
     -------
     tuple
-        ``popt`` and ``pcov`` as Arrays, and what else SciPy gives with ``full_output``.
+        ``popt`` and ``pcov`` as Arrays, and with ``full_output`` SciPy's further results.
 
     Raises
     ------
@@ -423,7 +425,7 @@ def curve_fit(
     >>> print(xp.round(parameters * 1e4) / 1e4)
     [2.0143 0.4817]
 
-    The effect of each measurement on the rate:
+    The derivative of the fitted rate with respect to each measurement:
 
     >>> def rate(y):
     ...     return xp.implicit.scipy.curve_fit(decay, t, y, p0=[1.0, 1.0])[0][1]
@@ -432,7 +434,7 @@ def curve_fit(
     """
     name = f"implicit.scipy.curve_fit({display_name(f)})"
     if nan_policy == "omit":
-        raise ValueError(f"{name}: nan_policy='omit' is not taken [at {user_line()}]; drop the NaN")
+        raise ValueError(f"{name}: drop the NaN: nan_policy='omit' is refused [at {user_line()}]")
     if p0 is None:
         p0 = np.ones(parameter_count(name, f))
     given = (xdata, ydata) if sigma is None else (xdata, ydata, sigma)
@@ -465,7 +467,7 @@ def curve_fit(
 
 
 def model_values(f: Callable[..., Any], p: Array, x: Array) -> Any:
-    """Return a model's values for parameters in one Array."""
+    """Return the values of the model f at x, for parameters in one Array p."""
     own: Array
     own, x = own_handles([p, x])
     return f(x, *[own[i] for i in range(own.shape[0])])
@@ -474,7 +476,7 @@ def model_values(f: Callable[..., Any], p: Array, x: Array) -> Any:
 def weighted_residuals(
     f: Callable[..., Any], p: Array, x: Array, y: Array, sigma: Array | None = None
 ) -> Any:
-    """Return the residuals in units of their standard deviations."""
+    """Return ``f(x, *p) - y``, divided by the standard deviations or by the covariance's root."""
     r = model_values(f, p, x) - y
     if sigma is None:
         return r
@@ -484,14 +486,14 @@ def weighted_residuals(
 
 
 def parameter_count(name: str, f: Callable[..., Any]) -> int:
-    """Return the number of parameters that a model has in addition to its data."""
+    """Return the number of f's parameters after xdata; raise ValueError for ``*args``."""
     import inspect
 
     kinds = inspect.signature(f).parameters.values()
     if any(p.kind is p.VAR_POSITIONAL for p in kinds) or len(kinds) < 2:
         raise ValueError(
-            f"{name}: the number of parameters is not seen from the function [at {user_line()}]; "
-            "give p0"
+            f"{name}: give p0: the function's signature does not tell the number of parameters "
+            f"[at {user_line()}]"
         )
     return len(kinds) - 1
 
@@ -499,8 +501,11 @@ def parameter_count(name: str, f: Callable[..., Any]) -> int:
 def covariance(
     call: Call, popt: Array, cost: Callable[..., Any], absolute: bool, seen: Sequence[Any]
 ) -> Array:
-    """Return the parameters' covariance matrix, estimated as by SciPy from the Jacobian."""
-    if seen and not np.isfinite(seen[1]).all():  # SciPy has warned
+    """Return the covariance matrix of ``popt``, estimated from the Jacobian as SciPy does.
+
+    seen : SciPy's results.  If its covariance is not finite, that is returned, without derivatives.
+    """
+    if seen and not np.isfinite(seen[1]).all():  # SciPy has already warned
         return xp.asarray(seen[1])
     J = xp.jacobian(lambda p: call.checked_value(p, *call.args))(popt)
     found: Array = xp.linalg.inv(xp.matrix_transpose(J) @ J)
@@ -510,15 +515,16 @@ def covariance(
 
 
 def call_on_handles(f: Callable[..., Any], *args: Any) -> Any:
-    """Call a user's function with arguments under private handles, to which it may write."""
+    """Call a user's function with private handles for Arrays, so that it may write to them."""
     return f(*nest.pack_nesting(args, own_handles(nest.leaves(args))))
 
 
 # --- what the functions share -------------------------------------------------------------------------
 class Call:
-    """The user's function in one call of SciPy's, on Arrays and on NumPy arrays.
+    """One call of a function of this module: the user's function ``fun``, its start and ``args``.
 
-    With ``first`` the function returns a pair, of which only the first part counts.
+    first : True if ``fun`` returns a pair of its value and its derivative.
+    scalar : True if x has shape ().
     """
 
     def __init__(
@@ -537,7 +543,7 @@ class Call:
         self.results: list[Any] = []
 
     def checked_value(self, x: Array, *args: Any) -> Any:
-        """Return the function's result, or its first part; raise TypeError if it is no real Array."""
+        """Return the value of ``fun``; raise TypeError if it is no real floating-point Array."""
         found = call_on_handles(self.fun, x, *args)
         found = found[0] if self.first else found
         if not isinstance(found, Array) or found.dtype.kind != "f":
@@ -548,7 +554,6 @@ class Call:
         return found
 
     def as_array_arguments(self, args: Sequence[Any]) -> tuple[Any, ...]:
-        """Return the arguments with Arrays in place of NumPy arrays."""
         leaves = [
             xp.asarray(x) if isinstance(x, np.ndarray) else x for x in nest.leaves(tuple(args))
         ]
@@ -556,14 +561,17 @@ class Call:
         return packed
 
     def hosted(self, f: Callable[..., Any], args: Sequence[Any]) -> Callable[[Any], Any]:
-        """Return a function of Arrays as a function of a NumPy array."""
+        """Return ``f(x, *args)``, which computes on Arrays, as a function of x as a NumPy array."""
         arrays = self.as_array_arguments(args)
         return lambda x, *more: as_numpy(
             f(xp.asarray(np.asarray(x, dtype=np.float64)), *map(xp.asarray, more), *arrays)
         )
 
     def given(self, derivative: Callable[..., Any] | str | bool | None, args: Sequence[Any]) -> Any:
-        """Return the user's derivative as a function of NumPy arrays; None if there is none."""
+        """Return the user's derivative as a function of a NumPy array; None if there is none.
+
+        derivative : True if ``fun`` returns the derivative, too.
+        """
         if self.first and derivative is True:
             return self.hosted(lambda x, *args: call_on_handles(self.fun, x, *args)[1], args)
         if not callable(derivative):
@@ -574,14 +582,17 @@ class Call:
         self, solver: Callable[..., Any], polish: bool, *more: Any,
         F: Callable[..., Any] | None = None, f: Callable[..., Any] | None = None,
     ) -> Any:  # fmt: skip
-        """Return the root of F, or the minimum of f, that a solver of SciPy's finds."""
+        """Return the root of F, or the minimum of f, which ``solver`` computes.
+
+        more : parameters of F after ``args``.  A NotASolution error also has SciPy's message.
+        """
 
         def root_equations(layout: Layout, x: Any, args: Sequence[Any]) -> Array:
             assert F is not None
             return layout.vector(F(x, *args), "the function's results")
 
         theta, settings = (*self.args, *more), {"polish": polish, "symmetric": f is not None}
-        find = solvers.find_root  # not asked for
+        find = solvers.find_root  # unused, because ``solver`` is given
         try:
             return functions.solve_problem(
                 self.name, root_equations, self.x0, theta, solver, find, settings, minimized=f
@@ -593,14 +604,14 @@ class Call:
             raise NotASolution(f"{error}.  SciPy says: {said}") from error
 
     def answer(self, solver: Callable[..., Any], polish: bool, **of: Any) -> Any:
-        """Return SciPy's result, with the solution as an Array."""
+        """Return SciPy's result, with the solution as an Array; of: F or f for find_solution_of."""
 
         def solve_and_keep(x0: Vector, *args: Any) -> Any:
             self.results.append(solver(x0, *args))
             return self.results[-1].x
 
         x = self.find_solution_of(solve_and_keep, polish, **of)
-        if len(self.results) == 1:
+        if len(self.results) == 1:  # otherwise one for each example of a vmap
             self.results[0].x = x
             return self.results[0]
         optimize = import_scipy(self.name, "scipy.optimize")
@@ -609,9 +620,9 @@ class Call:
 
 
 class Limits:
-    """Bounds on which elements of a solution may lie.
+    """The bounds of a minimum, on which some of its elements may lie.
 
-    With ``pairs`` the bounds come as a pair for each element, else as two arrays.
+    pairs : True if ``bounds`` has a pair for each element, False if it is a pair of arrays.
     """
 
     def __init__(
@@ -626,13 +637,13 @@ class Limits:
         self.same = np.asarray(self.from_low >= self.to_high)
 
     def condition(self, f: Callable[..., Any]) -> dict[str, Any]:
-        """Return the condition of f's minimum within the bounds, as keywords of ``find_solution_of``."""
+        """Return the keyword F or f for ``find_solution_of``, for the minimum of f in the bounds."""
         return {"F": self.stationary(f)} if self.any else {"f": f}
 
     def stationary(self, f: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the function that is 0 at the minimum within the bounds.
+        """Return the function that is 0 at the minimum of f within the bounds.
 
-        Its elements are the gradient, or for elements held at a bound the distance to the bound.
+        Its elements are those of f's gradient, but the distance to the bound for elements in ``held``.
         """
         slope = xp.grad(f)
         low, high = (xp.asarray(np.where(np.isinf(b), 0.0, b)) for b in (self.low, self.high))
@@ -646,11 +657,14 @@ class Limits:
         return F
 
     def held(self, x: RawArray, g: RawArray) -> tuple[Any, Any]:
-        """Return masks of elements held at their lower and their upper bound, where the slope is g."""
+        """Return masks of elements on their lower and upper bound beyond which f would decrease.
+
+        g is the gradient at x.
+        """
         return (x <= self.from_low) & (g > 0.0) | self.same, (x >= self.to_high) & (g < 0.0)
 
     def check_bounds(self, x: Vector, args: tuple[Any, ...], f: Callable[..., Any]) -> None:
-        """Raise NotASolution if an element is on a bound by accident, or others are at no minimum."""
+        """Raise NotASolution if f's slope is 0 on a bound, or f has no minimum in the other elements."""
         if not self.any:
             return
         at = xp.asarray(np.asarray(x, dtype=float))
@@ -670,12 +684,11 @@ class Limits:
 
 
 def bound_margin(bound: Vector) -> Vector:
-    """Return how far from a bound an element may be that counts as lying on it."""
     return np.where(np.isinf(bound), 0.0, NEAR * np.maximum(1.0, np.abs(bound)))
 
 
 def bounds_of(name: str, bounds: Any, pairs: bool) -> tuple[Any, Any]:
-    """Return lower and upper bounds, given in any of SciPy's forms."""
+    """Return the lower and upper bounds as NumPy data, from any of SciPy's forms of bounds."""
     if bounds is None:
         return -np.inf, np.inf
     two = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else None
@@ -691,7 +704,7 @@ def bounds_of(name: str, bounds: Any, pairs: bool) -> tuple[Any, Any]:
 
 
 def one_number(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
-    """Return f as a function that gives one number, from an Array of one element as SciPy takes it."""
+    """Return f with its result reshaped to (); raise ValueError if a result has several elements."""
 
     def single_value(*args: Any) -> Any:
         y = f(*args)
@@ -705,7 +718,6 @@ def one_number(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def stacked_array(x: Array | npt.ArrayLike) -> Array:
-    """Return x as an Array; a list with Arrays is stacked."""
     if isinstance(x, list | tuple) and any(isinstance(part, Array) for part in x):
         return xp.stack([stacked_array(part) for part in x])
     return x if isinstance(x, Array) else xp.asarray(x)

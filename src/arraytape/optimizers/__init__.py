@@ -2,9 +2,9 @@
 
     from arraytape import optimizers
 
-``SGD``, ``Adam`` and others take a step for each set of gradients; one of ``schedules`` may compute its
-size.  ``LBFGS`` and ``minimize_scipy`` pass a whole problem to SciPy, which they import when they
-are called.  Updates are never recorded.
+``SGD``, ``Adam`` and others take one step for each set of gradients.  The functions in ``schedules``
+compute the size of a step (the learning rate).  ``LBFGS`` and ``minimize_scipy`` solve a whole
+minimization problem by SciPy, which is imported at the call.  No tape records updates of Variables.
 
 >>> import arraytape as xp
 >>> v, optimizer = xp.Variable([1.0, -2.0]), xp.optimizers.SGD(0.25)
@@ -33,5 +33,5 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-if not TYPE_CHECKING:  # a type checker would take any name for one that is there
+if not TYPE_CHECKING:  # type checkers would accept every name that __getattr__ could serve
     __getattr__ = missing_from(__name__, "optimizers")

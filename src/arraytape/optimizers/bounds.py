@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 
 def bounds_of(bounds: Any, x0: Any, leaves: Sequence[Array]) -> Any:
-    """Return ``scipy.optimize.Bounds`` for the vector of all parts; return SciPy's own bounds unchanged.
+    """Return ``scipy.optimize.Bounds`` for the vector of all parts of x0.
 
-    leaves : the parts of x0 in order.  ``bounds`` has the nesting of x0 with None, a pair of a lower and
-    an upper bound, or a ``Bounds`` for each part.  None in place of a nesting leaves all its parts
-    unbounded.
+    leaves : the parts of x0 in order.
+    bounds : the nesting of x0 with None, a pair of a lower and an upper bound, or a ``Bounds`` in place
+    of each part.  None in place of a nesting means that all its parts are unbounded.  Bounds in one of
+    SciPy's own forms are returned unchanged.
     """
     from scipy.optimize import Bounds
 
@@ -38,7 +39,7 @@ def bounds_of(bounds: Any, x0: Any, leaves: Sequence[Array]) -> Any:
 
 
 def is_of_vector(bounds: Any, x0: Any, leaves: Sequence[Array]) -> bool:
-    """Return True if bounds are SciPy's for the vector: a sequence with a pair for each element."""
+    """Return True if ``bounds`` has a pair for each element of all ``leaves``, as in SciPy."""
     if nest.parts_of_nesting(x0) is not None:
         elements = sum(x.size for x in leaves)
         parts = nest.parts_of_nesting(bounds)
@@ -63,9 +64,9 @@ def is_pair_of_numbers(value: Any) -> bool:
 
 
 def is_pair_of_arrays(bounds: Any, shape: tuple[int, ...]) -> bool:
-    """Return True if a value is a lower and an upper bound, at least one of them an array of ``shape``.
+    """Return True if ``bounds`` is a pair (lower, upper), with an array of ``shape`` in it.
 
-    Raise ValueError if the value could also be SciPy's two pairs for two elements.
+    Raise ValueError if ``bounds`` could also be SciPy's two pairs for two elements.
     """
     if isinstance(bounds, np.ndarray) or not is_pair(bounds):
         return False
@@ -84,7 +85,10 @@ def is_pair_of_arrays(bounds: Any, shape: tuple[int, ...]) -> bool:
 
 
 def bounds_of_parts(x0: Any, bounds: Any, path: str) -> list[Any]:
-    """Return the bounds of each part of x0; raise ValueError with the path where nestings differ."""
+    """Return a list with the bounds of each part of x0, from the nesting ``bounds``.
+
+    Raise ValueError if the nestings differ.  path : the place of x0 in the user's nesting.
+    """
     parts = nest.parts_of_nesting(x0)
     if parts is None:
         return [bounds]
@@ -106,7 +110,7 @@ def bounds_of_parts(x0: Any, bounds: Any, path: str) -> list[Any]:
 
 
 def pair_of(bound: Any, x: Array, path: str) -> tuple[Any, Any, Any]:
-    """Return the bounds of one part as vectors, and True if each step must satisfy them."""
+    """Return the lower and upper bounds of part x as vectors, and True if all steps must obey them."""
     from scipy.optimize import Bounds
 
     size = x.size * (2 if x.dtype.kind == "c" else 1)
@@ -114,12 +118,13 @@ def pair_of(bound: Any, x: Array, path: str) -> tuple[Any, Any, Any]:
         return np.full(size, -np.inf), np.full(size, np.inf), False
     if x.dtype.kind == "c":
         raise TypeError(
-            f"bounds{path_suffix(path)}: a complex part, {describe(x)}, has none [at {user_line()}]"
+            f"bounds{path_suffix(path)}: give None for {describe(x)}, because complex numbers have no "
+            f"order [at {user_line()}]"
         )
     keep = False
     if isinstance(bound, Bounds):
         keep = bool(np.all(bound.keep_feasible))
-        # Bounds converts numbers to arrays of one element, which here stand for all elements again.
+        # Bounds converts a number to an array of one element; make it a bound of all elements again.
         bound = [b.reshape(()) if np.size(b) == 1 else b for b in (bound.lb, bound.ub)]
     if not is_pair(bound):
         raise TypeError(

@@ -1,7 +1,7 @@
 """Functions that clip gradients to a range, or scale them to a norm: each alone, or all together.
 
-They take one Array, or a nesting of Arrays and None, such as a result of ``tape.gradient``.  Their names
-and parameters are TensorFlow's.
+They accept one Array, or a nesting of Arrays and None, such as a result of ``tape.gradient``.  Their
+names and parameters are TensorFlow's.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def clip_by_value(gradients: Any, clip_value_min: float, clip_value_max: float) 
     Parameters
     ----------
     gradients : Array, or nesting of Arrays and None
-        Arrays of real numbers, since complex numbers have no order.
+        Arrays of real numbers, because complex numbers have no order.
     clip_value_min, clip_value_max : float
-        The range.
+        The ends of the range.
 
     Returns
     -------
     Array or nesting
-        The same nesting; NaN stays NaN.
+        The clipped Arrays in the same nesting; NaN stays NaN.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def clip_by_norm(gradients: Any, clip_norm: float) -> Any:
     Returns
     -------
     Array or nesting
-        The same nesting; an Array whose norm is infinite or NaN becomes NaN.
+        The scaled Arrays in the same nesting; an Array whose norm is infinite or NaN becomes NaN.
 
     Raises
     ------
@@ -123,7 +123,8 @@ def clip_by_global_norm(
     Returns
     -------
     tuple
-        The same nesting, and the norm before scaling.  If the norm is infinite or NaN, all become NaN.
+        The scaled Arrays in the same nesting, and the norm before scaling.  If the norm is infinite or
+        NaN, all Arrays become NaN.
 
     Raises
     ------
@@ -174,14 +175,14 @@ def global_norm(t_list: Any) -> Any:
     Returns
     -------
     Array
-        The norm, of shape () and the greatest precision among the Arrays, on the first one's device.
+        The norm, of shape (), in the greatest precision of the Arrays, on the first Array's device.
 
     Raises
     ------
     TypeError
         When a leaf is no Array.
     ValueError
-        When there is none.
+        When there is no Array.
 
     Examples
     --------
@@ -202,7 +203,7 @@ def global_norm(t_list: Any) -> Any:
 
 
 def norm_of(library: ModuleType, g: RawArray) -> Any:
-    """Return the root of the sum of squares; scaled by the greatest element, so no square overflows."""
+    """Return the root of the sum of squares of g, computed so that no square overflows."""
     sizes = library.abs(as_library_floats(library, g))
     if not math.prod(sizes.shape):
         return library.sum(sizes)
@@ -213,7 +214,7 @@ def norm_of(library: ModuleType, g: RawArray) -> Any:
 
 
 def scale_to_norm(library: ModuleType, g: RawArray, norm: RawArray, most: float) -> Any:
-    """Scale ``g`` so that ``norm`` becomes at most ``most``; an infinite or NaN norm gives NaN."""
+    """Return g times min(1, most / norm), or NaN if ``norm`` is infinite or NaN."""
     above = norm > most
     factor = library.where(above, most / library.where(above, norm, 1.0), 1.0)
     factor = library.where(library.isfinite(norm), factor, math.nan)
@@ -228,6 +229,5 @@ def move_to_device_of(goal: RawArray, x: RawArray) -> Any:
 
 
 def map_gradients(function: Callable[[Any], Any], gradients: Any) -> Any:
-    """Replace each Array in a nesting by the function's result; None stays None."""
     leaves = nest.leaves(gradients)
     return nest.pack_nesting(gradients, [None if g is None else function(g) for g in leaves])

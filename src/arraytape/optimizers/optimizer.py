@@ -1,4 +1,4 @@
-"""``Optimizer``, the base class of optimizers that take a step for each set of gradients."""
+"""``Optimizer``, the base class of optimizers that take one step for each set of gradients."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Update = TypeVar("Update", bound=Callable[..., None])
 
 
 class Common(TypedDict, total=False):
-    """Keywords that all optimizers take."""
+    """Keyword parameters that all optimizers have."""
 
     weight_decay: float | None
     clipnorm: float | None
@@ -35,17 +35,18 @@ class Common(TypedDict, total=False):
 
 
 class Optimizer(Module):
-    """Base class of ``SGD``, ``Adam`` and others, and of optimizers of your own.
+    """Base class of ``SGD``, ``Adam`` and others, and of your own optimizers.
 
-    A subclass overrides ``update``.  It names its slots in ``slot_names``, and in ``real_slots`` the
-    slots that are real even for a complex Variable.  The state (learning rate, count of steps, slots)
-    consists of Variables, so a checkpoint holds it.
+    A slot is a Variable of the optimizer's state that belongs to one updated Variable, such as a
+    momentum.  A subclass overrides ``update``.  It lists its slots in ``slot_names``, and in
+    ``real_slots`` those that are real even for a complex Variable.  The state (learning rate, number of
+    steps, slots) consists of Variables, so that a checkpoint contains it.
 
     Parameters
     ----------
     learning_rate : float or callable, default 0.01
         The size of a step.  A number becomes a Variable, which may be assigned to between steps.  A
-        function takes the count of earlier steps, such as one of ``optimizers.schedules``.
+        function, such as one of ``optimizers.schedules``, is called with the number of earlier steps.
     name : str, optional
         The name of the optimizer in messages.
     weight_decay : float, optional
@@ -120,9 +121,9 @@ class Optimizer(Module):
 
     @property
     def learning_rate(self) -> Variable:
-        """Return the size of a step, a Variable that is not trainable; setting it assigns a value.
+        """Return the size of a step, a Variable that is not trainable; a set value is assigned to it.
 
-        With a schedule the value is that of the last step, and cannot be set.
+        With a schedule the Variable has the value for the last step, and cannot be set.
         """
         return self._learning_rate
 
@@ -145,9 +146,9 @@ class Optimizer(Module):
         Parameters
         ----------
         var_list : Iterable[Variable], optional
-            The Variables (an iterable or a nesting).
+            The Variables to exclude (an iterable or a nesting).
         var_names : Iterable[str], optional
-            Words: Variables whose names contain one of the words are excluded.
+            Parts of names: each Variable whose name contains one of them is excluded.
 
         Raises
         ------
@@ -168,7 +169,7 @@ class Optimizer(Module):
 
     @entrance
     def build(self, variables: Any) -> None:
-        """Make the missing slots of Variables, given as an iterable or a nesting.
+        """Create the slots of Variables that have none yet.
 
         ``apply_gradients`` calls this method.  Call it before you load a checkpoint into a new
         optimizer, with the Variables in the order in which they were first updated.
@@ -176,7 +177,7 @@ class Optimizer(Module):
         Parameters
         ----------
         variables : Iterable[Variable]
-            The Variables.
+            The Variables (an iterable or a nesting).
 
         Raises
         ------
@@ -193,9 +194,9 @@ class Optimizer(Module):
         Parameters
         ----------
         pairs : iterable of (gradient, Variable)
-            Such as ``zip(tape.gradient(loss, variables), variables)``, or two nestings in one pair:
-            ``[(tape.gradient(loss, params), params)]``.  A Variable whose gradient is None does not
-            change, and a ``TapeWarning`` names it.
+            The pairs, such as ``zip(tape.gradient(loss, variables), variables)``.  One pair may hold
+            two nestings: ``[(tape.gradient(loss, params), params)]``.  A Variable whose gradient is
+            None does not change, and a ``TapeWarning`` names it.
 
         Raises
         ------
@@ -203,8 +204,8 @@ class Optimizer(Module):
             When an element is no pair, or holds something else than an Array and a Variable.
         ValueError
             When all gradients are None, a Variable is given twice, or the nestings of a pair differ.
-            When a gradient has another shape, device or kind of dtype than its Variable.  No Variable
-            has changed then.
+            Also when a gradient has another shape, device or kind of dtype than its Variable.  After
+            an error no Variable has changed.
         """
         if not isinstance(pairs, Iterable):
             raise TypeError(
@@ -273,27 +274,27 @@ class Optimizer(Module):
 
     @entrance
     def slot(self, slot_name: str, like: Array) -> Array:
-        """Make the initial value of a slot: zeros of the shape, dtype and device of the Variable.
+        """Return the initial value of a slot: zeros in the shape, dtype and device of a Variable.
 
         Parameters
         ----------
         slot_name : str
             One of ``slot_names``.
         like : Array
-            The Variable's value.
+            The value of the Variable.
 
         Returns
         -------
         Array
-            The value.
+            The initial value of the slot.
         """
         return xp.zeros_like(xp.abs(like) if slot_name in self.real_slots else like)
 
     def _numbers(self) -> tuple[Any, Any]:
-        """Return the learning rate, and the count of steps including the current one.
+        """Return the learning rate, and the number of steps including the current one.
 
-        Both are Python's numbers, which ``xp.function`` would make constants of its program.  So while
-        it traces a step, an ``update`` marked by ``takes_arrays`` gets Arrays.
+        Both are Python numbers, except while ``xp.function`` traces a step, because its trace would
+        contain Python numbers as constants.  Then they are Arrays if ``update`` has ``takes_arrays``.
         """
         count = detached(self.iterations)
         rate = detached(self._learning_rate) if self.schedule is None else self._rate(count)
@@ -302,7 +303,7 @@ class Optimizer(Module):
         return float(rate), int(count) + 1
 
     def _rate(self, count: Array) -> Any:
-        """Return the learning rate of the schedule: a number, or an Array in a trace by xp.function."""
+        """Return the schedule's learning rate: a float, or an Array while ``xp.function`` traces."""
         found: Any = self.schedule(count) if self.schedule is not None else None
         if isinstance(found, Array) and found.dtype.kind == "f" and not found.ndim:
             found = xp.astype(detached(found), xp.float64, copy=False, device="cpu")
@@ -334,7 +335,7 @@ class Optimizer(Module):
                 for slot_name, slots in self.slots.items():
                     value = self.slot(slot_name, detached(variable))
                     slots.append(Variable(value, False, f"{variable.name}/{self.name}/{slot_name}"))
-                self._updated.variables.append(variable)  # last, when all slots have been made
+                self._updated.variables.append(variable)  # last: a Variable in it has all slots
             except BaseException:
                 if len(self._updated.variables) == place:
                     for slots in self.slots.values():
@@ -371,35 +372,35 @@ class Optimizer(Module):
 
 
 def is_at_hand(x: Array) -> bool:
-    """Return True if an Array holds NumPy's data, so that reading a value needs no trace and no copy."""
+    """Return True if x holds a NumPy array, not traced data or data of another device."""
     return type(peek(x)) is np.ndarray
 
 
 def rate_for_gradient(number: float | Array, g: Array) -> Any:
-    """Cast a learning rate that is an Array to the precision and device of a gradient."""
+    """Return ``number``, a learning rate; an Array is cast to the precision and device of g."""
     if not isinstance(number, Array):
         return number
     return xp.astype(number, xp.finfo(g.dtype).dtype, copy=False, device=g.device)
 
 
 def takes_arrays(update: Update) -> Update:
-    """Mark an ``update`` as correct for a learning rate and a step that are traced Arrays."""
+    """Mark an ``update`` method as correct for a learning rate and a step number that are Arrays."""
     update.takes_arrays = True  # type: ignore[attr-defined]
     return update
 
 
 class Updated:
-    """A list of Variables that ``Module`` does not search, so that they are no part of a checkpoint."""
+    """A list of Variables that is hidden from ``Module``, so that checkpoints do not include them."""
 
     def __init__(self) -> None:
         self.variables: list[Variable] = []
         self.last = 0
 
     def find_variable(self, variable: Variable) -> int | None:
-        """Return the index of a Variable, or None.
+        """Return the index of a Variable, or None if it is not in the list.
 
-        The search starts behind the last Variable found: steps ask for the Variables in the same order,
-        so it mostly succeeds at once.
+        The search starts behind the last found Variable, because each step searches for the Variables in
+        the same order.
         """
         count = len(self.variables)
         for step in range(count):
@@ -411,7 +412,7 @@ class Updated:
 
 
 def fit_gradient(owner: str, g: Array, variable: Variable) -> Array:
-    """Cast a gradient to its Variable's dtype, unrecorded; raise ValueError if it does not fit."""
+    """Return gradient g, unrecorded, in its Variable's dtype; raise ValueError if g does not fit."""
     kind_fits = g.dtype.kind == "f" or (g.dtype.kind == "c" and variable.dtype.kind == "c")
     if g.shape != variable.shape or g.device != variable.device or not kind_fits:
         value = layout_text(variable)

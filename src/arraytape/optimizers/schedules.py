@@ -1,7 +1,7 @@
-"""Learning rates as functions of the count of steps: Keras's names, parameters and formulas.
+"""Schedules: learning rates as functions of the number of steps, with Keras's names and formulas.
 
-A schedule is called with a number or an Array of steps, and returns an Array in double precision.  It
-computes with Arrays only, so each replay by ``xp.function`` computes the rate of its own step.
+A schedule is called with a number of earlier steps, or an Array of such numbers.  It returns the rate
+as an Array in double precision, and computes on Arrays, so that ``xp.function`` can replay it.
 
 >>> import arraytape as xp
 >>> rate = xp.optimizers.schedules.CosineDecay(0.0, 1000, warmup_target=0.01, warmup_steps=100)
@@ -38,7 +38,7 @@ __all__ = [
 
 
 class LearningRateSchedule(Module):
-    """Base class of schedules; a subclass of your own overrides ``rate``.
+    """Base class of schedules; your own subclass overrides ``rate``.
 
     Parameters
     ----------
@@ -56,26 +56,26 @@ class LearningRateSchedule(Module):
     """
 
     def __call__(self, step: float | Array) -> Any:
-        """Compute the learning rate after ``step`` steps, a number or an Array of numbers."""
+        """Return the learning rate after ``step`` steps, a number or an Array of numbers."""
         plain = isinstance(step, int | float | np.ndarray | np.generic)
         given = xp.asarray(step) if plain else step
         library = library_of(self.name, given)
         return self.rate(library, library.astype(given, library.float64))
 
     def rate(self, library: Namespace, step: RawArray) -> Any:
-        """Compute the learning rate; a subclass overrides this method.
+        """Return the learning rate; a subclass overrides this method.
 
         Parameters
         ----------
         library : module
-            The namespace to compute with.
+            The array API namespace of ``step``, with whose functions to compute.
         step : Array
-            Counts of steps, in double precision.
+            Numbers of earlier steps, in double precision.
 
         Returns
         -------
         Array
-            The rates, in the same shape.
+            The learning rates, in the shape of ``step``.
         """
         raise NotImplementedError(f"{type(self).__name__} has no rate()")
 
@@ -128,9 +128,9 @@ class ExponentialDecay(Decay):
     decay_steps : int
         The number of steps in which the rate is multiplied by ``decay_rate``.
     decay_rate : float
-        The factor of a fall.
+        The factor by which the rate is multiplied in ``decay_steps`` steps.
     staircase : bool, default False
-        True: the rate falls only after every ``decay_steps`` steps, in place of each step.
+        If True, the rate changes only once in ``decay_steps`` steps.
     name : str, optional
         The name of the schedule in messages.
 
@@ -166,11 +166,11 @@ class InverseTimeDecay(ExponentialDecay):
     initial_learning_rate : float
         The rate at first.
     decay_steps : int
-        The number of steps of a period.
+        The number by which the number of steps is divided.
     decay_rate : float
-        The factor of the count of periods in the denominator.
+        The factor of ``step / decay_steps`` in the denominator.
     staircase : bool, default False
-        True: only whole periods count, in place of each step.
+        If True, ``step / decay_steps`` is rounded down.
     name : str, optional
         The name of the schedule in messages.
 
@@ -192,9 +192,9 @@ class PiecewiseConstantDecay(LearningRateSchedule):
     Parameters
     ----------
     boundaries : sequence of int
-        Counts of steps, rising.
+        Numbers of steps, in ascending order.
     values : sequence of float
-        The rates: ``values[0]`` up to and with ``boundaries[0]``, and so on; one more than boundaries.
+        The rates, one more than boundaries: ``values[0]`` for ``step <= boundaries[0]``, and so on.
     name : str, optional
         The name of the schedule in messages.
 
@@ -234,7 +234,7 @@ class PiecewiseConstantDecay(LearningRateSchedule):
 
 
 class PolynomialDecay(Decay):
-    """``(initial - end) * (1 - step / decay_steps) ** power + end``, and the end rate after the fall.
+    """``(initial - end) * (1 - step / decay_steps) ** power + end``, constant after ``decay_steps``.
 
     Parameters
     ----------
@@ -247,7 +247,8 @@ class PolynomialDecay(Decay):
     power : float, default 1
         The exponent; 1 is a straight line.
     cycle : bool, default False
-        True: the rate rises again at each multiple of ``decay_steps``, for a fall that takes longer.
+        If True, ``decay_steps`` in the formula is replaced by its least multiple that is not less than
+        ``step``: the rate rises again after each multiple.
     name : str, optional
         The name of the schedule in messages.
 
@@ -280,7 +281,7 @@ class PolynomialDecay(Decay):
 
 
 class CosineDecay(Decay):
-    """Half a cosine from the first rate down to a part of it, optionally after a straight rise.
+    """A decrease along half a period of the cosine, optionally after a linear increase (warmup).
 
     Parameters
     ----------
@@ -289,13 +290,13 @@ class CosineDecay(Decay):
     decay_steps : int
         The number of steps of the fall.
     alpha : float, default 0
-        The rate at the end, as a part of the greatest rate.
+        The rate at the end, relative to the rate at the start of the decrease.
     name : str, optional
         The name of the schedule in messages.
     warmup_target : float, optional
-        The rate at the end of the rise; by default there is no rise.
+        The rate at the end of the increase; by default there is no increase.
     warmup_steps : int, default 0
-        The number of steps of the rise.
+        The number of steps of the increase.
 
     References
     ----------
@@ -337,7 +338,7 @@ class CosineDecay(Decay):
 
 
 class CosineDecayRestarts(Decay):
-    """Halves of cosines one after the other, each longer and lower than the one before.
+    """Repeated decreases along half a period of the cosine, each of which starts at a high rate again.
 
     Parameters
     ----------
@@ -346,11 +347,11 @@ class CosineDecayRestarts(Decay):
     first_decay_steps : int
         The number of steps of the first period.
     t_mul : float, default 2
-        The factor by which each period is longer than the one before.
+        The length of each period relative to that of the period before.
     m_mul : float, default 1
-        The factor by which each period starts lower than the one before.
+        The factor of the cosine in each period, relative to its factor in the period before.
     alpha : float, default 0
-        The rate at the end of a period, as a part of the rate at its start.
+        The rate at the end of a period, relative to ``initial_learning_rate``.
     name : str, optional
         The name of the schedule in messages.
 
@@ -392,25 +393,25 @@ class CosineDecayRestarts(Decay):
 
 
 class ReduceLROnPlateau(LearningRateSchedule):
-    """A learning rate that falls when a figure, such as the validation loss, stops improving.
+    """A learning rate that is reduced when a metric, such as the validation loss, stops improving.
 
-    Call ``update`` with the figure once in each epoch; the optimizer reads the rate at each step.  The
-    state consists of Variables, so a checkpoint of the optimizer holds it.
+    Call ``update`` with the metric once in each epoch; the optimizer reads the rate at each step.  The
+    state consists of Variables, so that a checkpoint of the optimizer contains it.
 
     Parameters
     ----------
     initial_learning_rate : float
         The rate at first.
     factor : float, default 0.1
-        The factor by which the rate is multiplied when it falls.
+        The factor by which the rate is multiplied in a reduction.
     patience : int, default 10
-        The number of updates without an improvement before the rate falls.
+        The number of updates without an improvement before a reduction.
     mode : {"min", "max"}
-        "min": the figure is to fall; "max": it is to rise.
+        "min" if a lower metric is better, "max" if a higher metric is better.
     min_delta : float, default 1e-4
         The least change that counts as an improvement.
     cooldown : int, default 0
-        The number of updates after a fall that do not count.
+        The number of updates after a reduction that do not count towards ``patience``.
     min_lr : float, default 0
         The least rate.
     name : str, optional
@@ -458,17 +459,17 @@ class ReduceLROnPlateau(LearningRateSchedule):
 
     @entrance
     def update(self, value: float | Array) -> None:
-        """Count a new figure, and reduce the rate if figures have stopped improving.
+        """Add a new value of the metric, and reduce the rate if the metric has stopped improving.
 
         Parameters
         ----------
         value : float or Array
-            The figure, of shape ().
+            The metric, of shape ().
 
         Raises
         ------
         TypeError
-            When it is no real number.
+            When the metric is no real number.
         """
         given = detached(value) if isinstance(value, Array) else xp.asarray(value)
         if given.ndim or given.dtype.kind not in "iuf":

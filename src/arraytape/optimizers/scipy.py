@@ -1,4 +1,4 @@
-"""Calls of scipy.optimize on nestings of Arrays, flattened to one vector, with derivatives by tape."""
+"""``minimize_scipy`` and ``LBFGS``: scipy.optimize on nestings of Arrays, with derivatives by tape."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 
-# Names of SciPy's methods in lower case, by the derivatives that they use; others use gradients.  SciPy
-# warns of derivatives that a method does not use.
+# Names of SciPy's methods in lower case, by the derivatives that they use.  All other methods use the
+# gradient alone.  SciPy warns if it gets a derivative that the method does not use.
 WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
 WITH_PRODUCTS = ("newton-cg", "trust-ncg", "trust-krylov", "trust-constr")
 WITH_HESSIAN = ("dogleg", "trust-exact")
@@ -49,8 +49,8 @@ def minimize_scipy(
     Parameters
     ----------
     f : callable
-        Takes one argument in the nesting of ``x0``, and returns one real number as an Array.  If
-        ``xp.function`` made it, its value is replayed together with the derivatives.
+        The function to minimize: it gets one argument in the nesting of ``x0``, and returns one real
+        number as an Array.  If ``xp.function`` made it, its value and derivatives are replayed.
     x0 : Array or nesting of Arrays
         The starting point: real or complex floating-point Arrays, Variables, NumPy arrays or floats.
         ``f`` may also read Variables of ``x0`` directly: they hold the current point during each call,
@@ -62,9 +62,9 @@ def minimize_scipy(
         Called after each step with the current point in the nesting of ``x0``.
     bounds : nesting, sequence or scipy.optimize.Bounds, optional
         In the nesting of ``x0``: for each part None, a ``Bounds``, or a pair of a lower and an upper
-        bound, each None, a number or an array of the part's shape.  None in place of a nesting leaves
-        all its parts unbounded.  SciPy's own bounds for the vector of all parts, joined in order, are
-        also accepted.
+        bound, each None, a number or an array of the part's shape.  None in place of a nesting means
+        that all its parts are unbounded.  SciPy's bounds of the vector of all parts, joined in order,
+        are accepted, too.
     **options
         Further parameters of ``scipy.optimize.minimize``: ``tol``, ``options``, ``constraints``...
         Constraints are functions of the vector.
@@ -79,8 +79,8 @@ def minimize_scipy(
     ImportError
         When SciPy is not installed.
     TypeError, ValueError
-        When ``f`` does not return one real number, or does not depend on ``x0``; when bounds do not fit
-        ``x0``; the message has the path to the part.
+        When ``f`` does not return one real number, or does not depend on ``x0``.  Also when bounds do
+        not fit ``x0``; the message names the part.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def minimize_scipy(
     for name in ("jac", "hess", "hessp", "fun", "args"):
         if name in options:
             raise TypeError(
-                f"minimize_scipy: {name} is found by tape, and cannot be given [at {user_line()}]"
+                f"minimize_scipy: {name} is computed by tape, and cannot be given [at {user_line()}]"
             )
     if not (method is None or isinstance(method, str) or callable(method)):
         raise TypeError(
@@ -131,16 +131,16 @@ def minimize_scipy(
 
 
 class LBFGS:
-    """SciPy's L-BFGS-B on Variables, for a deterministic loss.
+    """Minimization of a deterministic loss over Variables, by SciPy's L-BFGS-B.
 
     Parameters
     ----------
     max_iterations : int, default 100
         The greatest number of steps in one call of ``minimize``.
     tolerance : float, optional
-        Stop when no component of the gradient is larger; SciPy's 1e-5 by default.
+        Stop when no component of the gradient is larger than this; SciPy's 1e-5 by default.
     memory : int, default 10
-        The number of last steps that approximate the curvature.
+        The number of last steps from which the curvature is approximated.
 
     Examples
     --------
@@ -171,10 +171,10 @@ class LBFGS:
         Parameters
         ----------
         loss : callable
-            Takes no argument, and returns one real number as an Array; replayed if ``xp.function``
-            made it, as in ``minimize_scipy``.
+            A function without parameters that returns one real number as an Array.  If
+            ``xp.function`` made it, its value and derivatives are replayed.
         variables : iterable or nesting of Variables
-            The Variables to change.  When ``loss`` raises, they keep their values.
+            The Variables to change.  If ``loss`` raises an error, they get back their first values.
         bounds : nesting, sequence or scipy.optimize.Bounds, optional
             Bounds in the nesting of the Variables, as in ``minimize_scipy``.
 
@@ -207,7 +207,10 @@ class LBFGS:
 
 
 class Problem:
-    """A function of a nesting of Arrays as a function of a vector of doubles, with derivatives."""
+    """The user's function f of a nesting of Arrays as a function of a vector, with derivatives.
+
+    The vector has the elements of all leaves of x0 in double precision, as pairs for complex elements.
+    """
 
     def __init__(self, f: Callable[[Any], Array], x0: Any) -> None:
         if not callable(f):
@@ -232,7 +235,6 @@ class Problem:
         return float(y), join_as_doubles(gradient)
 
     def hessian_product(self, v: Vector, direction: Vector, *_: Any) -> Vector:
-        """Return the Hessian times a direction: the derivative of the gradient along the direction."""
         return join_as_doubles(self._product(self._at(v), self._parts(direction)))
 
     def hessian(self, v: Vector, *_: Any) -> Vector:
@@ -243,7 +245,7 @@ class Problem:
         return nest.pack_nesting(self.nest, self._parts(v))
 
     def _at(self, v: Vector) -> Any:
-        """Return the argument of ``f`` at a point, after assigning to its Variables."""
+        """Return the argument of ``f`` for the vector v; Variables in it are assigned their values."""
         return nest.pack_nesting(self.nest, moved_to(self.leaves, self._parts(v)))
 
     def _parts(self, v: Vector) -> list[Array]:
@@ -260,7 +262,7 @@ class Problem:
 
 
 def moved_to(leaves: Sequence[Array], values: Sequence[Array]) -> list[Array]:
-    """Assign values to the Variables among leaves; return these Variables and the other values."""
+    """Assign values to the Variables in ``leaves``; return these Variables, and the other values."""
     for x, value in zip(leaves, values, strict=True):
         if isinstance(x, Variable):
             x.assign(value)
@@ -273,8 +275,8 @@ def scalar_value_of(f: Callable[[Any], Any], point: Any) -> Array:
     y = f(point)
     if not isinstance(y, Array):
         raise TypeError(
-            f"minimize_scipy: f must return an Array, got {describe(y)}; did the value leave the "
-            f"tape? [at {user_line()}]"
+            f"minimize_scipy: f must return an Array, got {describe(y)} [at {user_line()}]; a value "
+            "that was converted to a NumPy or Python number has no derivative"
         )
     if y.size != 1 or y.dtype.kind != "f":
         raise ValueError(
@@ -284,7 +286,7 @@ def scalar_value_of(f: Callable[[Any], Any], point: Any) -> Array:
 
 
 def gradient_of(f: Callable[[Any], Any], point: Any) -> tuple[Array, list[Array]]:
-    """Return the value, and the gradient with respect to each leaf."""
+    """Return the value of f at ``point``, and a list of the gradients with respect to its leaves."""
     leaves = nest.leaves(point)
     with with_doubts(xp.GradientTape(watch_accessed_variables=False)) as tape:
         tape.watch(leaves)
@@ -316,7 +318,7 @@ def gradient_of(f: Callable[[Any], Any], point: Any) -> tuple[Array, list[Array]
 
 
 def product_of(f: Callable[[Any], Any], point: Any, direction: list[Array]) -> Any:
-    """Return the Hessian times a direction, for each leaf."""
+    """Return the Hessian of f at ``point`` times ``direction``, a list of Arrays for the leaves."""
     accumulator = xp.ForwardAccumulator(nest.leaves(point), direction)
     doubts = accumulator._doubts = []
     with accumulator:
@@ -335,10 +337,10 @@ def product_of(f: Callable[[Any], Any], point: Any, direction: list[Array]) -> A
 
 
 class AgainInPlace(Again):
-    """A function to evaluate again that may read the Variables among its arguments directly."""
+    """An ``Again`` for a function that may read the Variables in its argument directly."""
 
     def at(self, arrays: Sequence[Array]) -> Any:
-        """Call the function at other values, which its Variables hold meanwhile."""
+        """Return the function's result for the values ``arrays``, assigned to the Variables first."""
         return super().at(moved_to(self.arrays, arrays))
 
 
@@ -346,9 +348,9 @@ REPLAYED: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 
 
 def replayed_as(f: Callable[..., Any], what: str, make: Callable[[Any], Any]) -> Any:
-    """Return ``make(f)``; if ``xp.function`` made f, return a replayed function of ``make(f.eager)``.
+    """Return ``make(f)``; if ``xp.function`` made f, return ``xp.function(make(f.eager))``.
 
-    what : "value", "gradient" or "product", by which the replayed function is kept for the next call.
+    what : "value", "gradient" or "product".  The replayed function is cached under f and this name.
     """
     if not hasattr(f, "eager"):
         return make(f)
@@ -383,7 +385,7 @@ def leaf_of(x: Operand | None, x0: Any) -> Array:
 
 
 def join_as_doubles(parts: Sequence[Array]) -> Vector:
-    """Join all parts to a vector of doubles; complex numbers become pairs."""
+    """Return all elements of ``parts`` in one vector of float64, as pairs for complex numbers."""
     vectors = []
     for part in parts:
         host = np.asarray(detached(part).to_device("cpu"))

@@ -26,16 +26,16 @@ class SGD(Optimizer):
     Parameters
     ----------
     learning_rate : float or callable, default 0.01
-        The size of a step, or a function of the count of steps before.
+        The size of a step, or a function of the number of earlier steps.
     momentum : float, default 0
-        The part of the last step that is repeated; at least 0 and less than 1.
+        The factor of the last step in the next step; at least 0 and less than 1.
     name : str, optional
         The name of the optimizer in messages.
     nesterov : bool, default False
-        True: the variable changes by ``momentum * velocity - learning_rate * gradient`` instead, with
-        the new velocity.
+        If True, ``momentum * velocity - learning_rate * gradient`` is added to the variable in place of
+        the velocity, with the new velocity.
     **common : object
-        ``weight_decay``, ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as of ``Optimizer``.
+        ``weight_decay``, ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as in ``Optimizer``.
 
     References
     ----------
@@ -80,22 +80,22 @@ class SGD(Optimizer):
 class Adam(Optimizer):
     """Adam: steps in proportion to the gradient's running mean over its root mean square.
 
-    The square of a complex gradient is that of its absolute value.
+    For a complex gradient the square is that of the absolute value.
 
     Parameters
     ----------
     learning_rate : float or callable, default 0.001
-        The size of a step, or a function of the count of steps before.
+        The size of a step, or a function of the number of earlier steps.
     beta_1, beta_2 : float, default 0.9 and 0.999
-        The part of the running means of the gradient and of its square that each step keeps.
+        The factors of the earlier running means of the gradient and of its square in each step.
     epsilon : float, default 1e-7
-        Added to the root: TensorFlow's value and place, which is the "epsilon hat" of the paper.
+        Added to the root, as in TensorFlow; this is the "epsilon hat" of the paper.
     name : str, optional
         The name of the optimizer in messages.
     amsgrad : bool, default False
-        True: divide by the root of the greatest mean square so far.
+        If True, divide by the root of the greatest mean square so far.
     **common : object
-        ``weight_decay``, ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as of ``Optimizer``.
+        ``weight_decay``, ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as in ``Optimizer``.
 
     References
     ----------
@@ -153,20 +153,20 @@ class AdamW(Adam):
     Parameters
     ----------
     learning_rate : float or callable, default 0.001
-        The size of a step, or a function of the count of steps before.
+        The size of a step, or a function of the number of earlier steps.
     weight_decay : float, default 0.004
         Before the step, ``learning_rate * weight_decay`` times its value is subtracted from each
-        Variable; ``exclude_from_weight_decay`` exempts some.
+        Variable, except from those that ``exclude_from_weight_decay`` names.
     beta_1, beta_2 : float, default 0.9 and 0.999
-        The part of the running means of the gradient and of its square that each step keeps.
+        The factors of the earlier running means of the gradient and of its square in each step.
     epsilon : float, default 1e-7
         Added to the root.
     name : str, optional
         The name of the optimizer in messages.
     amsgrad : bool, default False
-        True: divide by the root of the greatest mean square so far.
+        If True, divide by the root of the greatest mean square so far.
     **common : object
-        ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as of ``Optimizer``.
+        ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as in ``Optimizer``.
 
     References
     ----------
@@ -202,19 +202,19 @@ class RMSprop(Optimizer):
     Parameters
     ----------
     learning_rate : float or callable, default 0.001
-        The size of a step, or a function of the count of steps before.
+        The size of a step, or a function of the number of earlier steps.
     rho : float, default 0.9
-        The part of the running mean of the square that each step keeps.
+        The factor of the earlier running mean of the square in each step.
     momentum : float, default 0
-        The part of the last step that is repeated; at least 0 and less than 1.
+        The factor of the last step in the next step; at least 0 and less than 1.
     epsilon : float, default 1e-7
         Added under the root, as in Keras; PyTorch adds it to the root.
     centered : bool, default False
-        True: divide by the standard deviation, in place of the root mean square.
+        If True, divide by the standard deviation, in place of the root mean square.
     name : str, optional
         The name of the optimizer in messages.
     **common : object
-        ``weight_decay``, ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as of ``Optimizer``.
+        ``weight_decay``, ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as in ``Optimizer``.
 
     References
     ----------
@@ -265,12 +265,12 @@ class RMSprop(Optimizer):
 
 
 class Adagrad(Optimizer):
-    """Adagrad: steps in proportion to the gradient over the root of the sum of all its squares so far.
+    """Adagrad: steps in proportion to the gradient over the root of the sum of its squares so far.
 
     Parameters
     ----------
     learning_rate : float or callable, default 0.001
-        The size of a step, or a function of the count of steps before.
+        The size of a step, or a function of the number of earlier steps.
     initial_accumulator_value : float, default 0.1
         The initial sum of squares.
     epsilon : float, default 1e-7
@@ -278,7 +278,7 @@ class Adagrad(Optimizer):
     name : str, optional
         The name of the optimizer in messages.
     **common : object
-        ``weight_decay``, ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as of ``Optimizer``.
+        ``weight_decay``, ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as in ``Optimizer``.
 
     References
     ----------
@@ -327,15 +327,15 @@ class Lion(Optimizer):
     Parameters
     ----------
     learning_rate : float or callable, default 0.001
-        The size of a step, or a function of the count of steps before.
+        The size of a step, or a function of the number of earlier steps.
     beta_1 : float, default 0.9
-        The weight of the running mean in the step; the gradient has the rest.
+        The weight of the running mean in the step; the gradient has the weight ``1 - beta_1``.
     beta_2 : float, default 0.99
-        The part of the running mean that each step keeps.
+        The factor of the earlier running mean in each step.
     name : str, optional
         The name of the optimizer in messages.
     **common : object
-        ``weight_decay``, ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as of ``Optimizer``.
+        ``weight_decay``, ``clipnorm``, ``clipvalue`` and ``global_clipnorm``, as in ``Optimizer``.
 
     References
     ----------
@@ -378,8 +378,11 @@ def squared(g: Array) -> Any:
 def step_size(
     rate: float | Array, step: int | Array, beta_1: float = 0.9, beta_2: float = 0.999
 ) -> Any:
-    """Return Adam's factor of ``mean / root``, which corrects for means that began with zeros."""
-    # With Python's numbers: NumPy's vectorized functions may differ in the last bit between processors.
+    """Return the factor of ``mean / sqrt(square)`` in Adam's step.
+
+    It contains the learning rate, and a correction because both running means begin with zeros.
+    """
+    # Python numbers, because NumPy's vectorized functions may differ in the last bit between processors.
     count = int(step)
     return float(rate) * math.sqrt(1.0 - beta_2**count) / (1.0 - beta_1**count)
 

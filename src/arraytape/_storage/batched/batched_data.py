@@ -1,9 +1,8 @@
-"""Batched data: raw data with hidden leading axes, which stands for many arrays at once.
+"""Batched data: raw data with hidden leading axes, which represents many arrays at once.
 
-``Batched(data, axis_ids)`` has the shape of one of these arrays.  Each hidden axis has a unique id, not
-a depth, so that axes of different vmaps are never confused.  Rules and ops use batched data through a
-storage, like other data.  A Jacobian is one backward pass with a batched cotangent, and vmap calls its
-function with Arrays of batched data.
+``Batched(data, axis_ids)`` has the shape of one of these arrays: its visible axes.  Each hidden axis
+has a unique id, not a depth of nesting, so that axes of different vmaps are never confused.  A Jacobian
+is one backward pass with a batched cotangent, and vmap calls its function with Arrays of batched data.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ ACTIVE: ContextVar[AxisIds] = ContextVar("arraytape hidden axes", default=())
 
 
 class NoBatchedForm(TypeError):
-    """The error of an operation that cannot be batched: its shape or branch depends on values."""
+    """Raised for an operation on batched data whose result's shape or branch depends on values."""
 
 
 class Shape(tuple[int, ...]):
@@ -49,10 +48,10 @@ DTYPES: dict[tuple[Any, AxisIds], Any] = {}
 
 
 def marked(dtype: np.dtype[Any], axis_ids: AxisIds) -> Any:
-    """Return a dtype equal to ``dtype`` that is the same object only for the same hidden axes.
+    """Return a dtype object that equals ``dtype``, one object for each tuple of hidden axes.
 
-    Ops compare dtypes by identity to find operands that need promotion.  The copy makes them find
-    operands with different hidden axes, too, at no cost to plain data.
+    Ops promote operands whose dtypes are not the same object.  So they also promote operands that
+    differ in hidden axes, without a check that would slow down plain data.
     """
     key = dtype.type, axis_ids
     found = DTYPES.get(key)
@@ -62,15 +61,16 @@ def marked(dtype: np.dtype[Any], axis_ids: AxisIds) -> Any:
 
 
 def plain(dtype: npt.DTypeLike | None) -> Any:
-    """Return NumPy's own dtype object in place of a copy made by ``marked``; None for None."""
+    """Return NumPy's own dtype object for a dtype that may come from ``marked``; None for None."""
     return dtype if dtype is None else np.dtype(np.dtype(dtype).type)
 
 
 class Batched:
-    """Data whose first ``len(axis_ids)`` axes are hidden; the ids ascend.
+    """Raw data whose first ``len(axis_ids)`` axes are hidden; the ids are in ascending order.
 
-    Rows of a diagonal matrix are stored as ``diagonal`` = (vector, start, stop) until ``data`` is read.
-    Hidden element k is then an array in the vector's shape that is 0 except for flat element start + k.
+    Rows of a diagonal matrix are stored as ``diagonal`` = (vector, start, stop), with ``_data`` None,
+    until ``data`` is read.  The k-th of the arrays then has the vector's shape, and is 0 except for its
+    flat element start + k.
     """
 
     __slots__ = ("__weakref__", "_data", "axis_ids", "diagonal")
@@ -83,7 +83,7 @@ class Batched:
 
     @property
     def data(self) -> Any:
-        """Return the raw data, hidden axes first; diagonal data is written out."""
+        """Return the raw data, hidden axes first; make it from ``diagonal`` if needed."""
         if self._data is None:
             self._data = dense(*self.diagonal)
             self.diagonal = None
@@ -91,7 +91,7 @@ class Batched:
 
     @property
     def sample(self) -> Any:
-        """Return raw data of the same storage, dtype and device, without writing out diagonal data."""
+        """Return raw data with the storage, dtype and device of ``data``, without making ``data``."""
         return self.diagonal[0] if self._data is None else self._data
 
     @property
@@ -140,7 +140,10 @@ class Batched:
         return strides if strides is None else strides[len(strides) - self.ndim :]
 
     def aligned(self, axis_ids: AxisIds, rank: int) -> Any:
-        """Return the raw data with one axis for each of ``axis_ids``, then ``rank`` visible axes."""
+        """Return the raw data with one axis for each of ``axis_ids``, then ``rank`` visible axes.
+
+        Axes that the data lacks have length 1.
+        """
         data, count = self.data, len(self.axis_ids)
         extra = rank - len(data.shape) + count
         if not extra and axis_ids == self.axis_ids:
@@ -186,7 +189,7 @@ def dense(vector: RawArray, start: int, stop: int) -> Any:
 
 
 def diagonal(vector: RawArray, axis_id: int, start: int, stop: int) -> Batched:
-    """Return rows start to stop of the matrix diag(vector) as batched data."""
+    """Return rows start to stop of the matrix diag(vector) as batched data, without making them."""
     return Batched(None, (axis_id,), (vector, start, stop))
 
 
@@ -198,7 +201,7 @@ def union(*axis_ids: AxisIds) -> AxisIds:
 
 
 def axis_ids_of(values: Iterable[Any]) -> AxisIds:
-    """Return the ids of all hidden axes of the values, also of values in lists and tuples."""
+    """Return the ascending ids of the hidden axes of all values, and of values in lists and tuples."""
     found: AxisIds = ()
     for value in values:
         if type(value) is Batched:
@@ -214,7 +217,7 @@ def axis_ids_of(values: Iterable[Any]) -> AxisIds:
 
 
 def lengths_of(values: Iterable[Any]) -> dict[int, int]:
-    """Return the lengths of all hidden axes of the values, by ascending id."""
+    """Return a dict from the ids of all hidden axes of the values, ascending, to their lengths."""
     sizes: dict[int, int] = {}
     for value in values:
         if type(value) is Batched:
@@ -225,7 +228,10 @@ def lengths_of(values: Iterable[Any]) -> dict[int, int]:
 
 
 def aligned(values: Iterable[Any]) -> tuple[list[Any], AxisIds]:
-    """Return raw operands that broadcast: hidden axes lined up, then visible axes of equal rank."""
+    """Return the raw data of the values, aligned so that it broadcasts, and the hidden axes' ids.
+
+    Each Batched has all hidden axes first, in one order, then visible axes of the same rank.
+    """
     axis_ids, rank = axis_ids_of(values), 0
     for value in values:
         shape = getattr(value, "shape", ())
@@ -249,32 +255,35 @@ def elementwise(function: Callable[..., Any], *values: Any) -> Any:
 
 # --- hidden axes ------------------------------------------------------------------------------------
 def active(axis_id: int) -> Setting[AxisIds]:
-    """Return a context in which a hidden axis is open: its values may be used and are not summed."""
+    """Return a context in which data with the hidden axis ``axis_id`` may be used."""
     return Setting(ACTIVE, (*ACTIVE.get(), axis_id))
 
 
-# By id of a hidden axis: weak references to the recorders that were open when the axis was opened.
+# Id of a hidden axis -> weak references to the recorders that were active when its vmap began.
 AROUND: ContextVar[Mapping[int, Sequence[ref[Recorder]]]] = ContextVar(
     "arraytape recorders around", default=MappingProxyType({})
 )
 
 
 def recorders_around(axis_id: int) -> Setting[Mapping[int, Sequence[ref[Recorder]]]]:
-    """Return a context that stores the recorders open now as those around the hidden axis."""
+    """Return a context that stores the active recorders in ``AROUND``, for the hidden axis."""
     from ..._record.stack import recorders  # lazy: not needed without tapes
 
     return Setting(AROUND, {**AROUND.get(), axis_id: [ref(one) for one in recorders()]})
 
 
 def recorders_within(axis_id: int) -> list[Recorder]:
-    """Return the recorders that were opened within a hidden axis, which do not sum over the axis."""
+    """Return the active recorders that began inside of the hidden axis's vmap.
+
+    Their cotangents keep the axis; those of the other recorders are summed over the axis.
+    """
     from ..._record.stack import recorders
 
     around = [one() for one in AROUND.get().get(axis_id, ())]
     return [one for one in recorders() if not any(one is other for other in around)]
 
 
-REPLAY = 0  # an id in ACTIVE that opens all axes: a pass runs through records of ended axes
+REPLAY = 0  # an id in ACTIVE that allows all axes, for a pass through records of an ended vmap
 
 
 def check_open(axis_ids: AxisIds) -> None:
@@ -289,13 +298,16 @@ def check_open(axis_ids: AxisIds) -> None:
 
 
 def surplus(data: Batched, shape: tuple[int, ...]) -> AxisIds:
-    """Return the ids of axes of ``data`` that are not open and that the recorded ``shape`` lacks."""
+    """Return the ids of hidden axes of ``data`` that are not in ACTIVE, and not in ``shape``.
+
+    ``shape`` is that of a record's value, with the hidden axes that the value had.
+    """
     own, open_axes = getattr(shape, "axis_ids", ()), ACTIVE.get()
     return tuple([n for n in data.axis_ids if n not in own and n not in open_axes])
 
 
 def ended(shape: Any) -> dict[int, int]:
-    """Return the lengths of the hidden axes of a recorded shape that are not open now, by id."""
+    """Return a dict from id to length of those hidden axes of ``shape`` that are not in ACTIVE."""
     own, open_axes = getattr(shape, "axis_ids", ()), ACTIVE.get()
     lengths = shape.hidden if own else ()
     return {n: size for n, size in zip(own, lengths, strict=True) if n not in open_axes}
@@ -310,7 +322,10 @@ def summed(x: Batched, /, axis_ids: AxisIds) -> Any:
 
 
 def spread(x: Any, /, axis_ids: AxisIds, hidden: tuple[int, ...], copy: bool = True) -> Any:
-    """Return x broadcast to further hidden axes of lengths ``hidden``; a view if copy is False."""
+    """Return x with the hidden axes ``axis_ids`` added, along which x is repeated.
+
+    hidden : the lengths of these axes.  copy : False for a view.
+    """
     sizes = dict(zip(axis_ids, hidden, strict=True))
     if type(x) is Batched:
         sizes |= dict(zip(x.axis_ids, x.hidden, strict=True))
@@ -324,10 +339,10 @@ def spread(x: Any, /, axis_ids: AxisIds, hidden: tuple[int, ...], copy: bool = T
 
 
 def without_gaps(data: RawArray | Batched, count: int) -> Any:
-    """Return data whose parts along the first ``count`` visible axes are each without gaps in memory.
+    """Return data in which each ``data[i]``, with ``count`` indices i, has no gaps in memory.
 
-    The axes of a part keep their order in memory.  Results of ops then have the memory layout that a
-    loop over copies of the parts would give.  Data with this layout, or without strides, is returned.
+    The axes of ``data[i]`` keep their order in memory.  So results of ops have the memory layout that a
+    loop over copies of all ``data[i]`` would give.  Data that needs no copy is returned itself.
     """
     if type(data) is Batched:
         if data._data is None:
@@ -351,14 +366,14 @@ def without_gaps(data: RawArray | Batched, count: int) -> Any:
 
 
 def like(data: RawArray | Batched, other: RawArray | Batched) -> Any:
-    """Return ``data`` with the hidden axes of ``other`` added; the same object if it has them."""
+    """Return ``data`` with the hidden axes of ``other`` added; ``data`` itself if none is missing."""
     if type(other) is not Batched or set(other.axis_ids) <= set(axis_ids_of((data,))):
         return data
     return spread(data, other.axis_ids, other.hidden)
 
 
 def batched(x: Any, /, axis_id: int) -> Any:
-    """Return x with its first visible axis hidden under ``axis_id``."""
+    """Return x with its first visible axis made the hidden axis ``axis_id``."""
     if type(x) is not Batched:
         return Batched(x, (axis_id,))
     axis_ids = tuple(sorted((*x.axis_ids, axis_id)))
@@ -367,7 +382,10 @@ def batched(x: Any, /, axis_id: int) -> Any:
 
 
 def unbatched(x: Any, /, axis_id: int, size: int) -> Any:
-    """Return x with the hidden axis as first visible axis; x without the axis is repeated."""
+    """Return x with the hidden axis ``axis_id`` made the first visible axis.
+
+    If x lacks the axis, x is repeated ``size`` times.
+    """
     if axis_id not in axis_ids_of((x,)):
         x = spread(x, (axis_id,), (size,))
     data, at = x.data, x.axis_ids.index(axis_id)
@@ -378,7 +396,7 @@ def unbatched(x: Any, /, axis_id: int, size: int) -> Any:
 
 
 def holds_anywhere(mask: RawArray | Batched) -> bool:
-    """Return True if any element of a mask is True, over hidden axes too."""
+    """Return True if any element of any of the mask's arrays is True."""
     while type(mask) is Batched:
         mask = mask.data
     storage = storage_of(mask)
@@ -386,7 +404,7 @@ def holds_anywhere(mask: RawArray | Batched) -> bool:
 
 
 def refusal(look: str, x: Batched) -> Exception:
-    """Return the error of an operation that needs one value where a Batched has many."""
+    """Return the error for an operation, ``look``, that needs one value where x has many."""
     check_open(x.axis_ids)
     return NoBatchedForm(
         f"{look} has no batched form: under vmap (or in a Jacobian) one value stands for "

@@ -1,25 +1,24 @@
-"""The forms in which a function is applied to batched data; each follows from the op's facts.
+"""The forms: the ways in which ``BatchedNamespace`` applies a function to batched data.
 
-A method of ``BatchedNamespace`` replaces the form.  A test checks the form of each registered op, so
-that no op falls back to a loop unnoticed.
+The form of a function follows from its facts (``Facts``), unless ``BatchedNamespace`` has a method of
+its name.  A test checks the form of each registered op, so that no op becomes a loop unnoticed.
 """
 
 from __future__ import annotations
 
 from ..._record.op_facts import Facts
 
-OWN = "own"  # a method of BatchedNamespace
-ELEMENTS = "elements"  # elementwise: hidden axes are lined up, then broadcast
-AXES = "axes"  # along axes counted from the first visible axis; axis=None: all visible axes
-ONE_AXIS = "one axis"  # along one axis; axis=None: over the flattened visible axes
-STACKS = "stacks"  # on the last axes: hidden axes are further stack axes
-NEW = "new"  # creates data: batched data for a batched shape
-REFUSED = "refused"  # raises: the result's shape depends on values
-ONE_BY_ONE = "one by one"  # called for one array after the other
+OWN = "own"  # BatchedNamespace has a method for the function
+ELEMENTS = "elements"  # elementwise functions: called once on aligned raw data, which broadcasts
+AXES = "axes"  # functions along axes: called once, with axis numbers shifted by the hidden axes
+ONE_AXIS = "one axis"  # the same, but axis=None means that the visible axes are flattened
+STACKS = "stacks"  # functions of matrices in the last axes, for which hidden axes are stack axes
+NEW = "new"  # functions that create data: the result is batched if the shape has hidden axes
+REFUSED = "refused"  # functions whose result's shape depends on values: NoBatchedForm is raised
+ONE_BY_ONE = "one by one"  # all other functions: called in a loop, for one array after the other
 
 
 def form_by_facts(facts: Facts) -> str:
-    """Return the form that follows from the facts of a function."""
     if facts.moves or facts.data_dependent_shape == "x":
         return REFUSED
     if facts.per_element:

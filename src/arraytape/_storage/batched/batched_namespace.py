@@ -1,7 +1,6 @@
-"""The raw namespace of batched data.
+"""``BatchedNamespace``, the raw namespace of batched data.
 
-Most functions follow from their form (see ``batched_forms``): elementwise, along axes, on matrices.
-Some functions have a method of their own.  All others are called for one array after the other.
+Most functions are made from the raw function of the data beneath, by its form: see ``batched_forms``.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
 
 
 def function_of(name: str, values: Iterable[Any]) -> Any:
-    """Return the function ``name`` ("linalg.inv") of the raw namespace beneath the values."""
+    """Return the function ``name`` ("linalg.inv") of the raw namespace for the data in ``values``."""
     found = raw_of(values) or numpy_namespace
     for part in name.split("."):
         found = getattr(found, part)
@@ -61,9 +60,9 @@ def function_of(name: str, values: Iterable[Any]) -> Any:
 
 
 def shifted(axis: Any, by: int, rank: int) -> Any:
-    """Return one or several of ``rank`` visible axes as non-negative axes, plus ``by`` hidden axes.
+    """Return ``axis``, one or several of ``rank`` visible axes, as axes of data with ``by`` hidden axes.
 
-    Raises NumPy's AxisError for an axis out of range, which would otherwise name a hidden axis.
+    Raises NumPy's AxisError for an axis out of range, which could otherwise be a hidden axis.
     """
     if type(axis) in (tuple, list):
         places = [int(normalize_axis_index(operator.index(a), rank)) for a in axis]
@@ -74,7 +73,7 @@ def shifted(axis: Any, by: int, rank: int) -> Any:
 
 
 def rewrapped(result: Any, axis_ids: Any) -> Any:
-    """Return the raw results of a function as batched data; tuples and named tuples keep their type."""
+    """Return a raw result as batched data; in a list, tuple or named tuple each part becomes batched."""
     if isinstance(result, tuple | list):
         parts: list[Any] = [Batched(part, axis_ids) for part in result]
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
@@ -82,18 +81,16 @@ def rewrapped(result: Any, axis_ids: Any) -> Any:
 
 
 def first_of(x: Batched) -> tuple[Any, Any, int]:
-    """Return the raw data, the hidden axes' ids, and their number."""
     return x.data, x.axis_ids, len(x.axis_ids)
 
 
 def default_axis(name: str) -> Any:
-    """Return the default of an op's parameter ``axis``; None if there is no default."""
     axis = inspect.signature(REGISTRY[name].public).parameters["axis"]  # type: ignore[arg-type]
     return None if axis.default is axis.empty else axis.default
 
 
 class Part:
-    """An extension of the namespace, such as linalg."""
+    """An extension of the batched namespace: ``linalg``, ``fft`` or ``special``."""
 
     def __init__(self, whole: BatchedNamespace, prefix: str) -> None:
         self.whole, self.prefix = whole, prefix
@@ -111,18 +108,18 @@ class BatchedNamespace:
 
     def __getattr__(self, name: str) -> Any:
         found = self.find(name)
-        setattr(self, name, found)  # the next access does not come here
+        setattr(self, name, found)  # the next access does not call __getattr__
         return found
 
     def form(self, name: str) -> str:
-        """Return the form of a function; docs/reference/generated/coverage.md lists all forms."""
+        """Return a function's form; docs/reference/generated/coverage.md lists the forms of all ops."""
         if hasattr(type(self), name.replace(".", "_")):
             return OWN
         found = form_by_facts(REGISTRY.get(name) or facts_of(name))
         return AXES if found == ONE_AXIS and default_axis(name) is not None else found
 
     def find(self, name: str) -> Any:
-        """Return the function of a dotted name; for a dtype or a constant, NumPy's value."""
+        """Return the function, dtype or constant of a dotted name, such as "linalg.inv"."""
         form = self.form(name)
         if form == OWN:
             return getattr(self, name.replace(".", "_"))
@@ -147,7 +144,7 @@ class BatchedNamespace:
                     found = on_diagonal(name, function_of(name, values), values)
                     if found is not None:
                         return found
-            values += tuple(keywords.values())  # clip(x, min=, max=): in signature order
+            values += tuple(keywords.values())  # clip's keywords min and max, in signature order
             operands, axis_ids = aligned(values)
             result = function_of(name, values)(*operands)
             return Batched(result, axis_ids) if axis_ids else result
@@ -170,12 +167,12 @@ class BatchedNamespace:
             else:
                 rank = max(len(v.shape) for v in (x, *others))
             (data, *rest), axis_ids = aligned((x, *others))
-            if others:  # take_along_axis: indices do not broadcast over hidden axes
+            if others:  # take_along_axis does not broadcast indices over the hidden axes
                 hidden = tuple(lengths_of((x, *others)).values())
                 data, *rest = (spread(v, axis_ids, hidden).data for v in (x, *others))
             count = len(axis_ids)
             at = tuple(range(count, count + rank)) if axis is None else shifted(axis, count, rank)
-            if at == () and name == "linalg.vector_norm":  # an empty axis: the norm of each element
+            if at == () and name == "linalg.vector_norm":  # axis=(): the norm of each element
                 data, at, keywords = data[..., None], -1, {**keywords, "keepdims": False}
             result = function_of(name, (x,))(data, *rest, axis=at, **keywords)
             return Batched(result, axis_ids)
@@ -205,9 +202,9 @@ class BatchedNamespace:
     def of_numbers(
         self, name: str, x: RawArray | Batched, others: Sequence[RawArray], keywords: dict[str, Any]
     ) -> Any:
-        """Call a function along an axis on 0-d arrays, or with axis=None, as NumPy does for one array.
+        """Call a function that has an ``axis`` on batched 0-d arrays, or with axis=None.
 
-        A call on zeros of the visible shape raises NumPy's error, or tells the result's shape.
+        A call on zeros of the visible shape raises NumPy's errors, or has the shape of the result.
         """
         function, axis_ids = function_of(name, (x,)), axis_ids_of((x, *others))
         hidden = tuple(lengths_of((x, *others)).values())
@@ -335,7 +332,10 @@ class BatchedNamespace:
     stop_gradient = fresh
 
     def each(self, function: Callable[..., Any], x: Any, name: str = "") -> Any:
-        """Apply ``function(data, xp)``, which keeps the shape, to the raw data of x."""
+        """Apply ``function(data, xp)``, which keeps the shape, to the raw data of x.
+
+        name : the name of the op, for which diagonal data may stay diagonal; "" makes it dense.
+        """
         if type(x) is not Batched:
             return function(x, namespace_of(x))
         xp = namespace_of(x.sample)
@@ -446,7 +446,7 @@ class BatchedNamespace:
         return Batched(namespace_of(data).take(data, indices, axis=at), axis_ids)
 
     def vecdot(self, x1: RawArray, x2: RawArray, /, *, axis: int = -1) -> Any:
-        if axis != -1:  # the operands may have different ranks
+        if axis != -1:  # move the axis to the end, because the operands may have different ranks
             x1, x2 = self.moveaxis(x1, axis, -1), self.moveaxis(x2, axis, -1)
         if x1.shape[-1:] != x2.shape[-1:] or not len(x1.shape):
             raise ValueError(f"vecdot: vectors of shapes {tuple(x1.shape)}, {tuple(x2.shape)}")
@@ -485,5 +485,5 @@ class BatchedNamespace:
             return part
         one = x.data[(0,) * len(x.axis_ids)][
             key
-        ]  # NumPy's result for one array, whose memory layout all get
+        ]  # NumPy's result for the first array, whose memory layout the results of all arrays get
         return Batched(storage.arranged(part.data, one, len(one.shape)), part.axis_ids)

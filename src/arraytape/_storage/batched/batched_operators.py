@@ -1,4 +1,7 @@
-"""The Python operators of batched data, and the rules by which diagonal data stays diagonal."""
+"""The Python operators of batched data, and the functions whose results stay diagonal.
+
+Diagonal data is a ``Batched`` with ``diagonal`` = (vector, start, stop) in place of raw data.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from .batched_data import Batched, axis_ids_of, elementwise, refusal
 
 # --- functions on the diagonal alone -----------------------------------------------------------------
 def fits(value: Any, vector: RawArray) -> bool:
-    """Return True if plain data or a scalar broadcasts to the shape of the diagonal's vector."""
+    """Return True if ``value`` is not batched and broadcasts to the shape of ``vector``."""
     shape = getattr(value, "shape", ())
     if type(value) is Batched:
         return False
@@ -27,9 +30,10 @@ def fits(value: Any, vector: RawArray) -> bool:
 
 
 def keeps_zeros(groups: Sequence[Sequence[int]], values: tuple[Any, ...], vector: RawArray) -> bool:
-    """Return True if a result is 0 where the diagonal operands are 0.
+    """Return True if a function of ``values`` is 0 where the diagonal data among them is 0.
 
-    groups : indices of operands in which the function is jointly linear; other operands are factors.
+    groups : tuples of indices of operands in which the function is jointly linear.  So it is 0 where
+    all operands of one group are 0, whatever the other operands are.
     """
     zero = [is_diagonal_data(v) or (isinstance(v, int | float) and v == 0) for v in values]
     for group in groups:
@@ -45,7 +49,10 @@ def is_diagonal_data(value: Any) -> bool:
 
 
 def on_diagonal(name: str, function: Callable[..., Any], values: tuple[Any, ...]) -> Any:
-    """Apply an elementwise function to the diagonal alone; None if elements off it would not stay 0."""
+    """Return an elementwise function of diagonal data, computed from the vectors alone.
+
+    None if no value is diagonal, or if the result would not be 0 off the diagonal.
+    """
     whole = [v for v in values if is_diagonal_data(v)]
     if not whole:
         return None
@@ -72,7 +79,7 @@ LOOKS = {
     "index": "index()", "int": "int()", "iter": "iteration", "len": "len()",
 }  # fmt: skip
 
-HANDLE = "_value_id"  # an attribute of Arrays, whose own operators take batched data
+HANDLE = "_value_id"  # an attribute of Arrays: operators of batched data and Arrays are the Array's
 
 
 def binary(short: str, side: str) -> Callable[..., Any]:

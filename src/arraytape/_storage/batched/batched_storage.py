@@ -1,4 +1,4 @@
-"""The storage of batched data, over the data of any other storage."""
+"""``BatchedStorage``, the storage of batched data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class BatchedStorage(Storage):
-    """The storage of batched data, whose methods forward to the storage of the raw data beneath."""
+    """The storage of batched data: its methods call those of the storage of the raw data inside."""
 
     name, kind, mixed, many = "batched", Batched, 2, True
 

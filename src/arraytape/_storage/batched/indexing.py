@@ -1,4 +1,4 @@
-"""Indexing of batched data, whose keys name visible axes only, and ``each_one``.
+"""Indexing of batched data, with keys for its visible axes.
 
 ``each_one`` calls a function without a batched form for one array after the other.
 """
@@ -34,7 +34,10 @@ def is_array_part(part: Any) -> bool:
 
 
 def key_parts(key: Index, rank: int) -> list[Any]:
-    """Return the parts of a key with Ellipsis written out, which then index all ``rank`` axes."""
+    """Return the parts of a key for ``rank`` axes, with full slices in place of Ellipsis.
+
+    Raises IndexError if the key has more than one Ellipsis or indexes more axes.
+    """
     parts = list(key) if type(key) is tuple else [key]
     taken = 0
     for part in parts:
@@ -69,20 +72,20 @@ def check_key(key: Index) -> None:
 
 
 def to_end(data: RawArray, count: int) -> Any:
-    """Return raw data with its first ``count`` axes, the hidden ones, moved to the end."""
+    """Return raw data with its first ``count`` axes moved to the end."""
     rank = len(data.shape)
     return namespace_of(data).permute_dims(data, (*range(count, rank), *range(count)))
 
 
 def to_front(data: RawArray, count: int) -> Any:
-    """Return raw data with its last ``count`` axes moved to the front, where hidden axes belong."""
+    """Return raw data with its last ``count`` axes moved to the front."""
     rank = len(data.shape)
     return namespace_of(data).permute_dims(data, (*range(rank - count, rank), *range(rank - count)))
 
 
 @attach_method(Batched, "__getitem__")
 def get(x: Any, key: Any) -> Any:
-    """Return ``x[key]``, a view for a basic key."""
+    """Return ``x[key]`` for batched or plain x and key; a view if the key has no arrays."""
     parts = key if type(key) is tuple else (key,)
     if type(x) is Batched and BASIC.issuperset(map(type, parts)):
         return Batched(x.data[(*(WHOLE,) * len(x.axis_ids), *parts)], x.axis_ids)
@@ -101,7 +104,10 @@ def get(x: Any, key: Any) -> Any:
 
 
 def gather_elements(x: Any, key: Any) -> Any:
-    """Return ``x[key]`` for batched indices in the key; x's hidden axes are indexed by aranges."""
+    """Return ``x[key]`` for a key with batched indices.
+
+    The hidden axes of x are indexed by aranges, aligned with the hidden axes of the indices.
+    """
     parts = key_parts(key, len(x.shape))
     if any(part is None or is_mask(part) for part in parts):
         return each_one(lambda x, key: x[key], (x, key), {})
@@ -121,7 +127,7 @@ def gather_elements(x: Any, key: Any) -> Any:
     before = at[0] if adjacent else 0
     found = data[(*lines, *full)]
     width = len(axis_ids) + rank
-    # NumPy puts the indexed axes at the first index, or in front if a slice separates the indices.
+    # NumPy puts the indexed axes at the first index array, or in front if a slice separates the arrays.
     first = 0 if own or not adjacent else before
     order = list(range(len(found.shape)))
     indexed, others = order[first : first + width], order[:first] + order[first + width :]
@@ -133,7 +139,7 @@ def gather_elements(x: Any, key: Any) -> Any:
 def put_batched(x: Batched, key: Index, value: RawOperand) -> Batched:
     """Return x after ``x[key] = value``: x itself if its data can be written to in place.
 
-    x must have all hidden axes of key and value.
+    Raises NoBatchedForm if key or value has a hidden axis that x lacks.
     """
     data = written_data(x, key, value)
     return x if data is x.data else Batched(data, x.axis_ids)
@@ -152,7 +158,7 @@ def written_data(x: Batched, key: Any, value: Any) -> Any:
     if type(key) is Batched and is_mask(key) and key.ndim == x.ndim and not value_shape(value):
         (mask, one, data), _ = aligned(
             (key, value, x)
-        )  # a 0-d value: where replaces the data-dependent key
+        )  # x[mask] = v with a 0-d v is where(mask, v, x), whose shape does not depend on values
         return storage.put(data, ..., storage.xp.where(mask, one, data))
     check_key(key)
     parts = key if type(key) is tuple else (key,)
@@ -161,7 +167,7 @@ def written_data(x: Batched, key: Any, value: Any) -> Any:
     data, axis_ids, count = x.data, x.axis_ids, len(x.axis_ids)
     if len(value_shape(value)) and storage.beneath(x.data).kind is np.ndarray:
         at = dict.fromkeys(axis_ids_of(parts), 0)
-        one = np.empty(tuple(x.shape), x.dtype)  # a trial on one array raises NumPy's errors
+        one = np.empty(tuple(x.shape), x.dtype)  # write to one array first, to raise NumPy's errors
         one[picked(key, at)] = np.empty(value_shape(value), x.dtype)
     if axis_ids_of(parts):
         for place in itertools.product(*map(range, x.hidden)):
@@ -181,7 +187,7 @@ def written_data(x: Batched, key: Any, value: Any) -> Any:
 
 
 def scatter_add_batched(x: Any, shape: Any, key: Any) -> Any:
-    """Return zeros of ``shape`` with x added at ``key``."""
+    """Return zeros of ``shape`` after ``zeros[key] += x``; elements that key selects twice add up."""
     parts = key if type(key) is tuple else (key,)
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     check_key(key)
@@ -203,7 +209,7 @@ def scatter_add_batched(x: Any, shape: Any, key: Any) -> Any:
 
 
 def add_at_batched(x: Any, key: Any, value: Any) -> Any:
-    """Return x after ``x[key] += value``: x itself, or new data; elements named twice add up."""
+    """Return x after ``x[key] += value``; an element that key selects twice gets both values."""
     parts = key if type(key) is tuple else (key,)
     if not set(axis_ids_of((*parts, value))) <= set(axis_ids_of((x,))) or axis_ids_of(parts):
         return x + scatter_add_batched(value, x.shape, key)
@@ -214,22 +220,22 @@ def add_at_batched(x: Any, key: Any, value: Any) -> Any:
         value = to_end(value.aligned(x.axis_ids, value.ndim), count)
     else:
         value = value[(..., *(None,) * count)]
-    # One call for all arrays: the hidden axes come last, and the key names only the visible axes.
+    # One call for all arrays: with the hidden axes last, the key indexes the visible axes as it is.
     value = storage.xp.broadcast_to(value, (*value.shape[: len(value.shape) - count], *x.hidden))
     view = to_end(x.data, count)
     changed = storage.add_at(view, tuple(key_parts(key, x.ndim)), value)
     return x if storage.in_place(x.data) else Batched(to_front(changed, count), x.axis_ids)
 
 
-# --- one after the other ----------------------------------------------------------------------------
+# --- calls for one array after the other ------------------------------------------------------------
 def raw_of(values: Iterable[Any]) -> Any:
-    """Return the namespace of the raw data beneath the values; None if no value is data."""
+    """Return the raw namespace of the data in ``values``, beneath hidden axes; None without data."""
     storages = [*storages_of(values)]
     return max(storages, key=lambda storage: storage.mixed).xp if storages else None
 
 
 def storages_of(values: Iterable[Any]) -> Iterator[Storage]:
-    """Yield the storages of the raw data beneath the values, also in lists and tuples."""
+    """Yield the storages of the raw data in ``values``, beneath hidden axes, in lists and tuples."""
     for value in values:
         if type(value) is Batched:
             yield storage_of(value.sample)
@@ -240,7 +246,10 @@ def storages_of(values: Iterable[Any]) -> Iterator[Storage]:
 
 
 def picked(value: Any, at: dict[int, int]) -> Any:
-    """Return the array at the indices ``at`` of the hidden axes, also in lists and tuples."""
+    """Return ``value`` with each Batched in it replaced by one of its arrays.
+
+    at : the index of the array for each hidden axis, by the axis's id.
+    """
     if type(value) is Batched:
         data = value.data[tuple([at[axis_id] for axis_id in value.axis_ids])]
         return data if hasattr(data, "shape") else namespace_of(value.data).asarray(data)
@@ -250,7 +259,7 @@ def picked(value: Any, at: dict[int, int]) -> Any:
 
 
 def each_one(function: Callable[..., Any], values: Iterable[Any], keywords: dict[str, Any]) -> Any:
-    """Call a function of raw data for one array after the other and stack the results."""
+    """Call a function of raw data for one array after the other; return the results, batched."""
     everything = (*values, *keywords.values())
     axis_ids = axis_ids_of(everything)
     if not axis_ids:

@@ -1,4 +1,4 @@
-"""Matrix products and linear systems of batched data: one call for all rows."""
+"""Matrix products and linear systems of batched data, by one call for all arrays."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from ..._util.array_types import RawArray
 from ..._util.attach import attach_method
 from .batched_data import Batched, aligned, axis_ids_of, namespace_of
 
-FEW = 32  # columns: with fewer, one large product is faster than many small products
+FEW = 32  # columns of b: if a batched b has fewer, one large product beats many small products
 
 
 @attach_method(Batched, "__matmul__")
 def matmul(a: Any, b: Any) -> Any:
-    """Return ``a @ b`` of batched and plain data."""
     if type(a) is Batched and type(b) is not Batched:
         found = rows_times(a, b)
     elif type(b) is Batched and type(a) is not Batched:
@@ -37,7 +36,10 @@ def matmul_reflected(b: RawArray, a: RawArray) -> Any:
 
 
 def rows_times(a: Batched, b: RawArray) -> Any:
-    """Return ``a @ b`` of a batched a and a plain b: the rows of all a in one product."""
+    """Return ``a @ b`` of a batched a and a plain b, with the rows of all a in one product.
+
+    None for shapes that ``general`` has to multiply.
+    """
     if len(b.shape) != 2 or not a.ndim or a.shape[-1] != b.shape[0]:
         return Batched(a.data @ b, a.axis_ids) if len(b.shape) == 1 and a.ndim else None
     xp = namespace_of(b)
@@ -55,7 +57,10 @@ def rows_times(a: Batched, b: RawArray) -> Any:
 
 
 def times_columns(a: RawArray, b: Batched) -> Any:
-    """Return ``a @ b`` of a plain a and a batched b with few columns: all columns in one product."""
+    """Return ``a @ b`` of a plain a and a batched b, with the columns of all b in one product.
+
+    None for shapes that ``general`` has to multiply.
+    """
     if not b.ndim or a.shape[-1:] != (b.shape[-2:-1] or b.shape):
         return None
     if b.ndim == 1:  # a @ v is v @ a^T
@@ -73,7 +78,7 @@ def times_columns(a: RawArray, b: Batched) -> Any:
 
 
 def general(a: RawArray, b: RawArray) -> Any:
-    """Return ``a @ b`` by a product of stacks, vectors as matrices and hidden axes as stack axes."""
+    """Return ``a @ b`` by a product of stacks of matrices, where the hidden axes are stack axes."""
     if not (len(a.shape) and len(b.shape)):
         raise ValueError(f"matmul needs at least one dimension, got {a.shape} and {b.shape}")
     row, column = len(a.shape) == 1, len(b.shape) == 1
@@ -87,12 +92,12 @@ def general(a: RawArray, b: RawArray) -> Any:
 
 
 def batched_solve(a: RawArray, b: RawArray) -> Any:
-    """Return ``a^-1 b``; b is a vector only if it has one visible axis."""
+    """Return ``a^-1 b``; b is a vector if it has one visible axis, whatever a's shape is."""
     return solved_by(lambda xp: xp.linalg.solve, a, b)
 
 
 def batched_solve_again(a: RawArray, b: RawArray, /, *, adjoint: bool = False) -> Any:
-    """Return ``a^-1 b`` or ``a^-H b``, by cached factors of a if there are some."""
+    """Return ``a^-1 b``, or ``a^-H b`` if ``adjoint``, by the cached factors of a if there are any."""
     return solved_by(lambda xp: functools.partial(xp.solve_again, adjoint=adjoint), a, b)
 
 
@@ -101,7 +106,7 @@ def solved_by(
     a: Any,
     b: Any,
 ) -> Any:
-    """Return the solution by ``solve_of(raw namespace)``, with one call for all right-hand sides."""
+    """Return ``a^-1 b`` by one call of ``solve_of(xp)(matrices, right_hand_sides)`` on raw data."""
     if not axis_ids_of((a, b)):
         return solve_of(namespace_of(a))(a, b)
     if len(a.shape) < 2:  # hidden axes are no matrix axes
