@@ -34,13 +34,13 @@ from .reach.sameness import PLAIN, same_data, same_plain
 from .taped import Taped
 from .tracing.lift import commit
 
-MISFIT = object()  # the result of ``replay`` for arguments that the plan is not made for
+MISFIT = object()  # the result of ``replay`` for arguments of another kind than the traced call's
 
 
 class NotCommitted(Exception):
-    """The error of a write or callback: too late for another plan, since writes may have been done.
+    """The error if a write to an Array or a callback raises: other writes may have been made already.
 
-    seen : the exception that the caller raises in its place.
+    So no other plan may be tried.  seen : the exception, which ``Function.__call__`` raises.
     """
 
     def __init__(self, seen: Exception) -> None:
@@ -183,8 +183,8 @@ class PlanText:
     def apart(self, call: Call) -> None:
         """Write the check that no two of the Arrays are the same, or share memory.
 
-        The check is left out if each Array has the data of the last call, which was checked then.
-        ``known`` has weak references to that data, in one tuple, which is replaced as a whole because
+        In a replay, the check is skipped if each Array still has the data of the last replay.
+        ``known[0]`` is a tuple of weak references to that data.  It is replaced as a whole because
         several threads may run the plan.
         """
         names = self.handles

@@ -1,9 +1,9 @@
 """A program: calls of raw functions, as a graph of ``Node`` objects in the order in which they run.
 
 ``tracing/trace.py`` makes a program, ``passes/`` transform it, ``text/`` and ``export.py`` run it.
-``Program.run`` defines the meaning.  No call of a program changes data in place: a write in the traced
-function is a call of ``put``, which returns new data.  So a pass over a program never has to check
-which values share memory.
+``Program.run`` defines the results.  No call of a program changes data in place: a write in the traced
+function is a call of ``put``, which returns new data.  So a pass over a program need not check which
+values share memory.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Node:
 
 
 class Guard(NamedTuple):
-    """A condition on the value of a node; if it fails, the program does not replace the function.
+    """A condition on the value of a node; if it does not hold, the program cannot replace the call.
 
     kind : "value", "shape" or "no NaN".  expected : the bytes of the value for "value", the shape for
     "shape", else None.  line : the expression and source line at which the function read the value.
@@ -149,16 +149,15 @@ class Program:
         return found
 
     def uses(self) -> Counter[Node]:
-        """Return for each node how many operands, outputs, writes and guards it is."""
+        """Return for each node the number of its uses as an operand, output, write or guarded node."""
         found = Counter(x for node in self.nodes for x in operands(node))
         found.update(self.roots())
         return found
 
     def renamed(self, of: Mapping[Node, Node], nodes: Iterable[Node]) -> Program:
-        """Return a program with other nodes, in which ``of[node]`` takes the place of each node.
+        """Return the program of the new ``nodes``, with ``of[node]`` in place of each old node.
 
-        of : old node -> new node, for inputs, guarded nodes, outputs and writes.  nodes : all new
-        nodes, in order.
+        of : old node -> new node, for inputs, guarded nodes, outputs and writes.
         """
         return Program(
             [of[node] for node in self.inputs],

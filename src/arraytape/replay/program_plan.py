@@ -1,7 +1,8 @@
-"""A plan: the replacement for the calls of a function that are like two equal traced calls.
+"""A plan: the code that replaces calls of a function, made after two traced calls were equal.
 
-``Plan`` applies the passes to the program of a traced ``Call``, in their order, and generates two
-functions: the program's (``text/program_source.py``) and ``replay`` around it (``plan_text.py``).
+``Plan`` applies the passes to the program of a traced ``Call``, in their order.  Then it generates two
+functions: one that runs the program (``text/program_source.py``), and ``replay``, which compares the
+arguments and state, and calls the first one (``plan_text.py``).
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class TraceInfo(NamedTuple):
 
 
 class Plan:
-    """The replacement of a function for calls like the one that was traced.
+    """The code that replaces a function in calls like the traced ``call``.
 
     blocks : whether passes are used that may change the last bits of results: ``rounded`` (for values
     on which no decision depends), ``blocked`` and ``factored``.
@@ -95,7 +96,7 @@ class Plan:
 
     @property
     def executables(self) -> list[Executable]:
-        """Return the programs that may run as machine code; under a tape, those of both passes."""
+        """Return the programs that may run as machine code: under a tape, also the pullback's."""
         pulled = self.taped.pulled if self.taped is not None else None
         if pulled is not None:
             return pulled.executables

@@ -2,12 +2,12 @@
 
 A traced program is only right while this state is unchanged.  The state is everything that can be
 reached from the function and its arguments: closure cells, defaults, globals that the code names,
-attributes, parts of containers, and the same of functions among these.
+attributes and parts of containers.  For functions among these values, it includes their state, too.
 
 ``State`` walks over these values before a traced call.  For each value it writes a line of code that
-reads the value again by its path, and a condition that compares it.  All lines are compiled into one
-function ``read(values)``, which plans call before each replay.  ``read`` has strong references only to
-Arrays, plain values and code, so that a program keeps no other object of the user alive.
+reads the value again by its path, and a condition that compares the value with the first one.  All
+lines are compiled into one function ``read(values)``, which plans call before each replay.  ``read``
+refers weakly to most objects of users, so that a program does not keep them alive.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ TABLES = re.compile(
 )
 # Errors of a read by a path that no longer exists.
 ERRORS = "(LookupError, ValueError, AttributeError, TypeError, ReferenceError)"
-# Attributes that Python itself adds to each class: they are compared only if code names them.
+# Attributes that Python itself adds to classes.  They are compared only if code names them.
 OWN = re.compile(
     r"__(dict|weakref|doc|module|annotat\w+|slots|qualname|dataclass_\w+|abstractmethods|"
     r"static_attributes|firstlineno)__"
@@ -84,11 +84,10 @@ STATES = {"getstate", "get_state", "state", "bit_generator", "__getstate__"}
 class State:
     """The Python values that a call can read, as they were when this object was made.
 
-    values : the arguments by name.  found : state that earlier calls used.  read : a function that
-    maps the arguments to a tuple of the Arrays that were reached, always in the same order; it raises
-    Changed if any other value has changed.  paths : the paths of these Arrays, such as "model.weight".
-    known : the ids of all objects that were compared.  full : the reason why the state cannot be
-    compared, or "".
+    values : name -> argument.  found : the state that earlier calls used.  read : a function that maps
+    the arguments to a tuple of the Arrays that were reached, in a fixed order; it raises Changed if any
+    other value has changed.  paths : the paths of these Arrays, such as "model.weight".  known : the
+    ids of the objects that are compared.  full : the reason why the state cannot be compared, or "".
     """
 
     def __init__(self, function: Any, values: dict[str, Any], found: Found | None = None) -> None:
@@ -140,7 +139,7 @@ class State:
         self.classes.clear()
 
     def add_found(self) -> None:
-        """Add the state in ``found``: earlier calls used it, but no names in the code lead to it."""
+        """Add the state in ``found``: earlier calls used it, although no names in code lead to it."""
         for one in [*self.found.roots.values()]:
             value = one()
             if value is not None:
@@ -163,16 +162,16 @@ class State:
                 self.add(f"modules[{name!r}]", name, module, 0)
 
     def globals_of(self, known: Any) -> str:
-        """Return an expression for the globals ``known`` of code whose function was not found."""
+        """Return an expression that reads ``known``, the globals of code that has no known function."""
         module = known.get("__name__")
         if getattr(sys.modules.get(module), "__dict__", None) is known:
             return self.name_of_globals(f"modules[{module!r}].__dict__", known)
         return self.name_of_globals(self.named(known), known)
 
     def setting(self, expression: str, path: str, value: Any, depth: int) -> None:
-        """Add a setting in a library's globals: plain values, also within a container or object.
+        """Add a value in a library's globals that users may set; of an object, add plain attributes.
 
-        depth : how many levels of objects are entered.
+        depth : the number of levels of objects that are entered.
         """
         if type(value) in PLAIN:
             self.add(expression, path, value, DEPTH)
@@ -191,8 +190,8 @@ class State:
     def walk(self) -> None:
         """Enter all reachable state, breadth first, until nothing new is found.
 
-        Attributes of classes are added only if some code names them.  Each new function may name more
-        attributes, so the classes are gone over again.  Rules of ops are entered last, one by one.
+        An attribute of a class is added only if some code names it.  A new function may name more
+        attributes, so all classes are processed again.  Rules of ops are entered last, one by one.
         """
         known = -1
         while not self.full and known != self.count:
@@ -211,7 +210,7 @@ class State:
                 known = -1
 
     def compiled(self) -> Callable[[Any], Any]:
-        """Return the function ``read``, after conditions on the interpreter's state were added."""
+        """Add conditions on the interpreter's state, and return the compiled function ``read``."""
         if self.abstract or not self.globals.isdisjoint(("isinstance", "issubclass")):
             token = self.named(abc.get_cache_token())
             self.demand(f"abc_token() == {token}", "the registration of classes with an ABC")
@@ -244,7 +243,7 @@ class State:
         self.lines.append((condition, path))
 
     def held(self, name: str, value: Any, path: str) -> None:
-        """Add the condition that ``name`` is this very object, referenced weakly if possible."""
+        """Add the condition that ``name`` is the object ``value``, referenced weakly if possible."""
         try:
             self.demand(f"{name} is {self.named(weakref.ref(value))}()", path)
         except TypeError:
@@ -276,10 +275,10 @@ class State:
             self.compare(name, path, value, depth)
 
     def register(self, name: str, path: str, value: Any, in_library: bool) -> None:
-        """Note the name of an object; raise Apart or set ``full`` if a call that uses it has no replay.
+        """Store the name of an object in ``seen``.  Raise Apart for a recorder; set ``full`` for a lock.
 
-        That is the case for a recorder or a lock of the user.  Locks within libraries' objects are
-        allowed.  Random generators and iterators are noted, to be checked after the call.
+        in_library : whether the object is a part of a library's object, whose locks are allowed.  A
+        random generator or iterator is also added to ``moving``, which checks it after the call.
         """
         if isinstance(value, BaseRecorder):
             raise Apart(f"it can use {path}, a {type(value).__name__} that was made outside of it")
@@ -293,7 +292,7 @@ class State:
         self.seen[id(value)] = name, value
 
     def compare(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Add the comparison of an object by its type and parts, its data, or its identity."""
+        """Add the comparison of an object by its type and parts, its data or its identity."""
         kind = type(value)
         if isinstance(value, Array):
             self.demand_type(name, value, path)
@@ -322,7 +321,7 @@ class State:
                 self.enter_object(name, path, value, depth + 1)
 
     def compare_data(self, name: str, path: str, value: np.ndarray[Any, Any], depth: int) -> None:
-        """Add the comparison of an ndarray with a copy, or with itself if nothing can write to it."""
+        """Add the comparison of an ndarray with a copy, or with itself if it is read-only."""
         mutable = value.flags.writeable or value.base is not None
         known = self.named(value.copy(order="K") if mutable else value)
         self.demand(f"{name} is {known} or same_data({name}, {known})", path)
@@ -397,7 +396,6 @@ class State:
         self.add_class(f"type({name})", type(value))
 
     def parts_in_c(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Add the objects to which an object written in C refers."""
         held = referents(value)
         if held:
             parts = f"p{len(self.lines)}"
@@ -405,14 +403,14 @@ class State:
             self.parts_of_list(parts, path, held, depth)
 
     def memory_of(self, name: str, path: str, value: Any) -> None:
-        """Add the comparison of the memory that an object exports, such as a number of ctypes."""
+        """Add the comparison of the buffer that an object exports, such as a number of ctypes."""
         try:
             self.demand(f"buffer_of({name}) == {self.named(buffer_of(value))}", path)
         except (TypeError, BufferError, ValueError):
             return
 
     def parts_of_dict(self, name: str, path: str, value: Any, depth: int, form: str) -> None:
-        """Add the comparison of the keys in their order, and add the values.
+        """Add the comparison of a dict's keys in their order, and add the dict's values.
 
         form : the format of a value's path, ".{}" for an attribute, "[{}]" for a key.
         """
@@ -476,13 +474,13 @@ class State:
         self.add(f"{name}.__func__", path, value.__func__, depth)
 
     def parts_by_name(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Add the attributes that PARTS names for the type, which hold all state of the object."""
+        """Add the attributes that PARTS names for the type of the object."""
         for part in PARTS[type(value)]:
             place = path if part in UNWRITTEN else f"{path}.{part}"
             self.add(f"{name}.{part}", place, attrgetter(part)(value), depth)
 
     def parts_of_function(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Compare a function's code; add its closure, its defaults, and globals that its code names."""
+        """Compare a function's code, and add its closure, its defaults and the globals that it names."""
         if value in CALLBACKS:
             self.held(name, value, path)
             return
@@ -522,9 +520,9 @@ class State:
                 self.demand(f"content_of({place}) is MISSING", label)
 
     def names_in(self, place: str, code: types.CodeType, known: Any, depth: int) -> None:
-        """Add the globals and modules that a user's code names, and note its attributes' names.
+        """Add the globals and modules that a user's code names, and the names of attributes in the code.
 
-        place : the expression for the globals ``known`` of the code.
+        known : the globals of the code.  place : the expression that reads them.
         """
         names = code_names(code)
         self.codes |= {code, *names.inner}
@@ -566,11 +564,12 @@ class State:
                 self.add_unnamed(f"{place}[{label!r}]", f"{path}{label}", value)
 
     def add_unnamed(self, expression: str, path: str, value: Any) -> bool:
-        """Compare a value that code may read by a computed name; return True if it was added whole.
+        """Compare a value that code may read by a computed name.
 
-        Functions, classes of libraries, modules and iterators are compared by identity, functions of
-        users also by attributes, defaults and closure.  The globals that they name are not added,
-        because none of these functions ran.
+        Functions, classes of libraries, modules and iterators are compared by identity.  Users'
+        functions are also compared by attributes, defaults and closure, but not by the globals that
+        they name, because these functions did not run.  Other values are added to the queue to be
+        compared as a whole.  Return True for these.
         """
         own = isinstance(value, type) and not installed(value)
         look = None if own or type(value) in PLAIN else look_of(value)
@@ -586,11 +585,11 @@ class State:
         return True
 
     def name_of_globals(self, name: str, known: Any) -> str:
-        """Return the expression by which the globals ``known`` were first reached, ``name`` if new."""
+        """Return the first expression for the globals ``known``; ``name`` if there is none yet."""
         return self.seen.setdefault(("globals", id(known)), (name, known))[0]
 
     def parts_of_class(self, name: str, cls: Any) -> None:
-        """Compare the attributes of a user's class or module that code may read; also those of bases."""
+        """Compare the attributes of a user's class, its bases, or a user's module that code may read."""
         if not isinstance(cls, type):
             self.parts_of_base(name, cls)
             return
@@ -655,7 +654,7 @@ class State:
         self.abstract = self.abstract or isinstance(cls, abc.ABCMeta)
 
     def parts_of_name(self, name: str, path: str, value: Any, labels: Sequence[str]) -> None:
-        """Compare those attributes of a class or function, such as __name__, that code names."""
+        """Compare those attributes of ``labels``, such as __name__, that code names."""
         for label in labels:
             if label in self.attributes and (id(value), label) not in self.seen:
                 self.seen[id(value), label] = "", value
@@ -664,7 +663,7 @@ class State:
     def parts_of_theirs(self, name: str, cls: Any) -> None:
         """Compare the attributes of a library's class or module that code names.
 
-        Users may have replaced them.
+        This is needed because users may replace such attributes.
         """
         bases = cls.__mro__ if isinstance(cls, type) else (cls,)
         for i, base in enumerate(bases):
@@ -686,8 +685,8 @@ class State:
                     self.add(place, path, value, DEPTH // 2)
 
 
-# Type -> the attributes that hold all state of its objects.  Of logging.Manager, which refers to all
-# loggers, only ``disable`` is compared.
+# Type -> the attributes by which its objects are compared.  A logging.Manager refers to all loggers, so
+# that only ``disable`` is compared.
 PARTS: dict[type, tuple[str, ...]] = {
     functools.partial: ("func", "args", "keywords"), logging.Manager: ("disable",),
     property: ("fget", "fset"), staticmethod: ("__func__",), classmethod: ("__func__",),
@@ -730,8 +729,9 @@ def function_of(text: str, scope: dict[str, Any]) -> Callable[..., Any]:
 def quick_text(lines: list[Any], arrays: list[str]) -> str:
     """Return the text of ``read`` with all conditions joined by ``and``.
 
-    One condition compiles twice as fast as many statements.  Assignments become ``:=`` within the
-    condition that uses the name first.  If the condition is false, ``slowly`` finds the reason.
+    lines, arrays : see ``State``.  One condition compiles twice as fast as many statements.  An
+    assignment becomes ``:=`` within the condition after it.  If a condition is false, ``slowly`` finds
+    out which.
     """
     parts: list[str] = []
     name = assignment = ""  # the last assignment, which the next condition may contain
@@ -756,7 +756,7 @@ def quick_text(lines: list[Any], arrays: list[str]) -> str:
 
 
 def read_once(parts: list[str]) -> list[str]:
-    """Return the conditions, with a name for each ``__dict__`` or the like that is read repeatedly."""
+    """Return the conditions, with a name for each ``__dict__`` or other TABLES that is read repeatedly."""
     tables = [found[0] for part in parts for found in TABLES.finditer(part) if found["name"]]
     names = {table: f"t{i}" for i, table in enumerate(tables) if tables.count(table) > 1}
     known: set[str] = set()
@@ -779,13 +779,13 @@ def read_once(parts: list[str]) -> list[str]:
 
 
 def assigned(name: str, assignment: str, condition: str) -> str:
-    """Return a condition with the assignment in place of the first use of a name; "" if unused."""
+    """Return ``condition`` with ``assignment`` in place of the first use of ``name``; "" if unused."""
     text, count = re.subn(rf"\b{name}\b", lambda _: f"({assignment})", condition, count=1)
     return text if count else ""
 
 
 def read_slowly(lines: list[Any], arrays: list[str], values: Any, scope: dict[str, Any]) -> Any:
-    """Run ``read`` as one statement for each line, to raise Changed with the path that differs."""
+    """Run ``read`` as one statement for each line, which raises Changed with the path that differs."""
     texts = [
         line if type(line) is str else f"if not ({line[0]}): changed({line[1]!r})"
         for line in lines or ["pass"]
@@ -800,7 +800,7 @@ def read_slowly(lines: list[Any], arrays: list[str], values: Any, scope: dict[st
 
 
 def told(key: Index) -> str:
-    """Return the text of a dict's key for a path in a message: its repr, or its type's name."""
+    """Return a dict's key as text for a path: the repr of a plain key, else the name of its type."""
     return repr(key) if type(key) in PLAIN else type(key).__name__
 
 

@@ -24,7 +24,11 @@ OWN = 2
 
 
 class Loan:
-    """An exported copy of the data of an Array x; known : the raw data of x that the copy equals."""
+    """An exported copy of the data of an Array.
+
+    x : the Array.  copy : the ndarray that NumPy code has.  known : the raw data that x had when x and
+    copy were last equal.
+    """
 
     __slots__ = ("copy", "known", "x")
 
@@ -49,7 +53,7 @@ class Loans:
         self.live: list[Loan] = []
 
     def lend(self, x: Array, value: np.ndarray[Any, Any]) -> None:
-        """Register a copy of an Array with traced data, which NumPy code has received."""
+        """Register ``value``, the copy of the traced data of x that NumPy code receives."""
         if type(x._data) is Traced:
             self.live.append(Loan(x, value))
 
@@ -65,7 +69,7 @@ class Loans:
                 self.live.remove(loan)
 
     def give(self) -> None:
-        """Write the changes of Arrays to their copies."""
+        """Write to each copy what was written to its Array."""
         for loan in self.live:
             now = current(loan.x)[1]
             if now is not loan.known:
@@ -75,7 +79,7 @@ class Loans:
                 loan.known = now
 
     def end(self) -> None:
-        """Make each existing copy the data of its Array, as both share memory after an eager call."""
+        """Make each living copy the data of its Array, because they share memory after an eager call."""
         for loan in self.live:
             if not loan.lives:
                 continue
