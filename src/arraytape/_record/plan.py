@@ -275,7 +275,7 @@ def keep_for_forward_mode(op: Op, needs_fit: bool, slots: Slots) -> None:
 def kept_names(op: Op) -> list[str]:
     """Return the names of the values that a record keeps in the basic case.
 
-    There all inputs are followed, and have the shape and dtype of the result.
+    In the basic case, all inputs are followed and have the result's shape and dtype.
     """
     if not op.recorded:
         return []
@@ -362,8 +362,8 @@ class Structural:
     push_tangents(pass, record) : the function that returns a tangent, or None, for each result.
     inputs : the positions of the inputs' ids in a record.
     cusped : True if a record may have a cusp; then its last item has an attribute ``cusped``.
-    unfolds : True if a pass replaces a record by those of a second run of a function, which also pass
-    the masks of a guarded pass back.
+    unfolds : True if a pass replaces a record by the records of a second run of the recorded function.
+    The masks of a guarded pass are then passed back through these records, too.
     """
 
     __slots__ = (

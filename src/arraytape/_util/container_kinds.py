@@ -25,7 +25,8 @@ class Kind(NamedTuple):
     flatten : a function that maps a container to (parts, rest).
     unflatten : a function that maps (rest, parts) to a container.  The parts have the same names or the
     same order as those that ``flatten`` returned.
-    always : False if a container is returned itself, not rebuilt, when none of its parts is replaced.
+    always : True if ``unflatten`` is called even if no part is replaced; if False, the old container is
+    returned then.
     declared : ``file:line`` of the call that registered the kind, for messages.
     """
 

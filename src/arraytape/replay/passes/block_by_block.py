@@ -1,4 +1,4 @@
-"""A pass that joins elementwise calls on one large shape to groups, which are computed block by block.
+"""A pass that groups elementwise calls on arrays of one large shape, and computes them block by block.
 
 A block is some rows of the arrays.  All calls of a group are made on a block before the next block is
 read, so that intermediate values stay in the cache and need no memory of the whole shape.

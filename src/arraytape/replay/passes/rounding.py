@@ -157,8 +157,8 @@ def factor_out(node: Node, new: New) -> Node | None:
 def none_of_ties(extremes: set[Node], node: Node, new: New) -> Node | None:
     """Replace 0 divided by a count of ties by 0.
 
-    The count is at least 1, because guards make sure that the maximum is not NaN.  extremes : see
-    ``extremes_of``.
+    extremes : maxima and minima that are not NaN, as guards check.  So a count of their ties is at
+    least 1.
     """
     x, count = node.args
     if not is_zero(x) or type(count) is not Node or count.op != "sum" or x.shape != node.shape:

@@ -88,6 +88,9 @@ class State:
     the arguments to a tuple of the Arrays that were reached, in a fixed order; it raises Changed if any
     other value has changed.  paths : the paths of these Arrays, such as "model.weight".  known : the
     ids of the objects that are compared.  full : the reason why the state cannot be compared, or "".
+
+    Parameters of methods: name, expression, place : code of ``read`` that reads a value.  path : the
+    value's name in messages.  depth : the number of objects that lead to the value.
     """
 
     def __init__(self, function: Any, values: dict[str, Any], found: Found | None = None) -> None:
@@ -139,7 +142,7 @@ class State:
         self.classes.clear()
 
     def add_found(self) -> None:
-        """Add the state in ``found``: earlier calls used it, although no names in code lead to it."""
+        """Make ``read`` compare the state in ``found``, to which no names in the code lead."""
         for one in [*self.found.roots.values()]:
             value = one()
             if value is not None:
@@ -169,9 +172,9 @@ class State:
         return self.name_of_globals(self.named(known), known)
 
     def setting(self, expression: str, path: str, value: Any, depth: int) -> None:
-        """Add a value in a library's globals that users may set; of an object, add plain attributes.
+        """Make ``read`` compare a global of a library that users may set, and its plain attributes.
 
-        depth : the number of levels of objects that are entered.
+        depth : the number of levels of objects whose attributes are compared.
         """
         if type(value) in PLAIN:
             self.add(expression, path, value, DEPTH)
@@ -239,11 +242,11 @@ class State:
         return name
 
     def demand(self, condition: str, path: str) -> None:
-        """Add a condition; if it is false in a replay, the value at ``path`` has changed."""
+        """Add a condition to ``read``; if it is false in a replay, the value at ``path`` has changed."""
         self.lines.append((condition, path))
 
     def held(self, name: str, value: Any, path: str) -> None:
-        """Add the condition that ``name`` is the object ``value``, referenced weakly if possible."""
+        """Make ``read`` check that ``name`` is the object ``value``, referenced weakly if possible."""
         try:
             self.demand(f"{name} is {self.named(weakref.ref(value))}()", path)
         except TypeError:
@@ -254,7 +257,7 @@ class State:
 
     # --- comparison of values by their types ------------------------------------------------------
     def enter(self, expression: str, path: str, value: Any, depth: int) -> None:
-        """Add the lines that read and compare one value, and append its parts to the queue."""
+        """Make ``read`` compare one value, and append the value's parts to the queue."""
         self.count += 1
         if self.count > MOST:
             self.full = f"it can reach too much Python state ({path})"
@@ -292,7 +295,7 @@ class State:
         self.seen[id(value)] = name, value
 
     def compare(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Add the comparison of an object by its type and parts, its data or its identity."""
+        """Make ``read`` compare an object by its type and parts, its data or its identity."""
         kind = type(value)
         if isinstance(value, Array):
             self.demand_type(name, value, path)
@@ -321,7 +324,7 @@ class State:
                 self.enter_object(name, path, value, depth + 1)
 
     def compare_data(self, name: str, path: str, value: np.ndarray[Any, Any], depth: int) -> None:
-        """Add the comparison of an ndarray with a copy, or with itself if it is read-only."""
+        """Make ``read`` compare an ndarray with a copy; a read-only array needs no copy."""
         mutable = value.flags.writeable or value.base is not None
         known = self.named(value.copy(order="K") if mutable else value)
         self.demand(f"{name} is {known} or same_data({name}, {known})", path)
@@ -330,7 +333,7 @@ class State:
             self.parts_in_order(f"{name}.ravel().tolist()", path, objects, depth + 1)
 
     def enter_object(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Register a class or module for comparison, or add the attributes of another object."""
+        """Register a class or module, to be compared later; compare the parts of another object."""
         if isinstance(value, type):
             self.add_class(name, value)
             if not installed(type(value)):
@@ -357,9 +360,9 @@ class State:
         self.parts_of_object(name, path, value, depth)
 
     def add_class(self, name: str, cls: type) -> None:
-        """Register a class for comparison: as a user's class, or as a library's class.
+        """Register a class in ``classes`` if it is a user's, or in ``theirs`` if it is a library's.
 
-        Of a library's class, only the attributes that code names are compared.
+        For a class in ``theirs``, ``read`` compares only the attributes that code names.
         """
         if not installed(cls):
             self.classes.setdefault(id(cls), (name, cls))
@@ -367,7 +370,7 @@ class State:
             self.theirs.setdefault(id(cls), (name, cls))
 
     def parts_of_object(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Add the attributes and other state of an object, and register its class."""
+        """Make ``read`` compare the attributes and other state of an object, and register its class."""
         if installed(type(value)) and not isinstance(value, HAVE_LOCKS):
             self.libraries.add(name)
         if isinstance(value, BaseException):
@@ -403,14 +406,14 @@ class State:
             self.parts_of_list(parts, path, held, depth)
 
     def memory_of(self, name: str, path: str, value: Any) -> None:
-        """Add the comparison of the buffer that an object exports, such as a number of ctypes."""
+        """Make ``read`` compare the buffer that an object exports, such as a number of ctypes."""
         try:
             self.demand(f"buffer_of({name}) == {self.named(buffer_of(value))}", path)
         except (TypeError, BufferError, ValueError):
             return
 
     def parts_of_dict(self, name: str, path: str, value: Any, depth: int, form: str) -> None:
-        """Add the comparison of a dict's keys in their order, and add the dict's values.
+        """Make ``read`` compare a dict's keys in their order, and the dict's values.
 
         form : the format of a value's path, ".{}" for an attribute, "[{}]" for a key.
         """
@@ -430,7 +433,7 @@ class State:
     def parts_in_order(
         self, name: str, path: str, value: Any, depth: int, keys: Sequence[Any] = ()
     ) -> None:
-        """Add the parts of an iterable, read as a list in the order of iteration."""
+        """Make ``read`` compare the parts of an iterable, as a list in the order of iteration."""
         parts = f"p{len(self.lines)}"
         self.lines.append(f"{parts} = [*{name}]")
         self.parts_of_list(parts, path, [*value], depth, keys)
@@ -450,7 +453,7 @@ class State:
         self.parts_of_dict(name, path, value, depth, "[{}]")
 
     def parts_of_builtin(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Compare a function written in C by identity, a method by its name and object."""
+        """Make ``read`` compare a function in C by identity, a method in C by its name and object."""
         owner = value.__self__
         if owner is None or isinstance(owner, types.ModuleType):
             self.held(name, value, path)
@@ -459,7 +462,7 @@ class State:
         self.add(f"{name}.__self__", path, owner, depth)
 
     def parts_of_file(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Add the comparison of the contents and position of a StringIO or BytesIO."""
+        """Make ``read`` compare the contents and position of a StringIO or BytesIO."""
         self.demand(f"{name}.getvalue() == {self.named(value.getvalue())}", path)
         self.demand(f"{name}.tell() == {value.tell()}", path)
 
@@ -474,13 +477,13 @@ class State:
         self.add(f"{name}.__func__", path, value.__func__, depth)
 
     def parts_by_name(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Add the attributes that PARTS names for the type of the object."""
+        """Make ``read`` compare the attributes that PARTS names for the type of the object."""
         for part in PARTS[type(value)]:
             place = path if part in UNWRITTEN else f"{path}.{part}"
             self.add(f"{name}.{part}", place, attrgetter(part)(value), depth)
 
     def parts_of_function(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Compare a function's code, and add its closure, its defaults and the globals that it names."""
+        """Make ``read`` compare a function's code, closure, defaults and the globals that it names."""
         if value in CALLBACKS:
             self.held(name, value, path)
             return
@@ -505,7 +508,7 @@ class State:
             self.functions.append((name, path, value))
 
     def held_by_function(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Add the defaults of a function and the values in its closure."""
+        """Make ``read`` compare the defaults of a function and the values in its closure."""
         for part in ("__defaults__", "__kwdefaults__"):
             if getattr(value, part):
                 self.add(f"{name}.{part}", f"{path}.{part}", getattr(value, part), depth)
@@ -520,9 +523,10 @@ class State:
                 self.demand(f"content_of({place}) is MISSING", label)
 
     def names_in(self, place: str, code: types.CodeType, known: Any, depth: int) -> None:
-        """Add the globals and modules that a user's code names, and the names of attributes in the code.
+        """Make ``read`` compare the globals and modules that a user's code names.
 
-        known : the globals of the code.  place : the expression that reads them.
+        The names of attributes in the code are collected in ``attributes``.  known : the globals of the
+        code.  place : the expression that reads ``known``.
         """
         names = code_names(code)
         self.codes |= {code, *names.inner}
@@ -549,7 +553,7 @@ class State:
                 self.add(f"modules[{module!r}]", module, sys.modules[module], depth)
 
     def builtins(self, names: Any) -> None:
-        """Add the builtins of these names that users have replaced or added."""
+        """Make ``read`` compare those builtins among ``names`` that users have replaced or added."""
         for label in sorted(names & builtins.__dict__.keys()):
             value = builtins.__dict__[label]
             own = isinstance(value, type) and installed(value)
@@ -557,19 +561,19 @@ class State:
                 self.add(f"modules['builtins'].{label}", label, value, 0)
 
     def parts_unnamed(self, place: str, path: str, known: Any) -> None:
-        """Compare all globals of a module, because code may read them by computed names."""
+        """Make ``read`` compare all globals of a module, because code may compute the names it reads."""
         self.demand(f"len({place}) == {len(known)}", path)
         for label, value in [*known.items()]:
             if not label.startswith("__"):
                 self.add_unnamed(f"{place}[{label!r}]", f"{path}{label}", value)
 
     def add_unnamed(self, expression: str, path: str, value: Any) -> bool:
-        """Compare a value that code may read by a computed name.
+        """Make ``read`` compare a value that code may read by a computed name.
 
         Functions, classes of libraries, modules and iterators are compared by identity.  Users'
         functions are also compared by attributes, defaults and closure, but not by the globals that
-        they name, because these functions did not run.  Other values are added to the queue to be
-        compared as a whole.  Return True for these.
+        they name, because these functions did not run.  Return True for other values, whose parts are
+        all compared.
         """
         own = isinstance(value, type) and not installed(value)
         look = None if own or type(value) in PLAIN else look_of(value)
@@ -589,7 +593,10 @@ class State:
         return self.seen.setdefault(("globals", id(known)), (name, known))[0]
 
     def parts_of_class(self, name: str, cls: Any) -> None:
-        """Compare the attributes of a user's class, its bases, or a user's module that code may read."""
+        """Make ``read`` compare the attributes that code may read in a user's class or module.
+
+        For a class, the attributes of its bases are included.
+        """
         if not isinstance(cls, type):
             self.parts_of_base(name, cls)
             return
@@ -605,7 +612,10 @@ class State:
                 self.about_class(within, base)
 
     def parts_of_base(self, name: str, base: Any) -> None:
-        """Compare the attributes that code may read in one class, without bases, or in one module."""
+        """Make ``read`` compare the attributes that code may read in a module or in one class.
+
+        Attributes of the class's bases are not included.
+        """
         is_class = isinstance(base, type)
         any_name = self.any_attribute or (is_class and self.found.libraries)
         if (id(base), "") not in self.seen:
@@ -630,10 +640,10 @@ class State:
                         self.seen[key] = "", base
 
     def is_named(self, label: str, value: Any, implicit: bool) -> bool:
-        """Return True if an attribute must be compared as a whole.
+        """Return True if an attribute named ``label`` must be compared with all its parts.
 
-        That is so if code names it, if Python reads it implicitly (dunder methods of a class, for
-        implicit=True), or if it is a function that ran.
+        That is so if code names the attribute, if Python reads it implicitly (a dunder method of a
+        class, with implicit=True), or if it is a function that ran.
         """
         if label in self.attributes or (implicit and label.startswith("__")):
             return True
@@ -641,7 +651,10 @@ class State:
         return bool(codes) and any(one.__code__ in codes for one in functions_in(value))
 
     def about_class(self, name: str, cls: type) -> None:
-        """Compare the names, subclasses and dataclass fields of a class; note whether it is an ABC."""
+        """Make ``read`` compare the name, subclasses and dataclass fields of a class.
+
+        Set ``abstract`` if the class is an ABC.
+        """
         if "__subclasses__" in self.attributes and (id(cls), "__subclasses__") not in self.seen:
             self.seen[id(cls), "__subclasses__"] = "", cls
             self.add(f"{name}.__subclasses__()", cls.__name__, cls.__subclasses__(), DEPTH // 2)
@@ -654,14 +667,14 @@ class State:
         self.abstract = self.abstract or isinstance(cls, abc.ABCMeta)
 
     def parts_of_name(self, name: str, path: str, value: Any, labels: Sequence[str]) -> None:
-        """Compare those attributes of ``labels``, such as __name__, that code names."""
+        """Make ``read`` compare those attributes of ``labels``, such as __name__, that code names."""
         for label in labels:
             if label in self.attributes and (id(value), label) not in self.seen:
                 self.seen[id(value), label] = "", value
                 self.add(f"{name}.{label}", f"{path}.{label}", getattr(value, label), DEPTH // 2)
 
     def parts_of_theirs(self, name: str, cls: Any) -> None:
-        """Compare the attributes of a library's class or module that code names.
+        """Make ``read`` compare the attributes of a library's class or module that code names.
 
         This is needed because users may replace such attributes.
         """
@@ -716,7 +729,10 @@ STATE_TEXT = "<arraytape replay state>"  # the file name of ``read`` in tracebac
 # --- the generated code -----------------------------------------------------------------------------
 @functools.lru_cache(maxsize=64)
 def code_of(text: str) -> types.CodeType:
-    """Compile a text, usually of 20 kB; cached, because consecutive calls mostly have equal texts."""
+    """Compile the text of ``read``, usually 20 kB.
+
+    The result is cached, because consecutive traced calls mostly have equal texts.
+    """
     return compile(text, STATE_TEXT, "exec")
 
 
@@ -756,7 +772,7 @@ def quick_text(lines: list[Any], arrays: list[str]) -> str:
 
 
 def read_once(parts: list[str]) -> list[str]:
-    """Return the conditions, with a name for each ``__dict__`` or other TABLES that is read repeatedly."""
+    """Return the conditions, with a name for each ``__dict__`` (see TABLES) that is read repeatedly."""
     tables = [found[0] for part in parts for found in TABLES.finditer(part) if found["name"]]
     names = {table: f"t{i}" for i, table in enumerate(tables) if tables.count(table) > 1}
     known: set[str] = set()

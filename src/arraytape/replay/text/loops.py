@@ -137,7 +137,7 @@ class Loop:
         return str(self.source.names[node])
 
     def may_go(self, x: Node, node: Node, item: Node) -> bool:
-        """Return True if a result may use the memory of the input x, which no other input may share.
+        """Return True if a result may use the memory of the input x; no other input may share it.
 
         node : the member that computes the result.  item : the program's node for the result.
         """

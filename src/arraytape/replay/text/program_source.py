@@ -160,7 +160,7 @@ class Source:
         self.names[node] = self.named(name, value)
 
     def is_constant(self, node: Node) -> bool:
-        """Return True if a view is a view of constants; if so, compute it now and name it."""
+        """Return True if all operands of a view are constants; if so, compute the view and name it."""
         inputs = operands(node)
         if node.shape is None or not inputs or not all(x in self.values for x in inputs):
             return False
@@ -574,9 +574,9 @@ class Source:
         return not overlap or is_basic(key)
 
     def straight(self, place: int, node: Node, function: str, args: str) -> bool:
-        """Write a ufunc with the slice that a following "put" would fill as output.
+        """Write a ufunc call whose output is the slice to which a later "put" would copy the result.
 
-        Return False if no "put" is the only reader, or if the result would differ.
+        Return False if the result has another reader than one "put", or if its bits would differ.
         """
         put = self.put_of(node)
         between = self.program.nodes[place + 1 : self.last[node]] if put is not None else []
