@@ -192,7 +192,9 @@ def modes_here() -> tuple[Mode, ...]:
     """Return the modes of this thread and task, observing modes first."""
     thread, observers, answering = MODE_STACK.get()
     modes = observers + answering
-    if thread == get_ident() and len(MODES) == len(modes):  # the usual case, without calls
+    if thread == get_ident() and len(MODES) == len(
+        modes
+    ):  # the usual case, in which no call is needed
         for mode in modes:
             if not mode.thread:
                 break

@@ -16,7 +16,7 @@ Nesting = Any  # a leaf, which may be any object, or a container whose parts are
 Parts = dict[Any, Nesting] | Sequence[Nesting]  # the parts of a container: with names, or in order
 
 UNSET = object()  # the value of a dataclass field that an instance lacks
-CACHED = 1000  # the most classes in KINDS; bounded because a program may create classes without end
+CACHED = 1000  # the maximum size of KINDS: a program may create any number of classes
 
 
 class Kind(NamedTuple):

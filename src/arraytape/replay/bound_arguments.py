@@ -135,7 +135,7 @@ def signature_of(form: Form, values: Sequence[Any], gone: Callable[[], None]) ->
 
 
 def ambient() -> Any:
-    """Return the settings around a call that change results, as the functions in AMBIENT report."""
+    """Return the results of the functions in AMBIENT: settings around a call that change its result."""
     return tuple([ask() for ask in AMBIENT])
 
 

@@ -81,7 +81,7 @@ class Call:
         self.result: Any = None
         # The types of the result's containers: a copy, because the caller may change the result.
         self.structure: Any = None
-        self.same: dict[int, int] = {}  # id(container in the result) -> number of the same argument
+        self.same: dict[int, int] = {}  # id(container in the result) -> number of this argument
         self.leaves: list[Any] = []  # the leaves of the result
         self.given: list[Given] = []  # the source of each leaf
         self.outputs: dict[int, int] = {}  # id(Array in the result) -> number of the output
@@ -145,7 +145,7 @@ class Call:
         return [paths.get(id(x), x) for x in self.lifter.handles[len(self.arrays) :]]
 
     def take_apart(self) -> None:
-        """Set ``leaves``, ``same`` and ``structure`` from the result."""
+        """Set ``leaves``, ``same`` and ``structure``, which describe the result as a nesting."""
         try:
             self.leaves = nest.leaves(self.result)
             self.containers(self.result, set())
@@ -320,7 +320,10 @@ class Call:
             self.release_traced()
 
     def note_what_ran(self) -> None:
-        """Add the functions that ran to ``found``, so that later calls compare their state, too."""
+        """Add the functions that ran to ``found``, so that later calls compare the functions' state.
+
+        Set ``late`` if some of these functions are new in ``found``.
+        """
         given: set[int] = set()
         pending = [self.result]
         while pending:
@@ -359,8 +362,8 @@ class Call:
     def release_traced(self) -> None:
         """Replace traced data by its values in all Arrays that still exist after the call.
 
-        An Array that exists although it is not in the result spoils the call: a program does not
-        make such an Array.
+        If such an Array is not in the result, spoil the call, because a program would not make the
+        Array.
         """
         for generation in range(3):  # younger generations first: a full collection may take long
             if not self.kept_traced():

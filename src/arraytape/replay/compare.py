@@ -18,7 +18,7 @@ from .reach.sameness import same_data, same_value
 
 
 def state_differs(first: Call, second: Call) -> str:
-    """Return the name of a Python value that differed between the two calls, or ""."""
+    """Return a message on a Python value that differed between two calls; "" if all were equal."""
     try:
         first.read(second.values)
     except Changed as change:

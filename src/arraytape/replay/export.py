@@ -108,7 +108,7 @@ class Over(Standard):
         return getattr(self.base, np.dtype(dtype).name)
 
     def argument(self, value: Any) -> Any:
-        """Return an argument of a call, with NumPy's dtypes, scalars and arrays converted."""
+        """Return an argument of a call, with NumPy's dtypes, scalars and arrays made the namespace's."""
         kind = type(value)
         if kind is tuple or kind is list:
             return kind([self.argument(part) for part in value])
@@ -238,7 +238,7 @@ class Export:
             )
 
     def value(self, over: Over, node: Node, known: dict[Node, Any]) -> Any:
-        """Return the value of a node, computed over a namespace from the values in ``known``.
+        """Return the value of a node, computed by the namespace ``over`` from the values in ``known``.
 
         Raise NotImplementedError if the namespace lacks the function or refuses the arguments.
         """

@@ -307,7 +307,7 @@ class Function(Generic[P, R]):
 
     # --- traced calls and plans -------------------------------------------------------------------
     def trace_alone(self, entry: Entry, given: CallArguments) -> Any:
-        """Trace a call.  Run the function itself if ``limit`` is reached or another thread traces it."""
+        """Trace a call, or run the function itself if another thread traces or ``limit`` is reached."""
         if len(entry.plans) >= self.limit:
             return self.as_it_is(
                 f"it has {self.limit} programs already", given.args, given.keywords
@@ -365,7 +365,7 @@ class Function(Generic[P, R]):
         """Compare a traced call with the pending calls of its signature.
 
         If the call equals a pending call, make a plan.  If the values that both calls read are equal
-        but the programs differ, give up.  Otherwise, keep the call for later comparisons.
+        but the programs differ, make the entry eager.  Otherwise, keep the call for later comparisons.
         """
         apart = "its calls differ", ""
         if call.late:
@@ -479,7 +479,7 @@ def followed_alike(one: Call, other: Call) -> bool:
 
 
 def set_apart(before: Call, call: Call) -> tuple[str, str]:
-    """Return the name of a value that differed between two calls which read it, and advice to the user.
+    """Return a message on a value that both calls read and that differed, and advice to the user.
 
     Return ("", "") if all values that both calls read were equal.  Only then must the programs be equal.
     """

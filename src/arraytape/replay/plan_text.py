@@ -132,7 +132,7 @@ class PlanText:
         return "Array" if type(x) is Array else self.named(type(x))
 
     def layout(self, name: str, x: Array, otherwise: str) -> None:
-        """Write the comparison of the layout of an Array, and the name of its data.
+        """Write the lines that give the data of an Array a name, and compare the data's layout.
 
         name : the Array's name in the text.  otherwise : the statement for another layout.  Data that
         was compared in the last call is not compared again, except for memory that other code shares,
@@ -159,7 +159,7 @@ class PlanText:
 
     # --- comparison of state and memory that are no arguments -------------------------------------
     def state(self, call: Call) -> None:
-        """Write the comparison of the Python state, and the names of Arrays that are no arguments."""
+        """Write the lines that compare the Python state, and name the Arrays that are no arguments."""
         self.lines.append("state = read(values)")
         paths = {id(x): i for i, x in enumerate(call.reached)}
         lifted = call.lifter.handles
@@ -245,7 +245,7 @@ class PlanText:
         self.lines.append(f"return {result}")
 
     def running(self) -> None:
-        """Write the line that runs the program on the data of the Arrays, recorded under a tape."""
+        """Write the lines that run the program on the Arrays' data; under a tape, call ``taped``."""
         if self.taped is None:
             data = "".join(f"d{i}, " for i in range(len(self.handles)))
             quiet = self.call.trace.quiet
@@ -261,7 +261,7 @@ class PlanText:
         ]
 
     def effects(self, call: Call, place: int) -> None:
-        """Write the calls of callbacks with their values, the outputs from number ``place`` on."""
+        """Write the calls of callbacks.  Their values are the outputs from number ``place`` on."""
         for effect in call.trace.effects:
             end = place + len(effect.noted_values)
             self.lines.append(f"call({self.named(effect)}, outputs[{place}:{end}])")

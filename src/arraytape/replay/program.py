@@ -118,10 +118,10 @@ class GuardFailed(Exception):
 class Program:
     """A graph of calls in their order, with guards and results.
 
-    inputs : the data of the lifted Arrays.  nodes : all nodes, inputs and constants included, each
-    after its operands.  guards : the conditions on nodes.  outputs : the values for the function's
-    result, then those for callbacks.  writes : the new values of Arrays that the function writes to,
-    in the order of these Arrays among the inputs.
+    inputs : the nodes for the data of the lifted Arrays.  nodes : all nodes, each after its operands;
+    they include inputs and constants.  guards : the conditions on nodes.  outputs : the nodes of values
+    in the function's result, then of values for callbacks.  writes : the nodes of the new values of
+    Arrays that the function writes to, in the order of these Arrays among the inputs.
     """
 
     inputs: list[Node] = field(default_factory=list)
@@ -217,7 +217,7 @@ def result_of(node: Node, known: dict[Node, Any]) -> Any:
 
 
 def replaced(value: Any, of_node: Callable[[Node], Any]) -> Any:
-    """Return arguments, with ``of_node(node)`` in place of each node, also within containers."""
+    """Return the arguments of a call with ``of_node(node)`` in place of each node, also nested ones."""
     return mapped_leaves(value, lambda x: of_node(x) if type(x) is Node else x)
 
 
@@ -245,7 +245,7 @@ def nodes_in(value: Any) -> Iterator[Node]:
 
 
 def operands(node: Node) -> tuple[Node, ...]:
-    """Return the nodes among the arguments and keywords of a call, computed once per node."""
+    """Return the nodes among the arguments and keywords of a call; store them in the call's node."""
     if node._operands is None:
         found = [*nodes_in(node.args), *(nodes_in(node.keywords) if node.keywords else ())]
         node._operands = tuple(found)
@@ -253,7 +253,7 @@ def operands(node: Node) -> tuple[Node, ...]:
 
 
 def key_of(value: Any) -> Any:
-    """Return a hashable key of arguments: nodes by identity, other values by type and repr."""
+    """Return a hashable key of a call's arguments: nodes by identity, other values by type and repr."""
     kind = type(value)
     if kind is Node:
         return Node, id(value)

@@ -72,7 +72,7 @@ class Plan:
         simple = self.program  # for the export: further passes add calls outside the standard
         if blocks:
             self.program = rounded(self.program)
-        plain = self.program  # machine code checks NaN and counts ties next to other work
+        plain = self.program  # for machine code, where NaN checks and counts of ties cost little
         self.program = with_bounds(without_implied_looks(with_rare_ties(self.program)))
         if blocks:
             self.program = blocked(factored(self.program))
@@ -89,7 +89,7 @@ class Plan:
         if compile is not False and self.taped is None:
             plain = without_implied_looks(factored(plain) if blocks else plain)
             self.executable = Executable(plain, self.source.name, run, compile)
-            # Only the globals of the plan's function: the text holds the traced call's arguments.
+            # Pass only the globals, because ``text`` would keep the traced call's arguments alive.
             self.executable.start(partial(text.scope.__setitem__, "run"))
         self.replayed = 0
         self.tick = count(1).__next__
@@ -117,7 +117,7 @@ class Plan:
 
 
 def own_name(name: str, program: Program) -> str:
-    """Return a name for the generated function: `name`, changed if its text uses that name."""
+    """Return a name for the generated function: `name`, changed if the function's text uses it."""
     if NUMBERED.match(name):
         return f"f_{name}"
     taken = {"failed", "guards", "idle", "memory", *dir(np), *(node.op for node in program.nodes)}

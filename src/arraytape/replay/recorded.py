@@ -65,7 +65,7 @@ class Recorded:
         self.ended = False
 
     def begin(self) -> None:
-        """Note the number of records that the tape has before the function starts."""
+        """Note how many records and watched values the tape has before the function starts."""
         self.start, self.sources = len(self.all), len(self.tape.leaves)
 
     def end_records(self, lifted: Sequence[Lifted]) -> None:

@@ -183,7 +183,9 @@ class TapedCall(CallOfUser):
             return None
         try:
             return pulled.back(self.data, self.saved, seeds)
-        except Exception:  # the records are used next: they raise the same error, or a guard failed
+        except (
+            Exception
+        ):  # a guard failed, or the records, which are used next, raise this error again
             return None
 
     def unfold(self, value_ids: Sequence[int], outs: Sequence[int]) -> list[Record]:
@@ -224,7 +226,10 @@ class TapedCall(CallOfUser):
 
 
 def renamed_results(record: Record, known: Sequence[int]) -> Record:
-    """Return a record with a new id for each result whose id is in ``known``."""
+    """Return a record with a new id for each result whose id is in ``known``.
+
+    The record of the replayed call has results with these ids already.
+    """
     new = tuple(
         [new_value_id() if value_id in known else value_id for value_id in results_of(record)]
     )

@@ -34,10 +34,7 @@ MOST_ARGUMENTS = 1000
 MOST_AXES = 32  # the maximum number of loops around a call of one of NumPy's loops
 MOST_OPERANDS = 8  # the maximum number of operands of one of NumPy's loops
 POINTERS = 9  # the index of the word of a loop record at which its pointers begin
-NOTHING_UNUSUAL, FALLBACK = (
-    None,
-    True,
-)  # results of the function; after an underflow it returns False
+NOTHING_UNUSUAL, FALLBACK = None, True  # results of the function; False after an underflow
 
 # Bits of the registers with floating-point exceptions: x86's MXCSR, aarch64's FPSR.  Underflow has its
 # own result, because NumPy by default ignores underflow, but warns of the other exceptions.
@@ -415,7 +412,7 @@ def offsets_of_fields() -> dict[str, int]:
     start, word = object.__basicsize__, ctypes.sizeof(ctypes.c_void_p)
     fields = ("DATA", "RANK", "SHAPE", "STRIDES", "BASE", "DTYPE")
     found = {name: start + i * word for i, name in enumerate(fields)}
-    found |= {"ORDER": start + word + 2, "NUMBER": start + word + 4}  # of dtypes
+    found |= {"ORDER": start + word + 2, "NUMBER": start + word + 4}  # fields of a dtype
     arrays: list[np.ndarray[Any, Any]] = [
         np.empty(3), np.zeros((2, 5), np.int8), np.empty(9)[4:], np.ones((2, 3, 4), "c16").T,
         np.empty((), ">f4"), np.zeros(2, np.bool_),

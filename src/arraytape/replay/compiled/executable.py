@@ -30,14 +30,10 @@ Data = np.ndarray[Any, Any]
 Run = Callable[..., tuple[tuple[Data, ...], tuple[Data, ...]]]
 TIMED = 9  # the number of calls of each function that are timed
 GAIN = 0.97  # machine code is kept if it takes less than this fraction of NumPy's time
-WATCHED = (
-    16  # the number of calls in which fallbacks are counted; after half of them, NumPy takes over
-)
+WATCHED = 16  # the number of calls in which fallbacks are counted, after a first fallback
 PATIENCE = 0.1  # seconds that NumPy's calls may take in all before the program is compiled
 ALWAYS = False  # set by tests: compile each program at once
-PER_CALL = (
-    1e-4  # seconds added to PATIENCE for each call in the program, which lengthens compilation
-)
+PER_CALL = 1e-4  # seconds added to PATIENCE for each call of NumPy in the program
 
 
 class Executable:

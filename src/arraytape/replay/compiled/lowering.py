@@ -56,9 +56,7 @@ BLOCK = 2048  # the number of elements in a block, if a large group has calls of
 MEMBERS = 48  # the usual maximum of nodes in a kernel: LLVM's time grows faster than their number
 LARGE_WORK = 1 << 16  # programs that compute so many elements let other threads run during a call
 LINE = 64  # the number of bytes of a cache line, to which scratch memory is aligned
-ALWAYS = (
-    1 << 60
-)  # the number of the last read of outputs and writes, which are read after the program
+ALWAYS = 1 << 60  # in ``Lowering.last``, the number for outputs and writes
 # Ops that only arrange data.  Their result is a view, or a copy if no view has the result's layout.
 ARRANGES = frozenset((
     "broadcast_to", "broadcast_view", "contiguous", "diagonal_view", "expand_dims", "flip", "getitem",
@@ -185,7 +183,7 @@ class Lowering:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.places: dict[Node, Place] = {}
+        self.places: dict[Node, Place] = {}  # node -> place of its value
         self.groups: dict[Node, Group] = {}  # member of an open group -> the group
         self.open: list[Group] = []  # the groups for which no records were written yet
         self.entries: list[Entry] = []
@@ -360,7 +358,7 @@ class Lowering:
 
     # --- records ------------------------------------------------------------------------------------
     def finish(self, kernel: Kernel, count: int | None = None) -> Entry:
-        """Return the record that calls a complete kernel; count : the elements, if it is ``counted``."""
+        """Return the record that calls a complete kernel; count : see ``kernel_record``."""
         text = kernel.function_text()
         self.kernels.setdefault(text, f"kernel{len(self.kernels)}")
         self.declared |= kernel.declared
@@ -1213,9 +1211,7 @@ class GroupWriter:
             steps = [0, 0, 0, size, size]
             return [lowering.loop_entry(loop, [*pointers, part], [1, length], steps), adds]
 
-        if (
-            count <= BLOCK
-        ):  # the group is computed in blocks, and this is one block or the remainder
+        if count <= BLOCK:  # a block of a group that is computed in blocks, or the remainder
             whole = count < math.prod(self.group.shape) and not start
             return added(start, count, whole)
         number, rest = divmod(count, BLOCK)
@@ -1388,7 +1384,7 @@ def later_axes(place: Place, count: int) -> Place:
 
 
 def part_place(place: Place, key: Any) -> Place:
-    """Return the place of ``x[key]`` for data at a place."""
+    """Return the place of ``x[key]``, given the place of x."""
     view, start = view_of_nothing(place)
     part = part_at(view, key)
     offset = place.offset + part.__array_interface__["data"][0] - start

@@ -18,9 +18,7 @@ from ..._util.locks import reentrant_lock
 
 OLDEST = (0, 45)  # the first version of llvmlite that has LLVM's new pass managers
 LEVEL = 2  # the level of LLVM's optimizations, as in clang -O2
-PASSES = (
-    "without vectorizers"  # a description of other options, which is a part of the cache's keys
-)
+PASSES = "without vectorizers"  # a part of the cache's keys: the other options of LLVM
 DIGEST = hashlib.sha256
 MOST = 1 << 28  # the bytes of object code beyond which the oldest files of the cache are removed
 COMPILING = reentrant_lock()  # held while llvmlite compiles

@@ -52,9 +52,7 @@ class Segments:
         self.program = program
         self.numpys: dict[Node, str] = {}
         self.free: set[Node] = set()
-        known: dict[
-            Any, str
-        ] = {}  # key of a call, with layouts in place of operands -> reason or ""
+        known: dict[Any, str] = {}  # ``replaced_key`` and more of a call -> reason or ""
         for node in program.nodes:
             if not node.is_call:
                 continue

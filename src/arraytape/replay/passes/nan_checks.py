@@ -146,7 +146,7 @@ def is_sum_of_squares(node: Node) -> bool:
 
 
 def add_terms(known: dict[Node, float], program: Program) -> None:
-    """Add a bound of x to ``known`` if the sums or differences ``x + y`` and the terms y have bounds.
+    """Add a bound of x to ``known`` for each sum or difference of x and y, if that and y have bounds.
 
     known : node -> bound of its absolute values.
     """
@@ -292,7 +292,7 @@ def lazy_checks(program: Program) -> Iterator[LazyCheck]:
 
 
 def is_bounded(node: Node) -> bool:
-    """Return True if bounds of the operands imply a bound of the node; also for a boolean mask."""
+    """Return True if bounds of the operands imply a bound of the node, or if it is a boolean mask."""
     if node.dtype == np.bool_ and facts_of(node.op).per_element:
         return bool(node.shape)
     if not (is_plain(node) and node.shape):

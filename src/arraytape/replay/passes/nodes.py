@@ -118,9 +118,7 @@ def interval_of(node: Node, of: Callable[[Any], Interval]) -> Interval:
     if extension is None:
         return EVERYWHERE
     given = [x for x in node.args if isinstance(x, (Node, *NUMBERS))]
-    if (
-        extension is hull
-    ):  # integer keys and masks select elements: their values are not in the result
+    if extension is hull:  # integer keys and masks select elements, but are not selected
         given = [x for x in given if type(x) is not Node or x.dtype.kind not in "biu"]
     intervals = [EVERYWHERE if type(x) is Node and x.dtype.kind in "biu" else of(x) for x in given]
     found: Interval = extension(count_of_terms(node), *intervals)

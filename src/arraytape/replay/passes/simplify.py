@@ -234,7 +234,10 @@ def mean(node: Node, new: New) -> Node | None:
 
 
 def unspread(node: Node, new: New) -> Node | None:
-    """Replace an operand that was broadcast by its original, if the other operand has the full shape."""
+    """Replace a broadcast operand by the array before the broadcast.
+
+    The other operand must have the full shape, so that the result keeps its shape.
+    """
     for i in (0, 1):
         x, y = node.args[i], node.args[1 - i]
         if type(y) is Node and y.shape == node.shape and y.strides == node.strides:
@@ -245,7 +248,7 @@ def unspread(node: Node, new: New) -> Node | None:
 
 
 def before_spread(x: Operand, new: New) -> Node | None:
-    """Return the original of a broadcast operand x, or None if x is not broadcast.
+    """Return the array of which the operand x is a broadcast, or None if x is no broadcast.
 
     If x is a number plus or times a broadcast scalar, return the number plus or times the scalar.
     """
@@ -406,7 +409,7 @@ def masked(x: np.ndarray[Any, Any], mask: np.ndarray[Any, Any], chosen: bool) ->
 
 
 def is_choice(node: Node, least: int) -> bool:
-    """Return True if a ``where`` returns at least ``least`` floats, and its mask has the same shape."""
+    """Return True if a ``where`` returns at least ``least`` floats, and its mask has this shape, too."""
     mask = node.args[0]
     if node.dtype not in INTEGERS or node.size < least or type(mask) is not Node:
         return False
@@ -433,7 +436,7 @@ def where_zero(node: Node, new: New) -> Node | None:
 def merged(x: np.ndarray[Any, Any], mask: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> Any:
     """Return ``where(mask, x, other)`` for floats, by operations on their bits.
 
-    Where the mask is true, those bits of ``other`` are flipped in which x differs from it.
+    Where the mask is true, the bits of ``other`` that differ from those of x are flipped.
     """
     integer = INTEGERS[x.dtype]
     differ = np.bitwise_xor(x.view(integer), other.view(integer)) & -mask.astype(integer)

@@ -115,7 +115,9 @@ class State:
         self.functions: list[tuple[str, str, Any]] = []  # (name, path, user's function)
         self.moving = Moving()
         self.sources: list[tuple[str, str, Any]] = []  # (name, path, random generator)
-        self.ops: list[tuple[str, str, Any, int]] = []  # functions and rules of ops, entered last
+        self.ops: list[
+            tuple[str, str, Any, int]
+        ] = []  # rules of ops, as in ``queue``; entered last
         self.libraries: set[str] = set()  # names of objects of libraries, and of their parts
         # Expression for globals -> names that code reads and that these globals lack.
         self.absent: dict[str, set[str]] = {}
@@ -418,7 +420,7 @@ class State:
         form : the format of a value's path, ".{}" for an attribute, "[{}]" for a key.
         """
         if len(value) <= MANY and all(type(key) is str for key in value):
-            # With a single attribute, the read of its value fails if the attribute is renamed.
+            # Keys of a single attribute are not compared: if it is renamed, the read of its value fails.
             if form == ".{}" and len(value) < 2:
                 self.demand(f"len({name}) == 1" if value else f"not {name}", path)
             else:
@@ -708,7 +710,7 @@ PARTS: dict[type, tuple[str, ...]] = {
 # Attributes that paths in messages leave out, because users do not write them in code.
 UNWRITTEN = ("fget", "fset", "__func__", "__init__.__self__")
 
-# Type -> the method of State that adds the comparison of its objects.
+# Type -> the method of State that makes ``read`` compare objects of this type.
 ENTRIES: dict[type, Callable[..., None]] = {
     list: State.parts_of_list, tuple: State.parts_of_list, deque: State.parts_of_list,
     dict: State.parts_of_mapping, types.MappingProxyType: State.parts_of_mapping,

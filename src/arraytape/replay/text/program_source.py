@@ -91,10 +91,10 @@ class Source:
             choices, self.room_for_bits, lambda node, name: self.kept.give_memory(name), self.named
         )
         self.places: dict[Node, Node] = {}  # node -> the operand whose memory it has taken over
-        self.taken_over: set[Node] = set()  # these operands
-        self.written: set[Node] = set()  # values computed in the slice of a later node
+        self.taken_over: set[Node] = set()  # the operands in the values of ``places``
+        self.written: set[Node] = set()  # values computed in the slice that a later "put" fills
         self.within: dict[Node, list[Node]] = {}  # node -> the nodes that may share its memory
-        self.dying: dict[int, list[Node]] = {}  # number of a call -> the nodes that it reads last
+        self.dying: dict[int, list[Node]] = {}  # number of a call -> nodes that no later call reads
         for node, roots in self.memory.items():
             for root in roots:
                 self.within.setdefault(root, []).append(node)
@@ -201,7 +201,7 @@ class Source:
         return self.named(f"k{len(self.scope)}", value)
 
     def given(self, node: Node, taken: set[Node]) -> str:
-        """Return the text of an output; it is copied if it would share memory with another output.
+        """Return the expression of an output, copied if it would share memory with another output.
 
         taken : the nodes in whose memory the outputs so far lie; this output's are added.
         """
@@ -493,7 +493,10 @@ class Source:
         ]
 
     def choose(self, place: int, node: Node) -> bool:
-        """Write ``where`` into the memory of its last operand; return False if that is read later."""
+        """Write ``where`` into the memory of its last operand.
+
+        Return False if that operand is read later, or has another layout.
+        """
         condition, x, y = node.args
         other = getattr(x, "dtype", node.dtype)
         if getattr(condition, "dtype", None) != np.bool_:
@@ -596,7 +599,7 @@ class Source:
         return True
 
     def put_of(self, node: Node) -> Node | None:
-        """Return the "put" node that writes this result, if ``straight`` may write there directly."""
+        """Return the "put" node that writes a result, if the result may be computed in its slice."""
         nodes, last = self.program.nodes, self.last.get(node)
         put = nodes[last] if last is not None and last < len(nodes) else node
         alone = put.op == "put" and put.args[2] is node and put.args[0] is not node
@@ -622,7 +625,7 @@ class Source:
         return part.flags.c_contiguous or facts_of(node.op).correctly_rounded
 
     def free_operand(self, place: int, node: Node) -> Node | None:
-        """Return an operand of the same layout whose memory no later call reads, or None."""
+        """Return an operand with the node's layout whose memory no later call reads, or None."""
         for x in node.args:
             if same_layout(x, node) and self.is_free(place, x, node):
                 return x  # type: ignore[no-any-return]

@@ -44,8 +44,8 @@ class Loan:
 class Loans:
     """The exported copies of one trace.
 
-    spoil : ``Trace.spoil``, called with a reason why there is no program.  live : the copies that may
-    still exist.
+    spoil : ``Trace.spoil``, called with a reason why there is no program.  live : a ``Loan`` for each
+    copy that may still exist.
     """
 
     def __init__(self, spoil: Callable[[str], None]) -> None:

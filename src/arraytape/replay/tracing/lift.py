@@ -242,7 +242,7 @@ class LiftingMode(Mode):
 
 
 def commit(x: Array, value: RawArray, value_id: int = 0) -> None:
-    """Write a value to an Array, as the function did.
+    """Write a value to an Array, as the traced function did.
 
     value_id : the id that a tape around the call follows for the value, or 0.
     """

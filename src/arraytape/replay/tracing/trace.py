@@ -136,7 +136,10 @@ class Trace:
         self.program.guards.append(Guard(kind, node, expected, exit_line()))
 
     def look(self, x: Traced) -> Any:
-        """Return a copy of the value, and add a guard for it, because decisions may depend on it."""
+        """Return a copy of the value, and add a guard that a replay has the same value.
+
+        The function may decide by this value which computations follow.
+        """
         self.guard("value", x.node, x.value.tobytes())
         return x.value.copy()
 
@@ -215,7 +218,7 @@ class Trace:
         return type(values)(*parts) if hasattr(values, "_fields") else type(values)(parts)
 
     def item(self, whole: Node, i: int, value: Any) -> Any:
-        """Return result number i of the call ``whole`` as traced data, and add both nodes."""
+        """Return result i of the call ``whole`` as traced data; add its node and, once, the call's."""
         if not isinstance(value, np.ndarray | np.generic):
             return value
         nodes = self.program.nodes

@@ -224,7 +224,7 @@ class TracedStorage(Storage):
 
     def unless_none(self, mask: RawArray) -> Any:
         found = NUMPY.unless_none(traced_value(mask))
-        # Only a mask without true elements needs a guard: with the mask, both cases are computed.
+        # Only if no element is true, the caller computes without the mask, which needs a guard.
         if found is None:
             looked_at(call_noted("any", numpy_namespace.any, mask))
         return found if found is None else mask
