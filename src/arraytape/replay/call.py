@@ -104,7 +104,7 @@ class Call:
         self.trace.spoil(why)
 
     def trace_call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Run the function and return its result; also after an exception, restore the Arrays' data."""
+        """Run the function and return its result.  Restore the Arrays' data, even if it raises."""
         try:
             return self.traced_run(args, keywords)
         except BaseException:  # an interrupt may have stopped ``close_trace``: call it again
@@ -136,7 +136,7 @@ class Call:
         return self.result
 
     def other_arrays(self) -> list[Any]:
-        """Return the lifted Arrays that are no arguments.
+        """Return the Arrays that are inputs of the program, but no arguments.
 
         An Array that ``State.read`` returned is represented by its index in ``reached``, so that two
         calls can be compared.
@@ -156,7 +156,7 @@ class Call:
     def containers(self, value: Any, met: set[int]) -> None:
         """Note in ``same`` the containers within a result that are arguments themselves.
 
-        Spoil the call if another mutable container is in the result twice, or existed before the
+        Refuse a program if another mutable container is in the result twice, or existed before the
         call: a program would return a new container in its place.  met : ids of the containers so far.
         """
         parts = nest.parts_of_nesting(value)
@@ -178,7 +178,7 @@ class Call:
             self.containers(part, met)
 
     def close_trace(self) -> None:
-        """Restore the data of all lifted Arrays, then write the new values that the function wrote.
+        """Restore the data of all Arrays with traced data, then write what the function wrote to them.
 
         A second call does nothing, or completes the first one after an interrupt.
         """
@@ -268,7 +268,7 @@ class Call:
     def view_given(self, leaf: Array) -> dict[str, Any]:
         """Return the fields ``path`` and ``view`` of ``Given`` for a leaf that is a view.
 
-        Spoil the call if the path contains an index array, whose values may differ in the next call.
+        Refuse a program if the path contains an index array, whose values may differ in the next call.
         """
         path = leaf._view.path
         if not has_no_data(path):
@@ -308,7 +308,7 @@ class Call:
 
     # --- checks after the call --------------------------------------------------------------------
     def check_program(self) -> None:
-        """Spoil the call if it had an effect that a program cannot repeat."""
+        """Refuse a program (``spoil_call``) if the call had an effect that a program cannot repeat."""
         if self.recorded is not None and self.recorded.why:
             self.spoil_call(f"under a tape: {self.recorded.why}")
         if self.state.full:
@@ -338,7 +338,7 @@ class Call:
             self.spoil_call(unreadable(error))
 
     def check_state(self) -> None:
-        """Spoil the call if the function has changed the Python state that it can reach."""
+        """Refuse a program (``spoil_call``) if the function has changed Python state in its reach."""
         self.drawn = self.state.moving.moved_path()
         try:
             after = self.state.read(self.values)
@@ -362,8 +362,7 @@ class Call:
     def release_traced(self) -> None:
         """Replace traced data by its values in all Arrays that still exist after the call.
 
-        If such an Array is not in the result, spoil the call, because a program would not make the
-        Array.
+        If such an Array is not in the result, refuse a program, which would not make the Array.
         """
         for generation in range(3):  # younger generations first: a full collection may take long
             if not self.kept_traced():

@@ -72,7 +72,7 @@ class Effect:
         self.run_effect([value.data.copy(order="K") for value in self.noted_values])
 
     def differs(self, other: Effect) -> bool:
-        """Return True if two effects call different functions or pass different Python values."""
+        """Return True if two calls of callbacks have different functions or Python arguments."""
         if self.of() != other.of() or len(self.leaves) != len(other.leaves):
             return True
         pairs = zip(self.leaves, other.leaves, strict=True)

@@ -78,8 +78,8 @@ TURNED = ("matrix_transpose", "permute_dims", "reshape")  # ops of views, cheap 
 def with_bounds(program: Program) -> Program:
     """Return the program with comparisons of sums of squares in place of NaN checks.
 
-    If the sum of squares of x is moderate, so are the elements of x.  Values that are computed from x by
-    sums and products then have no NaN.  If the sum is not moderate, the values themselves are checked.
+    If the sum of squares of x is below a limit, the elements of x are so small that sums and products of
+    a few of them have no NaN.  Otherwise the values themselves are checked.
     """
     return with_lazy_looks(with_looks_by_sums(program))
 

@@ -118,7 +118,7 @@ class State:
         self.ops: list[
             tuple[str, str, Any, int]
         ] = []  # rules of ops, as in ``queue``; entered last
-        self.libraries: set[str] = set()  # names of objects of libraries, and of their parts
+        self.libraries: set[str] = set()  # names in ``read`` of libraries' objects and their parts
         # Expression for globals -> names that code reads and that these globals lack.
         self.absent: dict[str, set[str]] = {}
         # Values to be entered: (expression, path, value, depth).

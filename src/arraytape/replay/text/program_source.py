@@ -75,7 +75,7 @@ class Source:
         self.scalars: set[Node] = set()  # nodes whose value is a NumPy scalar, not an array
         self.arrays: dict[Node, str] = {}  # scalar input or constant -> name of its 0-d array
         self.lines: list[str] = []
-        # Result of a loop -> expression for sums of its blocks, NaN if the result has a NaN.
+        # Result of a loop -> expression of an array with a NaN if the result has one: sums of squares.
         self.looks: dict[Node, str] = {}
         self.kept = Memory()
         self.new_number = count().__next__
@@ -321,7 +321,7 @@ class Source:
         return self.views[text]
 
     def room(self, node: Node) -> str | None:
-        """Reserve kept memory for a result and return its name.
+        """Reserve memory that is kept from call to call for a result, and return its name.
 
         Return None if the result leaves the program, has gaps or another order in memory, or if the
         program would keep too much memory.

@@ -3,7 +3,7 @@
 In eager code, NumPy code gets the memory of x, so that each side sees the writes of the other.  Traced
 data has no such memory, so NumPy code gets a copy.  While the copy exists, each access to an Array first
 applies writes that NumPy code made to the copy.  Each write to an Array is applied to the copy at once.
-All such writes spoil the trace; they are followed so that the traced call itself is right.
+After such a write, the trace has no program; the writes are applied so that the traced call is right.
 """
 
 from __future__ import annotations

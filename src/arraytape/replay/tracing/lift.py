@@ -46,7 +46,7 @@ class Lifted(NamedTuple):
 
 
 class Lifter:
-    """The lifted Arrays of one trace.
+    """The Arrays of one trace whose data is replaced by traced data ("lifted").
 
     ran : the ``Ran`` that registers the functions that run.  recorded : whether a tape records the
     call.  If so, the lifted Arrays keep their value ids, and the tape's records share their data.
@@ -68,11 +68,11 @@ class Lifter:
 
     @property
     def handles(self) -> list[Array]:
-        """Return the lifted Arrays, in the order of the inputs of the program."""
+        """Return the Arrays with traced data, in the order of the inputs of the program."""
         return [one.handle for one in self.lifted.values()]
 
     def argument(self, x: Array) -> None:
-        """Lift an argument.  Of a view, only the view's own data is lifted, not its root's."""
+        """Replace the data of an argument by traced data.  Of a view, the root keeps its data."""
         if not isinstance(x, Variable):
             current(x)  # updates the data of a view after writes to its root
         if x._state & IS_VIEW:
@@ -80,7 +80,7 @@ class Lifter:
         self.put_in(x)
 
     def found(self, x: Array) -> None:
-        """Lift the root of an Array that the function uses, unless the root is lifted already."""
+        """Replace the data of an Array that the function uses, or of its root, by traced data."""
         try:
             root = root_of(x)
             if type(root._data) is not np.ndarray:
@@ -99,10 +99,9 @@ class Lifter:
             self.rejoin(root, self.views.pop(id(root)))
 
     def rejoin(self, root: Array, views: list[Array]) -> None:
-        """Make lifted arguments views of their root again, because the function uses the root, too.
+        """Make arguments views of their root again, because the function uses the root, too.
 
-        The trace is spoiled.  The values that the function has written to the views are written to the
-        root.
+        Refuse a program.  Values that the function has written to the views are written to the root.
         """
         self.spoil("an argument is a view of an Array that it uses")
         for x in views:
@@ -180,7 +179,7 @@ class Lifter:
         return self.ran.note(frame)
 
     def look(self, values: Iterable[Any]) -> None:
-        """Lift the Arrays among the operands of an op, also in lists and tuples."""
+        """Replace the data of the Arrays among an op's operands by traced data, also in lists."""
         if self.is_looking:
             return
         self.is_looking = True
@@ -192,7 +191,7 @@ class Lifter:
             self.is_looking = False
 
     def look_into(self, values: Iterable[Any], around: tuple[Any, ...]) -> None:
-        """Lift the Arrays among values, and in lists and tuples among them.
+        """Replace the data of the Arrays among values, and in nested lists and tuples, by traced data.
 
         around : the enclosing lists; a list that contains itself is not entered again.
         """

@@ -182,7 +182,7 @@ class Trace:
         return self.traced(node, value)
 
     def look_around(self) -> None:
-        """Set ``quiet``, or spoil the trace, if the user has set np.errstate or warnings filters."""
+        """Set ``quiet``, or refuse a program, if the user has set np.errstate or warnings filters."""
         state = error_state()
         if state != self.state:
             self.state, errors = state, np.geterr()

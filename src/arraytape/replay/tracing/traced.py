@@ -133,14 +133,14 @@ class Traced:
 
 # --- values of traced data ----------------------------------------------------------------------------
 def untraced(x: Any) -> Any:
-    """Return the value of traced data, or plain data itself; unlike ``traced_value``, spoil no trace."""
+    """Return the value of traced data, or plain data itself; unlike ``traced_value``, check nothing."""
     return x.value if type(x) is Traced else x
 
 
 def traced_value(x: Any) -> Any:
     """Return the value of traced data, or plain data itself.
 
-    Spoil the trace of the data if that trace is open, but not the active trace of this thread.
+    If the data belongs to another open trace than this thread's, that trace has no program (``spoil``).
     """
     if type(x) is not Traced:
         return x
