@@ -127,7 +127,7 @@ class Slots:
         return self.keep_slot(f"{name} {of}" if name in LAYOUT else name)
 
     def keep_slot(self, name: str) -> int:
-        """Return the position of the value with exactly this name: ``shape`` may be a parameter."""
+        """Return the position of the value of this name, where "shape" means a parameter of the op."""
         return self.places.setdefault(name, self.first + len(self.places))
 
 
@@ -300,9 +300,9 @@ def rules_of(op: Op, subset: int) -> list[tuple[str, Rule]]:
 
 
 def unknown_of(op: Op, subset: int) -> dict[int, tuple[str, str]]:
-    """Return the name and reason of each followed input without a known derivative.
+    """Return a dict of the followed inputs without a known derivative.
 
-    The keys are the positions of the inputs' ids in a record.
+    The dict maps the position of an input's id in a record to (name of the input, reason).
     """
     found = enumerate(zip(op.inputs, op.rules or (), strict=False))
     return {
@@ -418,7 +418,7 @@ def inputs_of(record: Record) -> tuple[int, ...]:
 
 
 def ids_made_of(records: Iterable[Record], value_ids: Iterable[int]) -> set[int]:
-    """Return the set of these ids and the ids of all values that records computed from them."""
+    """Return the set of ``value_ids`` and of the ids of all values that records computed from them."""
     found = set(value_ids)
     for record in records:
         if not found.isdisjoint(inputs_of(record)):

@@ -320,10 +320,7 @@ class Call:
             self.release_traced()
 
     def note_what_ran(self) -> None:
-        """Add the functions that ran to ``found``, so that later calls compare the functions' state.
-
-        Set ``late`` if some of these functions are new in ``found``.
-        """
+        """Add the functions that ran to ``found``, for later calls; set ``late`` if some are new."""
         given: set[int] = set()
         pending = [self.result]
         while pending:

@@ -369,7 +369,7 @@ def driver() -> Code:
 def driver_text(machine: str) -> str:
     """Return LLVM's text of the driver for "x86" or "arm", with addresses of this process."""
     flags = FLAGS[machine]
-    # Before CPython 3.12 made None, True and False immortal, a function had to count its result.
+    # Before CPython 3.12 made None, True and False immortal, a function had to add a reference.
     counted = (
         ""
         if sys.version_info >= (3, 12)
@@ -484,10 +484,9 @@ def python_function(table: Table, released: bool = False) -> Callable[..., bool 
 
 # --- records ----------------------------------------------------------------------------------------
 def kernel_record(function: int, pointers: Sequence[int], count: int | None) -> list[int]:
-    """Return the words of a kernel's record.
+    """Return the words of a kernel's record, with three words for each of its pointers.
 
-    function : the kernel's address.  pointers : three words for each pointer, see ``kernel.py``.
-    count : the number of elements, or None if it stands in the kernel's text.
+    function : the kernel's address.  count : the number of elements, or None if the text has it.
     """
     words = [*pointers] if count is None else [*pointers, count]
     return [function, HEAD + len(words), *words]

@@ -20,10 +20,7 @@ Writer = Callable[[Kernel, np.dtype[Any], int, list[str]], str]
 
 
 def instruction(floats: str, integers: str = "", bools: str = "") -> Writer:
-    """Return a writer of an instruction with two operands.
-
-    floats, integers, bools : the instruction for operands of this kind; "" if there is none.
-    """
+    """Return a writer of a binary instruction, named for each kind of operands; "" is not supported."""
 
     def write(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
         name = {"f": floats, "i": integers, "u": integers, "b": bools}.get(dtype.kind, "")
@@ -60,10 +57,7 @@ def intrinsic(name: str) -> Writer:
 
 
 def floats_only(text: str) -> Writer:
-    """Return a writer of an instruction for floats.
-
-    text : a format string with {kind} for LLVM's type, {x} for the operand, and {one} for the number 1.
-    """
+    """Return a writer for floats; text : an instruction with {kind}, {x} (operand) and {one} (1.0)."""
 
     def write(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
         if dtype.kind != "f" or memory_type(dtype)[0] == "i":
@@ -163,10 +157,7 @@ WRITERS: dict[str, Writer] = {
 
 
 def converted(kernel: Kernel, x: str, old: np.dtype[Any], new: np.dtype[Any], width: int) -> str:
-    """Write the conversion of the value x as by ``astype``, and return the new value's name.
-
-    Raise Unsupported for conversions such as from floats to integers, see ``conversion``.
-    """
+    """Write the conversion of the value x, as by ``astype``; return its name, or raise Unsupported."""
     if old == new:
         return x
     if new.kind == "c" and old.kind == "f":  # the lower half has the real part, the upper half is 0

@@ -65,9 +65,9 @@ class Executable:
             install(self.patient_run(PATIENCE + PER_CALL * self.program.count()))
 
     def patient_run(self, patience: float) -> Run:
-        """Return a function that calls NumPy, and starts the compilation in a thread.
+        """Return a function that calls NumPy, and after ``patience`` seconds compiles in a thread.
 
-        The compilation starts after calls that took ``patience`` seconds in all.
+        The time in NumPy's calls is counted.
         """
         left = patience
         started = False
@@ -109,10 +109,7 @@ class Executable:
         self.install(run if self.wanted or ALWAYS else self.timed_run(run))
 
     def timed_run(self, native: Run) -> Run:
-        """Return a function that runs and times ``native`` and ``numpys`` in turn.
-
-        After enough calls, it installs the faster of the two.
-        """
+        """Return a function that times ``native`` and ``numpys`` in turn, then installs the faster."""
         times: dict[Run, list[float]] = {native: [], self.numpys: []}
         turns = 0
 
@@ -256,8 +253,7 @@ class Watched:
     def first_run(self, *arrays: Data) -> bool | None:
         """Run machine code and NumPy's calls on the same inputs, and compare the results.
 
-        If they have the same bits, later calls run machine code only.  In this call, return FALLBACK, so
-        that NumPy's results are used.
+        Later calls run machine code only, if the bits are equal.  This call uses NumPy's results.
         """
         inputs, results = arrays[: self.inputs], arrays[self.inputs :][: self.outputs]
         unusual = self.run(*arrays)

@@ -192,10 +192,7 @@ class Kernel:
 
     # --- guards -------------------------------------------------------------------------------------
     def require_not(self, condition: str, width: int) -> None:
-        """Write a check that sets a bit of ``bad`` if an element of ``condition`` is true.
-
-        condition : the name of an i1, or of a vector of ``width`` i1.
-        """
+        """Write a check that sets a bit of ``bad`` if an element of the vector ``condition`` is true."""
         old = self.define("load i64, ptr %bad")
         bit = self.define(f"zext i1 {self.any_of(condition, width)} to i64")
         self.add_line(f"store i64 {self.define(f'or i64 {old}, {bit}')}, ptr %bad")
@@ -232,10 +229,7 @@ class Kernel:
     def write_steps(
         self, first: Offset, end: Offset, step: int, body: Callable[[Offset, int], None]
     ) -> None:
-        """Write a loop whose index i runs from ``first`` to below ``end`` by ``step``.
-
-        body : a function that writes one step; its arguments are i and ``step``.
-        """
+        """Write a loop with the index i from ``first`` to ``end``; body(i, step) : writes one step."""
         before, head, inside, after = (
             self.new_label(),
             self.new_label(),

@@ -805,10 +805,7 @@ class Lowering:
         self.each_index(indices, target, body)
 
     def index_arrays(self, key: Any) -> list[Node]:
-        """Return the index arrays of a key that has only index arrays, and full slices after them.
-
-        Raise Unsupported for other keys.
-        """
+        """Return a key's index arrays; raise Unsupported if other items than full slices follow them."""
         keys = [*key] if type(key) is tuple else [key]
         while keys and (
             keys[-1] is Ellipsis or (type(keys[-1]) is slice and keys[-1] == slice(None))
@@ -1097,10 +1094,7 @@ class GroupWriter:
         return place
 
     def lies_flat(self) -> bool:
-        """Return True if one loop over memory reaches all elements of the group's values.
-
-        That is so if all values lie without gaps, in one order of axes.  Single elements do not matter.
-        """
+        """Return True if all values, single elements aside, lie without gaps in one order of axes."""
         layouts = []
         for node in self.nodes:
             for x in member_inputs(node) if node in self.sums else (node, *member_inputs(node)):

@@ -167,10 +167,7 @@ def object_path(text: str) -> Path | None:
 
 @functools.cache
 def cache_folder() -> Path | None:
-    """Return the folder for object code, and make it if needed.
-
-    Return None if it cannot be made, or if other users may write to it.
-    """
+    """Return the folder for object code; None if it cannot be made, or other users may write to it."""
     root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     folder = Path(root) / "arraytape" / "compiled"
     try:
@@ -182,10 +179,7 @@ def cache_folder() -> Path | None:
 
 @functools.cache
 def remove_oldest_files(folder: Path) -> None:
-    """Remove the oldest files down to half of MOST, if the folder has more than MOST bytes.
-
-    The cache makes repeated calls in a process do nothing.
-    """
+    """Remove the oldest files, down to half of MOST bytes, if there are more than MOST; only once."""
     found = sorted((file.stat().st_mtime, file.stat().st_size, file) for file in folder.iterdir())
     left = sum([size for _, size, _ in found])
     if left > MOST:

@@ -77,7 +77,7 @@ class Ran:
         # Callbacks of libraries in gc.callbacks may run at any time during the call: ignore them.
         codes = [getattr(callback, "__code__", None) for callback in gc.callbacks]
         self.collecting = {code for code in codes if code and is_installed(code.co_filename)}
-        self.owners |= dict.fromkeys(self.collecting, OURS)  # for ``works_for_us`` of its callees
+        self.owners |= dict.fromkeys(self.collecting, OURS)  # ignore their callees, too
 
     def note(self, frame: FrameType) -> bool:
         """Register the function of a frame that starts, and the function's arguments.

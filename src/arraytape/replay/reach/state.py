@@ -595,10 +595,7 @@ class State:
         return self.seen.setdefault(("globals", id(known)), (name, known))[0]
 
     def parts_of_class(self, name: str, cls: Any) -> None:
-        """Make ``read`` compare the attributes that code may read in a user's class or module.
-
-        For a class, the attributes of its bases are included.
-        """
+        """Make ``read`` compare what code may read in a user's module, or in a class and its bases."""
         if not isinstance(cls, type):
             self.parts_of_base(name, cls)
             return
@@ -614,10 +611,7 @@ class State:
                 self.about_class(within, base)
 
     def parts_of_base(self, name: str, base: Any) -> None:
-        """Make ``read`` compare the attributes that code may read in a module or in one class.
-
-        Attributes of the class's bases are not included.
-        """
+        """Make ``read`` compare what code may read in a module, or in one class without its bases."""
         is_class = isinstance(base, type)
         any_name = self.any_attribute or (is_class and self.found.libraries)
         if (id(base), "") not in self.seen:
@@ -653,10 +647,7 @@ class State:
         return bool(codes) and any(one.__code__ in codes for one in functions_in(value))
 
     def about_class(self, name: str, cls: type) -> None:
-        """Make ``read`` compare the name, subclasses and dataclass fields of a class.
-
-        Set ``abstract`` if the class is an ABC.
-        """
+        """Make ``read`` compare a class's name, subclasses and fields; set ``abstract`` for an ABC."""
         if "__subclasses__" in self.attributes and (id(cls), "__subclasses__") not in self.seen:
             self.seen[id(cls), "__subclasses__"] = "", cls
             self.add(f"{name}.__subclasses__()", cls.__name__, cls.__subclasses__(), DEPTH // 2)
@@ -731,10 +722,7 @@ STATE_TEXT = "<arraytape replay state>"  # the file name of ``read`` in tracebac
 # --- the generated code -----------------------------------------------------------------------------
 @functools.lru_cache(maxsize=64)
 def code_of(text: str) -> types.CodeType:
-    """Compile the text of ``read``, usually 20 kB.
-
-    The result is cached, because consecutive traced calls mostly have equal texts.
-    """
+    """Compile a text of ``read``; cached, because the texts of consecutive calls are mostly equal."""
     return compile(text, STATE_TEXT, "exec")
 
 

@@ -55,7 +55,7 @@ class Lifter:
     def __init__(self, trace: Trace, ran: Ran, recorded: bool = False) -> None:
         self.trace, self.ran, self.recorded = trace, ran, recorded
         self.spoil = trace.spoil
-        self.lifted: dict[int, Lifted] = {}  # id(Array) -> its entry, in the order of inputs
+        self.lifted: dict[int, Lifted] = {}  # id(Array) -> ``Lifted``, in the order of inputs
         self.views: dict[int, list[Array]] = {}  # id(root) -> arguments that are views of it
 
         self.loans = Loans(self.spoil)

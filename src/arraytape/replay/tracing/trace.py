@@ -136,10 +136,7 @@ class Trace:
         self.program.guards.append(Guard(kind, node, expected, exit_line()))
 
     def look(self, x: Traced) -> Any:
-        """Return a copy of the value, and add a guard that a replay has the same value.
-
-        The function may decide by this value which computations follow.
-        """
+        """Return a copy of the value, and add a guard for it, because the function may decide by it."""
         self.guard("value", x.node, x.value.tobytes())
         return x.value.copy()
 
