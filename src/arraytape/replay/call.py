@@ -178,7 +178,7 @@ class Call:
             self.containers(part, met)
 
     def close_trace(self) -> None:
-        """Restore the data of all Arrays with traced data, then write what the function wrote to them.
+        """Restore the data of all Arrays with traced data, then write the function's new values.
 
         A second call does nothing, or completes the first one after an interrupt.
         """

@@ -95,7 +95,7 @@ class Function(Generic[P, R]):
     compiled : bool
         Whether the program that was replayed last runs as machine code, or parts of it do.
     program : Export
-        The same program for other array libraries: ``program.run(namespace)``.
+        The program that was replayed last, for other array libraries: ``program.run(namespace)``.
     traces : list[TraceInfo]
         A description of each program: its signature, number of NumPy calls, guards and memory.
     """

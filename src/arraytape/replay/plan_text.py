@@ -268,7 +268,7 @@ class PlanText:
             place = end
 
     def result_leaf(self, given: Given) -> str:
-        """Return the name in the text of a leaf of the result."""
+        """Return the expression of a leaf of the result in the generated text."""
         if given.view >= 0:
             return f"part{given.view}"
         if given.output >= 0:

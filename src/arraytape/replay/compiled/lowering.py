@@ -500,7 +500,7 @@ class Lowering:
                 GroupWriter(self, group).write_parts()
 
     def is_read_later(self, node: Node, inside: set[Node]) -> bool:
-        """Return True if a member of the group ``inside`` is a result, or is read outside the group."""
+        """Return True if a member of the group ``inside`` is a result, guarded, or read elsewhere."""
         return node in self.asked or any(user not in inside for user in self.users.get(node, ()))
 
     # --- reductions -----------------------------------------------------------------------------------
@@ -1340,7 +1340,7 @@ def is_packed(place: Place) -> bool:
 
 
 def core(place: Place) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return the shape and strides of the matrices in a stack, which are its last two axes."""
+    """Return the shape and strides of the last two axes, those of the matrices in a stack."""
     (rows, columns), (down, across) = place.shape[-2:], place.strides[-2:]
     return (rows, columns), (down, across)
 

@@ -132,7 +132,8 @@ def leaving(
 ) -> set[Node]:
     """Return the nodes whose memory may be referenced after the program has ended.
 
-    These nodes cannot use kept memory.  They include operands whose memory an output may take over.
+    Such memory cannot be kept for the next call.  The nodes include operands whose memory an output may
+    take over.
     """
     found = {root for node in kept_outside(program) for root in memory[node]}
     for place in reversed(range(len(program.nodes))):

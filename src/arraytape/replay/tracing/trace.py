@@ -115,7 +115,7 @@ class Trace:
         if id(data) in self.constants or (not data.flags.writeable and data.base is None):
             return self.constant(data)
         copy = data.copy(order="K")
-        # A copy of a broadcast, or of a slice with gaps, has other strides: use the data itself.
+        # A copy of a broadcast, or of a slice with gaps, has other strides.  Then use the data itself.
         node = self.new_constant(data, copy if copy.strides == data.strides else data)
         self.foreign.append((data, node))
         return node
