@@ -5,7 +5,7 @@ An *observing* mode is notified of each call of an op (``before``) and of other 
 of other modes.  An *answering* mode returns the result in place of the op (``answer``).  It is off the
 stack meanwhile, so that it does not get the calls that ``answer`` makes.
 
-``MODES`` has the modes of all threads.  While there are none, a call of an op costs one test more.
+``MODES`` has the modes of all threads.  While it is empty, modes cost a call of an op only one test.
 Otherwise the call passes through the modes of its own thread, the innermost first, before the op reads
 any operand.
 
@@ -53,7 +53,7 @@ class OpFunctionLike(Protocol):
     function: FunctionType
 
     def with_raw(self, raw: Callable[..., Any]) -> FunctionType:
-        """Return a copy of ``function`` with ``raw`` as the op's raw function, which asks no modes."""
+        """Return a copy of ``function`` that uses ``raw`` as raw function, and does not call modes."""
 
 
 class Mode:
@@ -96,14 +96,17 @@ class Mode:
         """React to ``watch``: a tape follows the Array x from now on."""
 
     def misses(self) -> None:
-        """React to a call in this thread, but in a context whose stack does not have the mode."""
+        """React to a call of an op in this thread that the mode cannot observe.
+
+        The call runs in another context, whose stack does not have the mode.
+        """
 
 
 class ProgramMode(Mode):
-    """A mode that answers calls only while a recorder on the stack of recorders has it.
+    """A mode that answers calls only while a recorder on the stack has it in its ``program_modes``.
 
-    Those are the calls of the program that is traced.  Calls by a policy of ``recompute_grad`` or by the
-    functions of ``saved_data`` are not part of the program.
+    Such calls belong to the program that the recorder traces.  Calls by a policy of ``recompute_grad``
+    or by the functions of ``saved_data`` do not.
     """
 
     answers = True
@@ -189,7 +192,9 @@ def modes_here() -> tuple[Mode, ...]:
     """Return the modes of this thread and task, observing modes first."""
     thread, observers, answering = MODE_STACK.get()
     modes = observers + answering
-    if thread == get_ident() and len(MODES) == len(modes):  # the usual case, without calls
+    if thread == get_ident() and len(MODES) == len(
+        modes
+    ):  # the usual case, in which no call is needed
         for mode in modes:
             if not mode.thread:
                 break
@@ -271,7 +276,7 @@ def tell_watched(x: Array) -> None:
 # --- the stack ----------------------------------------------------------------------------------------
 @in_one_step(TURNING)
 def turn_test() -> None:
-    """Set the builtin MODES of compiled ops: to None if there are no modes."""
+    """Set the name MODES that compiled ops test: to the dict MODES, or to None if the dict is empty."""
     OP_BUILTINS["MODES"] = MODES or None
 
 

@@ -348,7 +348,7 @@ def register(op: Op) -> Op:
     """Enter an op in the registry.
 
     Raise KeyError if another op has the name; the message has the line at which that op was stated.  The
-    same statement of arraytape may run twice, if an interruption ended the first import of its module.
+    same statement of arraytape may run twice, after an interruption of a module's import.
     """
     # ``data`` is used, since a look-up in REGISTRY of a missing name imports all CHAPTERS.
     found = REGISTRY.data.setdefault(op.name, op)

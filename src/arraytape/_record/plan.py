@@ -127,7 +127,7 @@ class Slots:
         return self.keep_slot(f"{name} {of}" if name in LAYOUT else name)
 
     def keep_slot(self, name: str) -> int:
-        """Return the position of the value with exactly this name: ``shape`` may be a parameter."""
+        """Return the position of the value of this name, where "shape" means a parameter of the op."""
         return self.places.setdefault(name, self.first + len(self.places))
 
 
@@ -275,7 +275,7 @@ def keep_for_forward_mode(op: Op, needs_fit: bool, slots: Slots) -> None:
 def kept_names(op: Op) -> list[str]:
     """Return the names of the values that a record keeps in the basic case.
 
-    There all inputs are followed, and have the shape and dtype of the result.
+    In the basic case, all inputs are followed and have the result's shape and dtype.
     """
     if not op.recorded:
         return []
@@ -300,9 +300,9 @@ def rules_of(op: Op, subset: int) -> list[tuple[str, Rule]]:
 
 
 def unknown_of(op: Op, subset: int) -> dict[int, tuple[str, str]]:
-    """Return the name and reason of each followed input without a known derivative.
+    """Return a dict of the followed inputs without a known derivative.
 
-    The keys are the positions of the inputs' ids in a record.
+    The dict maps the position of an input's id in a record to (name of the input, reason).
     """
     found = enumerate(zip(op.inputs, op.rules or (), strict=False))
     return {
@@ -362,8 +362,8 @@ class Structural:
     push_tangents(pass, record) : the function that returns a tangent, or None, for each result.
     inputs : the positions of the inputs' ids in a record.
     cusped : True if a record may have a cusp; then its last item has an attribute ``cusped``.
-    unfolds : True if a pass replaces a record by those of a second run of a function, which also pass
-    the masks of a guarded pass back.
+    unfolds : True if a pass replaces a record by the records of a second run of the recorded function.
+    The masks of a guarded pass are then passed back through these records, too.
     """
 
     __slots__ = (
@@ -418,7 +418,7 @@ def inputs_of(record: Record) -> tuple[int, ...]:
 
 
 def ids_made_of(records: Iterable[Record], value_ids: Iterable[int]) -> set[int]:
-    """Return the set of these ids and the ids of all values that records computed from them."""
+    """Return the set of ``value_ids`` and of the ids of all values that records computed from them."""
     found = set(value_ids)
     for record in records:
         if not found.isdisjoint(inputs_of(record)):

@@ -158,7 +158,10 @@ def tell_assigned(variable: Variable, value: RawArray | npt.ArrayLike) -> None:
 
 
 def tell(recorder: Recorder, record: Record) -> None:
-    """Record a structural record with one result, and follow the result, unless the block has ended."""
+    """Add a structural record with one result to a recorder, and make the recorder follow the result.
+
+    Do nothing if the recorder follows no value, for example because its block has ended.
+    """
     followed = recorder.followed
     if followed:
         recorder.record(record)

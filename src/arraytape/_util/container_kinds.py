@@ -16,7 +16,7 @@ Nesting = Any  # a leaf, which may be any object, or a container whose parts are
 Parts = dict[Any, Nesting] | Sequence[Nesting]  # the parts of a container: with names, or in order
 
 UNSET = object()  # the value of a dataclass field that an instance lacks
-CACHED = 1000  # the most classes in KINDS; bounded because a program may create classes without end
+CACHED = 1000  # the maximum size of KINDS: a program may create any number of classes
 
 
 class Kind(NamedTuple):
@@ -25,7 +25,8 @@ class Kind(NamedTuple):
     flatten : a function that maps a container to (parts, rest).
     unflatten : a function that maps (rest, parts) to a container.  The parts have the same names or the
     same order as those that ``flatten`` returned.
-    always : False if a container is returned itself, not rebuilt, when none of its parts is replaced.
+    always : True if ``unflatten`` is called even if no part is replaced; if False, the old container is
+    returned then.
     declared : ``file:line`` of the call that registered the kind, for messages.
     """
 

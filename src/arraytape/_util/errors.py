@@ -285,7 +285,7 @@ def short_repr(value: Any) -> str:
         return describe(value)
     try:
         return SHORT.repr(value)
-    except Exception:  # such as for an integer of too many digits
+    except Exception:  # for example, an integer has too many digits
         return object.__repr__(value)
 
 
@@ -325,7 +325,7 @@ def explain(op: str, error: Exception, **arguments: Any) -> Exception:
     return failure(f"{op}({what})", error)
 
 
-LONGEST = 200  # the most characters of another library's message that a message quotes
+LONGEST = 200  # the maximum number of characters that are quoted of another library's message
 
 # Exceptions that np.cov, np.isin, np.einsum_path and np.shares_memory document and that keep their
 # class.

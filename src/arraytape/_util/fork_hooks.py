@@ -16,7 +16,7 @@ from typing import Any
 
 # The packages whose modules arraytape imports late.
 PACKAGES = "arraytape", "array_api_compat", "numpy", "scipy", "sklearn", "cupy", "dask"
-ROUNDS = 100  # the most rounds of waiting; then the fork takes place although imports are running
+ROUNDS = 100  # the maximum number of waits; then the process forks although imports are running
 
 
 def being_imported() -> list[str]:

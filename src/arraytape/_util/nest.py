@@ -101,7 +101,7 @@ def _way_out(owner: Nesting) -> str:
 
 # --- Packing leaves into a nesting --------------------------------------------------------------
 def pack_nesting(structure: Nesting, found: list[Any]) -> Any:
-    """Return a nesting with the structure of ``structure`` and the leaves ``found``, in order."""
+    """Return a nesting like ``structure`` whose leaves are those of ``found``, in order."""
     if type(structure) is list and _all_leaves(structure):
         return found
     flat = iter(found)

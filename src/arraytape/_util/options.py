@@ -28,6 +28,6 @@ def unwrap_option(value: Any, depth: int = 4) -> Any:
     if isinstance(value, np.generic | float):
         return value.item() if isinstance(value, np.generic) else float(value)
     try:
-        return operator.index(value)  # an Array of shape (), an IntEnum
+        return operator.index(value)  # for example an Array of shape (), or an IntEnum
     except Exception:
         return value

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from .errors import NUMPY, PACKAGE, folder_of, foreign
 
-LIMIT = 100  # the most places in a stack
+LIMIT = 100  # the maximum number of places in a stack
 FOREIGN: dict[str, bool] = {}  # a cache from file names to ``outside(file)``
 
 
@@ -55,7 +55,7 @@ Stack = tuple[Place, ...]
 # The stacks that were returned last: see ``one_of_its_kind``.  The keys contain the ``id`` of code
 # objects; the stacks keep these code objects alive, so that no ``id`` is used again.
 STACKS: dict[tuple[int, ...], Stack] = {}
-MANY = 4096  # the most stacks in STACKS; then it is cleared
+MANY = 4096  # the maximum number of stacks in STACKS, which is cleared beyond
 NO_NAMES: dict[str, Any] = {}  # in a Place, replaces globals that are not those of a module
 # True if places also hold globals that are not those of a module.  It is set in tasks on worker
 # processes, to which functions are sent together with their globals.  No place outlives such a task.

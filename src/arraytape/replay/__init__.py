@@ -1,7 +1,7 @@
-"""``xp.function``, which replaces calls of a function by a straight program of NumPy calls.
+"""``xp.function``, which replaces calls of a function by a program: a fixed sequence of NumPy calls.
 
 The first calls of the function are traced: all computations with Arrays, backward passes of tapes
-included, are recorded as calls of NumPy's functions on raw data.  Later calls replay only these.
+included, are recorded as calls of NumPy's functions on raw data.  Later calls replay only the program.
 
 >>> import arraytape as xp
 >>> @xp.replay.function

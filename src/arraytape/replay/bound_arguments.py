@@ -1,7 +1,7 @@
 """The arguments of a call in the order of the parameters, and the signature of the call.
 
-``Function`` keeps its entries by ``signature_of``: only calls with equal signatures can share a program.
-It has the layouts of Arrays, the values of Python arguments and the identities of other objects.
+A signature (``signature_of``) has the layouts of Arrays, the values of Python arguments and the
+identities of other objects.  Only calls with equal signatures can share a program.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ EMPTY = inspect.Parameter.empty
 
 
 class Form:
-    """The binding of arguments to parameters, for calls with the same positions and keywords.
+    """The binding of arguments to parameters, for calls with equal keywords and numbers of arguments.
 
     names : the names of the bound values, such as "x", "args[0]", "options['rate']".  take : a
     function that maps args and keywords to a tuple of the values, defaults included; None if that
-    tuple is args itself.  values : the source of each value, see ``bound``.
+    tuple is args itself.  values : name -> source of the value, see ``bound``.
     """
 
     def __init__(
@@ -86,7 +86,10 @@ class Form:
 
 
 class CallArguments(NamedTuple):
-    """The arguments of one call: in the order of the parameters (values), and as passed."""
+    """The arguments of one call.
+
+    values : the arguments in the order of the parameters.  args, keywords : the arguments as passed.
+    """
 
     form: Form
     values: Sequence[Any]
@@ -132,7 +135,7 @@ def signature_of(form: Form, values: Sequence[Any], gone: Callable[[], None]) ->
 
 
 def ambient() -> Any:
-    """Return the settings around a call that change results, as the functions in AMBIENT report."""
+    """Return the results of the functions in AMBIENT: settings around a call that change its result."""
     return tuple([ask() for ask in AMBIENT])
 
 

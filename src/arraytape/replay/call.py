@@ -1,10 +1,10 @@
 """One traced call of a function: the function runs as usual, and its computations become a program.
 
 ``Function.trace`` makes a ``Call`` and runs ``Call.trace_call``, which returns the function's result.
-For the time of the call, the data of each Array that the function uses is replaced by traced data, by
-a ``Lifter``.  Afterwards the Call holds the program (``trace.program``), the description of the
-result (``given``, ``structure``) and the written Arrays (``writes``), or why there is no program
-(``spoiled``).  ``compare.py`` compares two Calls, and ``plan_text.py`` makes a plan of one.
+During the call, a ``Lifter`` replaces the data of each Array that the function uses by traced data.
+Afterwards the Call holds the program (``trace.program``), the description of the result (``given``,
+``structure``) and the numbers of the written Arrays (``writes``).  If there is no program, ``spoiled``
+is the reason.  ``compare.py`` compares two Calls, and ``plan_text.py`` makes a plan of one Call.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Given(NamedTuple):
 
     output : the number of an output of the program.  handle : the number of a lifted Array, which is
     the leaf itself.  argument : the number of a leaf among the arguments.  value : a plain value.
-    state : for an output, the state bit SCALAR of the Array.  path : if the leaf is a view of the
-    output or handle, the path of the view.  view : the number of that view, or -1.
+    state : for an output, SCALAR or 0, to be set in the Array's ``_state``.  path : if the leaf is a
+    view of the output or handle, the path of the view.  view : the number of that view, or -1.
     """
 
     output: int = -1
@@ -53,9 +53,9 @@ class Call:
     """A call during and after its tracing.
 
     names, values : the names and values of the arguments, in the order of the parameters.  tape : the
-    tape that records the call, or None.  found : the state that calls of this signature used and that
-    cannot be reached through names in the code; this call adds to it.  spoiled : the reason why there
-    is no program, or "".
+    tape that records the call, or None.  found : the Python state that calls of this signature used,
+    although no names in the code lead to it; this call adds further state.  spoiled : the reason why
+    there is no program, or "".
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Call:
         self.result: Any = None
         # The types of the result's containers: a copy, because the caller may change the result.
         self.structure: Any = None
-        self.same: dict[int, int] = {}  # id(container in the result) -> number of the same argument
+        self.same: dict[int, int] = {}  # id(container in the result) -> number of this argument
         self.leaves: list[Any] = []  # the leaves of the result
         self.given: list[Given] = []  # the source of each leaf
         self.outputs: dict[int, int] = {}  # id(Array in the result) -> number of the output
@@ -104,7 +104,7 @@ class Call:
         self.trace.spoil(why)
 
     def trace_call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Run the function and return its result; in any case, restore the data of all Arrays."""
+        """Run the function and return its result.  Restore the Arrays' data, even if it raises."""
         try:
             return self.traced_run(args, keywords)
         except BaseException:  # an interrupt may have stopped ``close_trace``: call it again
@@ -136,15 +136,16 @@ class Call:
         return self.result
 
     def other_arrays(self) -> list[Any]:
-        """Return the lifted Arrays that are no arguments, each as a number or as the Array itself.
+        """Return the Arrays that are inputs of the program, but no arguments.
 
-        The number is the place of the Array among those that ``State.read`` returns.
+        An Array that ``State.read`` returned is represented by its index in ``reached``, so that two
+        calls can be compared.
         """
         paths = {id(x): i for i, x in enumerate(self.reached)}
         return [paths.get(id(x), x) for x in self.lifter.handles[len(self.arrays) :]]
 
     def take_apart(self) -> None:
-        """Set ``leaves``, ``same`` and ``structure`` from the result."""
+        """Set ``leaves``, ``same`` and ``structure``, which describe the result as a nesting."""
         try:
             self.leaves = nest.leaves(self.result)
             self.containers(self.result, set())
@@ -155,7 +156,7 @@ class Call:
     def containers(self, value: Any, met: set[int]) -> None:
         """Note in ``same`` the containers within a result that are arguments themselves.
 
-        Spoil the call if another mutable container is in the result twice, or existed before the
+        Refuse a program if another mutable container is in the result twice, or existed before the
         call: a program would return a new container in its place.  met : ids of the containers so far.
         """
         parts = nest.parts_of_nesting(value)
@@ -177,7 +178,7 @@ class Call:
             self.containers(part, met)
 
     def close_trace(self) -> None:
-        """Give all lifted Arrays their data back, then write the new values that the function wrote.
+        """Restore the data of all Arrays with traced data, then write the function's new values.
 
         A second call does nothing, or completes the first one after an interrupt.
         """
@@ -200,7 +201,10 @@ class Call:
         self.lifter.loans.end()
 
     def given_ids(self) -> list[int]:
-        """Return the ids that ``recorded`` has for outputs and writes; 0 where no tape follows."""
+        """Return the ids that ``recorded.records`` use for the outputs, then those for the writes.
+
+        The id is 0 for a value that the tape does not follow.
+        """
         ids = self.recorded.ids if self.recorded is not None else {}
         return [ids.get(value_id, 0) for value_id in (*self.output_ids, *self.written_ids)]
 
@@ -213,7 +217,10 @@ class Call:
 
     # --- description of the result ----------------------------------------------------------------
     def describe_leaf(self, leaf: Any) -> Given:
-        """Return the source of a leaf of the result; replace the traced data of a new Array."""
+        """Return the source of a leaf of the result.
+
+        If the call made the Array, its traced data is replaced by the value.
+        """
         if not isinstance(leaf, Array):
             return self.plain_leaf(leaf)
         root = root_of(leaf)
@@ -241,7 +248,7 @@ class Call:
         return Given(value=leaf)
 
     def output(self, x: Array) -> int:
-        """Return the number of the output for an Array that the call has made; add it if new."""
+        """Return the output number of an Array that the call has made; a new Array becomes an output."""
         if id(x) not in self.outputs:
             self.outputs[id(x)] = len(self.trace.program.outputs)
             value_id, data = current(x)
@@ -261,7 +268,7 @@ class Call:
     def view_given(self, leaf: Array) -> dict[str, Any]:
         """Return the fields ``path`` and ``view`` of ``Given`` for a leaf that is a view.
 
-        Spoil the call if the path contains an index array, whose values may differ in the next call.
+        Refuse a program if the path contains an index array, whose values may differ in the next call.
         """
         path = leaf._view.path
         if not has_no_data(path):
@@ -285,7 +292,10 @@ class Call:
                 refresh(leaf)
 
     def settle_array(self, x: Array) -> None:
-        """Replace the traced data of an Array that the call has made by its value."""
+        """Replace the data of an Array that the call has made, if it is traced, by the traced value.
+
+        The value is copied if it is read-only or shares memory with another Array of the call.
+        """
         if type(x._data) is Traced:
             value = x._data.value
             taken = [*[one.data for one in self.lifter.lifted.values()], *self.settled]
@@ -298,7 +308,7 @@ class Call:
 
     # --- checks after the call --------------------------------------------------------------------
     def check_program(self) -> None:
-        """Spoil the call if it had an effect that a program cannot repeat."""
+        """Refuse a program (``spoil_call``) if the call had an effect that a program cannot repeat."""
         if self.recorded is not None and self.recorded.why:
             self.spoil_call(f"under a tape: {self.recorded.why}")
         if self.state.full:
@@ -310,7 +320,7 @@ class Call:
             self.release_traced()
 
     def note_what_ran(self) -> None:
-        """Add the functions that ran to ``found``, so that later calls compare their state, too."""
+        """Add the functions that ran to ``found``, for later calls; set ``late`` if some are new."""
         given: set[int] = set()
         pending = [self.result]
         while pending:
@@ -325,7 +335,7 @@ class Call:
             self.spoil_call(unreadable(error))
 
     def check_state(self) -> None:
-        """Spoil the call if the function has changed the Python state that it can reach."""
+        """Refuse a program (``spoil_call``) if the function has changed Python state in its reach."""
         self.drawn = self.state.moving.moved_path()
         try:
             after = self.state.read(self.values)
@@ -349,8 +359,7 @@ class Call:
     def release_traced(self) -> None:
         """Replace traced data by its values in all Arrays that still exist after the call.
 
-        An Array that exists although it is not in the result spoils the call: a program does not
-        make such an Array.
+        If such an Array is not in the result, refuse a program, which would not make the Array.
         """
         for generation in range(3):  # younger generations first: a full collection may take long
             if not self.kept_traced():
@@ -366,7 +375,7 @@ class Call:
                 self.settle_array(holder)
 
     def kept_traced(self) -> list[Traced]:
-        """Return the traced data that still exists, without the data that the lifter itself keeps."""
+        """Return the traced data that still exists, except for the data that the lifter itself holds."""
         own = {id(one.traced) for one in self.lifter.lifted.values()}
         return [traced for traced in self.trace.live if id(traced) not in own]
 
@@ -381,8 +390,8 @@ def has_no_data(path: Any) -> bool:
 def structure(value: Any, same: dict[int, int]) -> Any:
     """Return the types of the containers in a nesting, with the names of their parts.
 
-    same : id of a container -> number of the argument that is this very container; the number is
-    returned in place of the container's type.
+    same : id of a container -> number of the argument that is this very container.  For such a
+    container, the number is returned.
     """
     parts = nest.parts_of_nesting(value)
     if parts is None or id(value) in same:

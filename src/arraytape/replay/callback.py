@@ -27,7 +27,7 @@ from .tracing.traced import ACTIVE, traced_value
 class Value(NamedTuple):
     """An Array argument of a callback: its node in the program, and its data in the traced call.
 
-    state : the state bit SCALAR of the Array.
+    state : SCALAR or 0, to be set in the ``_state`` of the callback's Array.
     """
 
     node: Node
@@ -41,9 +41,9 @@ class Value(NamedTuple):
 class Effect:
     """One call of a callback in a traced function.
 
-    of : a function that returns the user's function.  It returns None if that was a method of an
-    object that no longer exists, since methods are referenced weakly.  leaves : the leaves of args
-    and keywords, with a ``Value`` in place of each Array.  arguments : the nesting of the leaves.
+    of : a function that returns the user's function.  It returns None for a method whose object no
+    longer exists, because methods are referenced weakly.  leaves : the leaves of args and keywords,
+    with a ``Value`` in place of each Array.  arguments : (args, keywords) with None for each leaf.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Effect:
         self.run_effect([value.data.copy(order="K") for value in self.noted_values])
 
     def differs(self, other: Effect) -> bool:
-        """Return True if the functions or the arguments of two effects differ, apart from Arrays."""
+        """Return True if two calls of callbacks have different functions or Python arguments."""
         if self.of() != other.of() or len(self.leaves) != len(other.leaves):
             return True
         pairs = zip(self.leaves, other.leaves, strict=True)

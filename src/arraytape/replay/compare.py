@@ -18,7 +18,7 @@ from .reach.sameness import same_data, same_value
 
 
 def state_differs(first: Call, second: Call) -> str:
-    """Return the name of a Python value that differed between the two calls, or ""."""
+    """Return a message on a Python value that differed between two calls; "" if all were equal."""
     try:
         first.read(second.values)
     except Changed as change:
@@ -29,7 +29,10 @@ def state_differs(first: Call, second: Call) -> str:
 
 
 def decided_by(first: Call, second: Call) -> Guard | None:
-    """Return the first guard in which two calls differ, the second call's if both have it; or None."""
+    """Return the first guard that differs between two calls, or None if all guards are equal.
+
+    Of two different guards at the same position, the guard of the second call is returned.
+    """
     a, b = first.trace.program.guards, second.trace.program.guards
     for before, guard in zip(a, b, strict=False):
         if (before.kind, before.expected, before.line) != (guard.kind, guard.expected, guard.line):

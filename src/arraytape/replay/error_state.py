@@ -1,7 +1,7 @@
-"""NumPy's error state while a program runs whose function used ``np.errstate`` in its body.
+"""NumPy's error state during the run of a program whose function used ``np.errstate`` in its body.
 
-Such a program runs without NumPy's warnings as a whole, although only a part of the function did.
-The functions run in a copy of the current context, so that the caller's error state stays as it is.
+The whole program runs without NumPy's warnings, although only a part of the function did.  It runs in a
+copy of the current context, so that the caller's error state stays as it is.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import numpy as np
 from .._util.blocks import error_state, set_error_state
 from .reach.reasons import Apart
 
-# The error state around the last program, and the silent state made for it: a cache, because
-# np.seterr takes microseconds.
+# The error state of the last caller, and the silent state that was made for it.  They are a cache,
+# because np.seterr takes microseconds.
 LAST: tuple[Any, Any] = (None, None)
 
 
 def silently(run: Callable[..., Any], *data: Any) -> Any:
-    """Return ``run(*data)``, run without NumPy's warnings.
+    """Return ``run(*data)``, computed without NumPy's warnings.
 
-    Raise Apart if the caller's np.errstate asks NumPy to raise errors.
+    Raise Apart if the caller's np.errstate makes NumPy raise errors.
     """
     return copy_context().run(in_silence, run, data)
 

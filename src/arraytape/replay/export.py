@@ -41,7 +41,7 @@ SPELLED = {  # name of a NumPy ufunc -> its name in the array API standard
 
 
 class Over(Standard):
-    """A raw namespace for programs over a standard namespace, whose dtypes need not be NumPy's."""
+    """The raw functions that programs call, computed by another namespace of the array API standard."""
 
     def is_complex(self, x: RawArray) -> bool:
         return bool(self.base.isdtype(x.dtype, "complex floating"))
@@ -108,7 +108,7 @@ class Over(Standard):
         return getattr(self.base, np.dtype(dtype).name)
 
     def argument(self, value: Any) -> Any:
-        """Return an argument of a call, with NumPy's dtypes, scalars and arrays converted."""
+        """Return an argument of a call, with NumPy's dtypes, scalars and arrays made the namespace's."""
         kind = type(value)
         if kind is tuple or kind is list:
             return kind([self.argument(part) for part in value])
@@ -129,10 +129,10 @@ for _name in ("expm1", "floor_divide", "sign", "tanh"):
 class Export:
     """The program of a function, for other array libraries.
 
-    names : the names of the function's arguments.  ops : the names of the program's calls.  run :
-    returns the program as a function of a namespace's arrays.  build : a function that builds the
-    result from its leaves.  places : for each leaf of the arguments, the number of the program's
-    input, or -1.  captured : the Arrays that are inputs of the program, but no arguments.
+    names : the names of the function's arguments.  ops : the names of the program's calls.  build : a
+    function that builds the result from a list of its leaves.  places : for each leaf of the arguments,
+    the number of the program's input, or -1 if the leaf is no Array.  captured : the Arrays that are
+    inputs of the program, but no arguments.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class Export:
         return [node.op for node in self.program.nodes if node.is_call]
 
     def path(self, call: Call, place: int) -> str:
-        """Return the name of the lifted Array with this number, for messages and results."""
+        """Return the path of the lifted Array with this number, such as "w" or "model.weight"."""
         if place >= len(call.arrays):
             known = [id(x) for x in call.reached]
             found = id(call.lifter.handles[place])
@@ -217,9 +217,10 @@ class Export:
     def part(
         self, given: Given, outputs: Sequence[Any], values: Mapping[int, Any], leaves: Sequence[Any]
     ) -> Any:
-        """Return a leaf of the result, before the path of a view is applied.
+        """Return the leaf of the result that ``given`` describes; of a view, return the root.
 
-        values : the values of the lifted Arrays after the program, by number.
+        outputs : the outputs of the program.  values : number of a lifted Array -> its value after the
+        program.  leaves : the leaves of the arguments.
         """
         if given.output >= 0:
             return outputs[given.output]
@@ -237,7 +238,7 @@ class Export:
             )
 
     def value(self, over: Over, node: Node, known: dict[Node, Any]) -> Any:
-        """Return the value of a node, computed over a namespace from the values in ``known``.
+        """Return the value of a node, computed by the namespace ``over`` from the values in ``known``.
 
         Raise NotImplementedError if the namespace lacks the function or refuses the arguments.
         """
@@ -291,7 +292,6 @@ class Export:
         return [over.base.astype(args[0], over.dtype(into)), *args[1:]]
 
     def place(self, node: Node) -> str:
-        """Return text on the source line of a call outside arraytape, or "" if it is unknown."""
         line = self.lines.get(node.op, "")
         return f", called at {line}" if line else ""
 

@@ -1,11 +1,12 @@
 """``xp.function``: calls are traced until two of them computed the same, and then replayed.
 
-``Function.__call__`` decides for each call whether it is replayed, traced or run as it is.  A guard is
-a condition on a value that the function read.  Each signature has an ``Entry`` in one of these states:
+``Function.__call__`` decides whether to replay a call, trace it, or run the function itself.  The
+signature of a call has the layouts and values of the arguments (``signature_of``).  A guard is a
+condition on a value that the function read.  Each signature has an ``Entry`` in one of these states:
 
-    no plan     Calls are traced.  Two calls with equal guards and equal programs make a plan.  Two
-                calls with equal guards and different programs make the entry eager.
-    plans       A call runs the first plan whose guards hold.  If none holds, the call is traced.
+    no plan     Calls are traced.  After two calls with equal guards and equal programs, a ``Plan`` is
+                made.  Two calls with equal guards and different programs make the entry eager.
+    plans       A call runs the first plan whose guards hold.  If no plan fits, the call is traced.
     eager       Calls run the function itself.  A warning has reported the reason once.
 """
 
@@ -62,11 +63,11 @@ TOO_MANY = f"it was called with more than {SIGNATURES} signatures. Pass what var
 class Entry:
     """The state of one signature: its traced calls, its plans, or why its calls run eagerly.
 
-    pending : list of the traced calls that no later call has matched yet.  plans : list of plans,
+    pending : a list of traced calls that no later call has equalled yet.  plans : a list of plans,
     the newest first.  eager : the reason why calls run the function itself, or "".  spoiled : the
     reason why the last traced call has no program, or "".  misses : the number of traced calls that
-    led to no plan.  found : a ``Found``, the state that traced calls used and that cannot be reached
-    through the names in the function's code.
+    led to no plan.  found : a ``Found`` with the Python state that traced calls used, although no
+    names in the function's code lead to that state.
     """
 
     def __init__(self) -> None:
@@ -79,7 +80,7 @@ class Entry:
 
 
 class Function(Generic[P, R]):
-    """A function whose calls are replayed; ``function`` makes it.
+    """A callable that replays the calls of a function; the decorator ``function`` returns it.
 
     Attributes
     ----------
@@ -94,7 +95,7 @@ class Function(Generic[P, R]):
     compiled : bool
         Whether the program that was replayed last runs as machine code, or parts of it do.
     program : Export
-        The same program for other array libraries: ``program.run(namespace)``.
+        The program that was replayed last, for other array libraries: ``program.run(namespace)``.
     traces : list[TraceInfo]
         A description of each program: its signature, number of NumPy calls, guards and memory.
     """
@@ -153,7 +154,10 @@ class Function(Generic[P, R]):
         return plan is not None and any(one.compiled for one in plan.executables)
 
     def explain(self) -> str:
-        """Return what runs in place of the function, a line for each program, and why."""
+        """Return a line for each program, which says whether machine code or NumPy runs it, and why.
+
+        Without a program, return the reason why the function itself runs.
+        """
         plans = self.plans()
         if not plans:
             why = "; ".join(self.reasons) or "no two traced calls were equal yet"
@@ -220,9 +224,9 @@ class Function(Generic[P, R]):
         return self.other_plan(given, plan, why)  # type: ignore[no-any-return]
 
     def new_form(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Form | None:
-        """Return a new form for calls that pass arguments in this way, and keep the form for reuse.
+        """Return a new ``Form`` for calls with so many positional arguments and these keywords.
 
-        Return None if the function's signature does not accept the arguments.
+        The form is kept in ``forms``.  Return None if the function does not accept the arguments.
         """
         try:
             form = Form(self.signature, len(args), keywords)
@@ -232,9 +236,9 @@ class Function(Generic[P, R]):
         return form
 
     def other_plan(self, given: CallArguments, tried: Plan | None, why: Exception | None) -> Any:
-        """Return the result of a call that the most recently used plan could not replay.
+        """Return the result of the call ``given``, which the most recently used plan did not replay.
 
-        The other plans of the call's signature are tried.  If none of them fits, the call is traced
+        The other plans of the call's signature are tried.  If no plan fits, the call is traced
         or runs the function itself.  tried : the most recently used plan, or None.  why : the
         exception that ``tried`` raised, or None.
         """
@@ -289,7 +293,11 @@ class Function(Generic[P, R]):
         return MISFIT
 
     def as_it_is(self, why: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Run the function itself, and count the reason ``why``; raise RuntimeError if ``strict``."""
+        """Run the function itself, and count the reason ``why``.
+
+        If the function is ``strict``, raise RuntimeError instead, except under a tape or ``vmap``, or
+        where ``diagnose.saved_data`` packs data.
+        """
         if self.strict and why not in (MAPPED, PACKED) and not watched():
             raise RuntimeError(f"function {self.name}: not replayed, {why} [at {user_line()}]")
         with self.changing:
@@ -299,7 +307,7 @@ class Function(Generic[P, R]):
 
     # --- traced calls and plans -------------------------------------------------------------------
     def trace_alone(self, entry: Entry, given: CallArguments) -> Any:
-        """Trace a call, or run it as it is if another thread traces this function."""
+        """Trace a call, or run the function itself if another thread traces or ``limit`` is reached."""
         if len(entry.plans) >= self.limit:
             return self.as_it_is(
                 f"it has {self.limit} programs already", given.args, given.keywords
@@ -342,9 +350,9 @@ class Function(Generic[P, R]):
         return result
 
     def note_spoiled(self, entry: Entry, why: str) -> None:
-        """Count a traced call that has no program, for the reason ``why``.
+        """Count a traced call from which no program can be made, for the reason ``why``.
 
-        The second such call in a row ends the tracing.  The first is forgiven, because a first call
+        The second such call in a row ends the tracing.  The first does not, because a first call
         may do things that later calls do not do, such as make Variables or fill a cache.
         """
         chance = "another thread" in why  # a coincidence that need not happen again
@@ -357,7 +365,7 @@ class Function(Generic[P, R]):
         """Compare a traced call with the pending calls of its signature.
 
         If the call equals a pending call, make a plan.  If the values that both calls read are equal
-        but the programs differ, give up.  Otherwise, keep the call for later comparisons.
+        but the programs differ, make the entry eager.  Otherwise, keep the call for later comparisons.
         """
         apart = "its calls differ", ""
         if call.late:
@@ -404,7 +412,10 @@ class Function(Generic[P, R]):
             self.recent_taped = plan
 
     def give_up(self, entry: Entry, why: str) -> None:
-        """Run all later calls of a signature as they are, and warn once, or raise if ``strict``."""
+        """Make later calls of a signature run the function itself, for the reason ``why``.
+
+        Issue a warning or, if ``strict``, raise RuntimeError.  Under a tape, do neither.
+        """
         entry.eager = why
         entry.pending.clear()
         self.drop_plans(entry)
@@ -461,16 +472,16 @@ def under_tape(values: Sequence[Any]) -> tuple[bool, tuple[bool, ...]] | None:
 
 
 def followed_alike(one: Call, other: Call) -> bool:
-    """Return True if the tapes around two calls follow the same inputs, or neither has a tape."""
+    """Return True if the tapes around two calls follow the same inputs, or no tape is around them."""
     if one.recorded is None or other.recorded is None:
         return one.recorded is other.recorded
     return one.recorded.pattern == other.recorded.pattern
 
 
 def set_apart(before: Call, call: Call) -> tuple[str, str]:
-    """Return the name of a value that two calls read and that differed, and advice on it.
+    """Return a message on a value that both calls read and that differed, and advice to the user.
 
-    Return ("", "") if all such values were equal: only then must the two programs be equal.
+    Return ("", "") if all values that both calls read were equal.  Only then must the programs be equal.
     """
     state = state_differs(before, call)
     if state:

@@ -34,13 +34,13 @@ from .reach.sameness import PLAIN, same_data, same_plain
 from .taped import Taped
 from .tracing.lift import commit
 
-MISFIT = object()  # the result of ``replay`` for arguments that the plan is not made for
+MISFIT = object()  # the result of ``replay`` for arguments of another kind than the traced call's
 
 
 class NotCommitted(Exception):
-    """The error of a write or callback: too late for another plan, since writes may have been done.
+    """The error if a write to an Array or a callback raises: other writes may have been made already.
 
-    seen : the exception that the caller raises in its place.
+    So no other plan may be tried.  seen : the exception, which ``Function.__call__`` raises.
     """
 
     def __init__(self, seen: Exception) -> None:
@@ -132,7 +132,7 @@ class PlanText:
         return "Array" if type(x) is Array else self.named(type(x))
 
     def layout(self, name: str, x: Array, otherwise: str) -> None:
-        """Write the comparison of the layout of an Array, and the name of its data.
+        """Write the lines that give the data of an Array a name, and compare the data's layout.
 
         name : the Array's name in the text.  otherwise : the statement for another layout.  Data that
         was compared in the last call is not compared again, except for memory that other code shares,
@@ -159,7 +159,7 @@ class PlanText:
 
     # --- comparison of state and memory that are no arguments -------------------------------------
     def state(self, call: Call) -> None:
-        """Write the comparison of the Python state, and the names of Arrays that are no arguments."""
+        """Write the lines that compare the Python state, and name the Arrays that are no arguments."""
         self.lines.append("state = read(values)")
         paths = {id(x): i for i, x in enumerate(call.reached)}
         lifted = call.lifter.handles
@@ -183,8 +183,8 @@ class PlanText:
     def apart(self, call: Call) -> None:
         """Write the check that no two of the Arrays are the same, or share memory.
 
-        The check is left out if each Array has the data of the last call, which was checked then.
-        ``known`` has weak references to that data, in one tuple, which is replaced as a whole because
+        In a replay, the check is skipped if each Array still has the data of the last replay.
+        ``known[0]`` is a tuple of weak references to that data.  It is replaced as a whole because
         several threads may run the plan.
         """
         names = self.handles
@@ -245,7 +245,7 @@ class PlanText:
         self.lines.append(f"return {result}")
 
     def running(self) -> None:
-        """Write the line that runs the program on the data of the Arrays, recorded under a tape."""
+        """Write the lines that run the program on the Arrays' data; under a tape, call ``taped``."""
         if self.taped is None:
             data = "".join(f"d{i}, " for i in range(len(self.handles)))
             quiet = self.call.trace.quiet
@@ -261,14 +261,14 @@ class PlanText:
         ]
 
     def effects(self, call: Call, place: int) -> None:
-        """Write the calls of callbacks with their values, the outputs from number ``place`` on."""
+        """Write the calls of callbacks.  Their values are the outputs from number ``place`` on."""
         for effect in call.trace.effects:
             end = place + len(effect.noted_values)
             self.lines.append(f"call({self.named(effect)}, outputs[{place}:{end}])")
             place = end
 
     def result_leaf(self, given: Given) -> str:
-        """Return the name in the text of a leaf of the result."""
+        """Return the expression of a leaf of the result in the generated text."""
         if given.view >= 0:
             return f"part{given.view}"
         if given.output >= 0:

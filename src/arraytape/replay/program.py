@@ -1,9 +1,9 @@
 """A program: calls of raw functions, as a graph of ``Node`` objects in the order in which they run.
 
 ``tracing/trace.py`` makes a program, ``passes/`` transform it, ``text/`` and ``export.py`` run it.
-``Program.run`` defines the meaning.  No call of a program changes data in place: a write in the traced
-function is a call of ``put``, which returns new data.  So a pass over a program never has to check
-which values share memory.
+``Program.run`` defines the results.  No call of a program changes data in place: a write in the traced
+function is a call of ``put``, which returns new data.  So a pass over a program need not check which
+values share memory.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Node:
 
 
 class Guard(NamedTuple):
-    """A condition on the value of a node; if it fails, the program does not replace the function.
+    """A condition on the value of a node; if it does not hold, the program cannot replace the call.
 
     kind : "value", "shape" or "no NaN".  expected : the bytes of the value for "value", the shape for
     "shape", else None.  line : the expression and source line at which the function read the value.
@@ -118,10 +118,10 @@ class GuardFailed(Exception):
 class Program:
     """A graph of calls in their order, with guards and results.
 
-    inputs : the data of the lifted Arrays.  nodes : all nodes, inputs and constants included, each
-    after its operands.  guards : the conditions on nodes.  outputs : the values for the function's
-    result, then those for callbacks.  writes : the new values of Arrays that the function writes to,
-    in the order of these Arrays among the inputs.
+    inputs : the nodes for the data of the lifted Arrays.  nodes : all nodes, each after its operands;
+    they include inputs and constants.  guards : the conditions on nodes.  outputs : the nodes of values
+    in the function's result, then of values for callbacks.  writes : the nodes of the new values of
+    Arrays that the function writes to, in the order of these Arrays among the inputs.
     """
 
     inputs: list[Node] = field(default_factory=list)
@@ -149,16 +149,15 @@ class Program:
         return found
 
     def uses(self) -> Counter[Node]:
-        """Return for each node how many operands, outputs, writes and guards it is."""
+        """Return for each node the number of its uses as an operand, output, write or guarded node."""
         found = Counter(x for node in self.nodes for x in operands(node))
         found.update(self.roots())
         return found
 
     def renamed(self, of: Mapping[Node, Node], nodes: Iterable[Node]) -> Program:
-        """Return a program with other nodes, in which ``of[node]`` takes the place of each node.
+        """Return the program of the new ``nodes``, with ``of[node]`` in place of each old node.
 
-        of : old node -> new node, for inputs, guarded nodes, outputs and writes.  nodes : all new
-        nodes, in order.
+        of : old node -> new node, for inputs, guarded nodes, outputs and writes.
         """
         return Program(
             [of[node] for node in self.inputs],
@@ -218,7 +217,7 @@ def result_of(node: Node, known: dict[Node, Any]) -> Any:
 
 
 def replaced(value: Any, of_node: Callable[[Node], Any]) -> Any:
-    """Return arguments, with ``of_node(node)`` in place of each node, also within containers."""
+    """Return the arguments of a call with ``of_node(node)`` in place of each node, also nested ones."""
     return mapped_leaves(value, lambda x: of_node(x) if type(x) is Node else x)
 
 
@@ -246,7 +245,7 @@ def nodes_in(value: Any) -> Iterator[Node]:
 
 
 def operands(node: Node) -> tuple[Node, ...]:
-    """Return the nodes among the arguments and keywords of a call, computed once per node."""
+    """Return the nodes among the arguments and keywords of a call; store them in the call's node."""
     if node._operands is None:
         found = [*nodes_in(node.args), *(nodes_in(node.keywords) if node.keywords else ())]
         node._operands = tuple(found)
@@ -254,7 +253,7 @@ def operands(node: Node) -> tuple[Node, ...]:
 
 
 def key_of(value: Any) -> Any:
-    """Return a hashable key of arguments: nodes by identity, other values by type and repr."""
+    """Return a hashable key of a call's arguments: nodes by identity, other values by type and repr."""
     kind = type(value)
     if kind is Node:
         return Node, id(value)

@@ -1,7 +1,8 @@
-"""A plan: the replacement for the calls of a function that are like two equal traced calls.
+"""A plan: the code that replaces calls of a function, made after two traced calls were equal.
 
-``Plan`` applies the passes to the program of a traced ``Call``, in their order, and generates two
-functions: the program's (``text/program_source.py``) and ``replay`` around it (``plan_text.py``).
+``Plan`` applies the passes to the program of a traced ``Call``, in their order.  Then it generates two
+functions: one that runs the program (``text/program_source.py``), and ``replay``, which compares the
+arguments and state, and calls the first one (``plan_text.py``).
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class TraceInfo(NamedTuple):
 
 
 class Plan:
-    """The replacement of a function for calls like the one that was traced.
+    """The code that replaces a function in calls like the traced ``call``.
 
     blocks : whether passes are used that may change the last bits of results: ``rounded`` (for values
     on which no decision depends), ``blocked`` and ``factored``.
@@ -71,7 +72,7 @@ class Plan:
         simple = self.program  # for the export: further passes add calls outside the standard
         if blocks:
             self.program = rounded(self.program)
-        plain = self.program  # machine code checks NaN and counts ties next to other work
+        plain = self.program  # for machine code, where NaN checks and counts of ties cost little
         self.program = with_bounds(without_implied_looks(with_rare_ties(self.program)))
         if blocks:
             self.program = blocked(factored(self.program))
@@ -88,14 +89,14 @@ class Plan:
         if compile is not False and self.taped is None:
             plain = without_implied_looks(factored(plain) if blocks else plain)
             self.executable = Executable(plain, self.source.name, run, compile)
-            # Only the globals of the plan's function: the text holds the traced call's arguments.
+            # Pass only the globals, because ``text`` would keep the traced call's arguments alive.
             self.executable.start(partial(text.scope.__setitem__, "run"))
         self.replayed = 0
         self.tick = count(1).__next__
 
     @property
     def executables(self) -> list[Executable]:
-        """Return the programs that may run as machine code; under a tape, those of both passes."""
+        """Return the programs that may run as machine code: under a tape, also the pullback's."""
         pulled = self.taped.pulled if self.taped is not None else None
         if pulled is not None:
             return pulled.executables
@@ -116,7 +117,7 @@ class Plan:
 
 
 def own_name(name: str, program: Program) -> str:
-    """Return a name for the generated function: `name`, changed if its text uses that name."""
+    """Return a name for the generated function: `name`, changed if the function's text uses it."""
     if NUMBERED.match(name):
         return f"f_{name}"
     taken = {"failed", "guards", "idle", "memory", *dir(np), *(node.op for node in program.nodes)}

@@ -22,7 +22,7 @@ from .text.program_source import Source
 
 
 class Pulled:
-    """A forward program that also returns the values that the pullback needs, and the pullback.
+    """The forward program of a function, which also returns values for the pullback, and the pullback.
 
     program : the traced program of the function.  joint : the program and its backward pass; its
     inputs are those of the program, followed by the cotangents of results.  parts : for each input,
@@ -86,10 +86,10 @@ class Pulled:
         return outputs, writes, [outputs[place] for place in self.places]
 
     def back(self, data: Sequence[Any], saved: Sequence[Any], seeds: Sequence[Any]) -> Any:
-        """Run the pullback; return the cotangents of the inputs, None where there is none.
+        """Run the pullback; return a list with the cotangent of each input, or None if it has none.
 
         data : the inputs.  saved : the values from ``forward_outputs``.  seeds : the cotangents of the
-        results.  Return None if the shapes or dtypes of ``seeds`` differ from those that were traced.
+        results.  If the shapes or dtypes of ``seeds`` differ from the traced ones, return only None.
         """
         found = [np.asarray(g) for g in seeds if g is not None]
         layouts = zip(found, self.seeds, strict=True)
@@ -111,10 +111,10 @@ def dependent_nodes(program: Program, nodes: Sequence[Node]) -> set[Node]:
 
 
 def needed(back: Program, front: set[Node]) -> list[Node]:
-    """Return the nodes of the forward program that must be saved for the pullback ``back``.
+    """Return the nodes of the forward program whose values must be saved for the pullback ``back``.
 
-    Views are not saved, but made again from their operands, which own their memory.
-    front : the nodes of the forward program.
+    A view is not saved, because the pullback can make it again from its operand.  front : the nodes of
+    the forward program.
     """
     asked, saved = {*back.roots()}, []
     for node in reversed(back.nodes):
@@ -134,9 +134,10 @@ def needed(back: Program, front: set[Node]) -> list[Node]:
 def with_inputs(
     back: Program, saved: Sequence[Node], inputs: Sequence[Node]
 ) -> tuple[Program, list[int]]:
-    """Return the pullback as a program of the used inputs, the saved values and the cotangents.
+    """Return the pullback as a program with these inputs: used inputs, saved values, cotangents.
 
-    Return also the numbers of the used inputs of the function.  inputs : all inputs of the function.
+    The used inputs are those of ``inputs``, the inputs of the function, that the pullback reads.  Their
+    numbers are the second result.
     """
     of = {node: Node(INPUT, like=node) for node in saved}
     given = {*inputs}

@@ -1,8 +1,8 @@
 """The records that a tape around a traced call makes of the function's ops.
 
 The tape records the traced call as usual.  After the call, ``Recorded.end_records`` copies these
-records, with nodes of the program in place of data: ``taped.py`` makes the backward pass of replays
-from the copies.  In the tape's own records, traced data is replaced by its values.
+records, with nodes of the program in place of data.  From the copies, ``taped.py`` makes the backward
+pass of replays.  In the tape's own records, traced data is replaced by its values.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from .tracing.traced import AS_IT_IS, Traced
 
 
 def tape_here() -> Recording | None:
-    """Return the tape around a call; None if there is none, several, or one with further duties.
+    """Return the only recorder around a call, if it is a tape to which a replay can add one record.
 
-    Further duties are observers, accounts, packing of data or NaN diagnosis, for example: these need
+    Return None otherwise.  A tape with observers, packing of data or NaN diagnosis, for example, needs
     each record of the function itself.
     """
     found = [one for one in recorders() if not isinstance(one, Bystander)]
@@ -49,8 +49,8 @@ class Refused(Exception):
 class Recorded:
     """The records that a tape made in a traced call.
 
-    records : copies of the tape's records, with nodes in place of data and with new value ids.  Ids
-    from 1 on are those of the program's inputs, then follow the results of records; 0 is a value
+    records : copies of the tape's records, with nodes in place of data and with new ids.  The ids from
+    1 on belong to the program's inputs, the next ids to the results of records.  The id 0 means a value
     that the tape does not follow.  ids : value id of the tape -> new id.  pattern : for each input,
     whether the tape follows it.  why : the reason why replays cannot be one record, or "".
     """
@@ -65,7 +65,7 @@ class Recorded:
         self.ended = False
 
     def begin(self) -> None:
-        """Note the number of records that the tape has before the function starts."""
+        """Note how many records and watched values the tape has before the function starts."""
         self.start, self.sources = len(self.all), len(self.tape.leaves)
 
     def end_records(self, lifted: Sequence[Lifted]) -> None:

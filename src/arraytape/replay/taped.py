@@ -1,10 +1,10 @@
 """Replays under a tape: a replayed call is one record of the tape, with a pullback of its own.
 
-A plan calls ``Taped`` with its Arrays: it runs the program and adds the record.  At the first backward
-pass, ``pull_function`` traces the pass through the function's own records (``Recorded``).  The program
-of that trace is the pullback of later replays (``pull.py``).  Other passes use the function's records
-themselves, computed again from the call's inputs ("unfolded"): guarded reruns, passes under outer
-recorders, passes with several cotangents at once, and tangents.
+A plan calls its ``Taped`` object with the Arrays.  The object runs the program and adds the record.  At
+the first backward pass, ``pull_function`` traces the pass through the function's own records
+(``Recorded``).  The program of that trace is the pullback of later replays (``pull.py``).  In other
+passes, the function's own records are computed again from the call's inputs ("unfolded").  Such passes
+are guarded reruns, passes under outer recorders, passes with several cotangents at once, and tangents.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from .tracing.traced_storage import TRACED
 
 
 class Taped:
-    """The function by which a plan runs its program under a tape.
+    """The callable by which a plan runs its program under a tape.
 
-    results : the ids of outputs and writes, as numbered by ``Recorded``.  made : the ids among these
-    that are no input's.  kept : the nodes of the values that records keep.  computing : the program
-    that computes only these.  traceable : whether the backward pass may be traced.  pulled : the
-    program together with its pullback; None until a backward pass was traced.
+    results : the ids of outputs and writes, as numbered by ``Recorded``.  made : those of ``results``
+    that are not the id of an input.  kept : the nodes of the values that records keep.  computing : a
+    program that computes only ``kept``.  traceable : whether the backward pass may be traced.  pulled :
+    the program together with its pullback; None until a backward pass was traced.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Taped:
         self.forward: Callable[..., Any] = self.without_pull
 
     def as_called(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a program's function, run without warnings if the user's code set np.errstate."""
+        """Return ``run``, made to suppress NumPy's warnings if the user's code set np.errstate."""
         return functools.partial(silently, run) if self.quiet else run
 
     def without_pull(self, data: Sequence[Any]) -> Any:
@@ -105,18 +105,19 @@ class Taped:
         return outputs, writes, [names[number] for number in self.results]
 
     def names(self, value_ids: Sequence[int], outs: Sequence[int]) -> dict[int, int]:
-        """Return a dict from the ids in the records of this plan to the value ids of one call.
+        """Return a dict from each id that ``records`` use to the value id that it has in one call.
 
-        value_ids : of the call's inputs.  outs : of its results, in the order of ``made``.
+        value_ids : the value ids of the call's inputs.  outs : the new value ids for ``made``.  Ids of
+        intermediate values are left out.
         """
         return {**dict(enumerate((0, *value_ids))), **dict(zip(self.made, outs, strict=True))}
 
     def taped_values(self, data: Sequence[Any]) -> dict[Node, Any]:
-        """Return the values that the records keep, by node, computed from the inputs of a call."""
+        """Compute the values that the records keep from a call's inputs; return a dict node -> value."""
         return dict(zip(self.kept, self.computing.run(data)[0], strict=True))
 
     def trace_pull(self, data: Sequence[Any], seeds: Sequence[Any]) -> None:
-        """Trace the backward pass for cotangents of these shapes, and set ``pulled``.
+        """Trace the backward pass with the cotangents ``seeds``, and set ``pulled``.
 
         data : the inputs of a call.  seeds : the cotangents of the values in ``made``, None where
         there is none.  If the trace is spoiled, ``traceable`` becomes False.
@@ -182,13 +183,15 @@ class TapedCall(CallOfUser):
             return None
         try:
             return pulled.back(self.data, self.saved, seeds)
-        except Exception:  # the records are used next: they raise the same error, or a guard failed
+        except (
+            Exception
+        ):  # a guard failed, or the records, which are used next, raise this error again
             return None
 
     def unfold(self, value_ids: Sequence[int], outs: Sequence[int]) -> list[Record]:
-        """Return the records that the function itself would have made, for the given value ids.
+        """Return the records that the function itself would have made.
 
-        value_ids : of the inputs.  outs : of the results.
+        value_ids : the value ids of the inputs.  outs : the value ids of the results.
         """
         if self.records is None:
             with Quiet():
@@ -207,9 +210,10 @@ class TapedCall(CallOfUser):
         return self.records
 
     def tell_tape(self, records: Sequence[Record], outs: Sequence[int]) -> None:
-        """Add the unfolded records to the tape, if the tape is active and so records its gradient.
+        """Add the unfolded records to the tape, if the tape is still active.
 
-        The tape then has the values within the function, on which that gradient depends.
+        An active tape records the backward pass, too, which uses values within the function.  Without
+        these records, the tape would not follow such values.
         """
         tape = self.tape()
         if self.told or tape is None or tape not in recorders():
@@ -222,7 +226,10 @@ class TapedCall(CallOfUser):
 
 
 def renamed_results(record: Record, known: Sequence[int]) -> Record:
-    """Return a record with a new id for each result whose id is in ``known``."""
+    """Return a record with a new id for each result whose id is in ``known``.
+
+    The record of the replayed call has results with these ids already.
+    """
     new = tuple(
         [new_value_id() if value_id in known else value_id for value_id in results_of(record)]
     )
@@ -237,8 +244,8 @@ def are_plain(seeds: Sequence[Any]) -> bool:
 def pull_function(at: Any, record: Record) -> None:
     """Pull cotangents through the record of a replayed call; see ``Structural.pull_cotangents``.
 
-    The pullback's program is used if the pass is a plain one.  Else, and before there is a program,
-    the cotangents are pulled through the function's own records.  at : the pass.
+    The pullback's program is used if ``at`` is a plain ``BackwardPass`` over NumPy data.  In other
+    passes, and before there is such a program, the function's own records are used.  at : the pass.
     """
     _, outs, value_ids, call = CallRecord(*record)
     seeds = [at.peek(out) for out in outs]

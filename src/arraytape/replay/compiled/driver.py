@@ -1,17 +1,18 @@
-"""The driver: machine code that runs a table of records, and that Python calls as a function.
+"""The driver: machine code that Python calls as a function, and that runs the records of a program.
 
-A table is an array of words (int64): the address of the scratch memory, the count of arguments, the
-place of the first record, the layout of each argument, and the records.  A record begins with the
-address of its function and its count of words.  A word 0 ends a list of records.
+A compiled program is a table, an array of words (int64): the address of the scratch memory, the number
+of arguments, the index of the first record, the layout of each argument, and the records.  A record
+begins with the address of the function to call, and the record's number of words.  A word 0 ends a list
+of records.
 
-The driver compares each argument with its layout before it reads any data, so that machine code
-never reads or writes beyond an array: the class, alignment, rank, dtype, shape and strides.
+Before the driver reads any data, it compares the class, alignment, rank, dtype, shape and strides of
+each argument with the argument's layout.  So machine code does not read or write beyond an array.
 
 There are three kinds of records:
 
-    kernels         the pointers, and a count of elements where the kernel needs one (``kernel.py``)
-    inner loops     a call of one of NumPy's loops: ``loop_record`` has the layout
-    blocks          records that are run for each block of an array: ``block_record``
+    kernels         for a kernel of ``kernel.py``: its pointers and, if needed, the number of elements
+    inner loops     a call of one of NumPy's loops: see ``loop_record``
+    blocks          records that are run again for each block of an array: see ``block_record``
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ from .kernel import HEAD, POINTER
 from .machine import Code, Unsupported, flags_of_this_machine
 
 MOST_ARGUMENTS = 1000
-MOST_AXES = 32  # of the loops around one of NumPy's loops
-MOST_OPERANDS = 8  # of one of NumPy's loops
-POINTERS = 9  # the word of a loop record at which its pointers begin
-NOTHING_UNUSUAL, FALLBACK = None, True  # what the function returns; False after an underflow
+MOST_AXES = 32  # the maximum number of loops around a call of one of NumPy's loops
+MOST_OPERANDS = 8  # the maximum number of operands of one of NumPy's loops
+POINTERS = 9  # the index of the word of a loop record at which its pointers begin
+NOTHING_UNUSUAL, FALLBACK = None, True  # results of the function; False after an underflow
 
-# Bits of x86's MXCSR and of aarch64's FPSR.  Underflow is reported separately, because NumPy ignores it
-# by default, while it warns of the others.
+# Bits of the registers with floating-point exceptions: x86's MXCSR, aarch64's FPSR.  Underflow has its
+# own result, because NumPy by default ignores underflow, but warns of the other exceptions.
 FLAGS = {
     "x86": {"all": 0x3F, "warned": 0x0D, "underflow": 0x10},
     "arm": {"all": 0x9F, "warned": 0x07, "underflow": 0x08},
@@ -350,11 +351,11 @@ class MethodDef(ctypes.Structure):
     ]
 
 
-FASTCALL = 0x80  # METH_FASTCALL: the function takes a C array of arguments and their count
+FASTCALL = 0x80  # METH_FASTCALL: C passes an array of the arguments, and their number
 
 
 class Table(np.ndarray[Any, Any]):
-    """The words of a program, with all that must live as long as they can be run."""
+    """The words of a program; ``kept`` has the objects that must live as long as the table."""
 
     kept: Any = None
 
@@ -366,9 +367,9 @@ def driver() -> Code:
 
 
 def driver_text(machine: str) -> str:
-    """Return the text of the driver for "x86" or "arm", with addresses of this process."""
+    """Return LLVM's text of the driver for "x86" or "arm", with addresses of this process."""
     flags = FLAGS[machine]
-    # CPython 3.12 made None, True and False immortal; before, a result is a new reference.
+    # Before CPython 3.12 made None, True and False immortal, a function had to add a reference.
     counted = (
         ""
         if sys.version_info >= (3, 12)
@@ -387,7 +388,7 @@ def driver_text(machine: str) -> str:
         "UNDERFLOW": flags["underflow"] << 8,
         "KEPT": ~flags["all"] & 0xFFFFFFFF,
     }
-    # The second function lets other threads of Python run meanwhile.
+    # The text has two functions; ``drive_released`` lets other threads of Python run during the call.
     save, restore = [
         ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
         for name in ("PyEval_SaveThread", "PyEval_RestoreThread")
@@ -404,15 +405,14 @@ def driver_text(machine: str) -> str:
 
 @functools.cache
 def offsets_of_fields() -> dict[str, int]:
-    """Return the offsets of fields in the structs of arrays and dtypes, or raise Unsupported.
+    """Return the offsets in bytes of fields of PyArrayObject and PyArray_Descr (numpy/ndarraytypes.h).
 
-    They are those of PyArrayObject and PyArray_Descr (numpy/ndarraytypes.h), compared here with what
-    NumPy says of some arrays.
+    Raise Unsupported if the fields at these offsets differ from the attributes of some arrays.
     """
     start, word = object.__basicsize__, ctypes.sizeof(ctypes.c_void_p)
     fields = ("DATA", "RANK", "SHAPE", "STRIDES", "BASE", "DTYPE")
     found = {name: start + i * word for i, name in enumerate(fields)}
-    found |= {"ORDER": start + word + 2, "NUMBER": start + word + 4}  # of dtypes
+    found |= {"ORDER": start + word + 2, "NUMBER": start + word + 4}  # fields of a dtype
     arrays: list[np.ndarray[Any, Any]] = [
         np.empty(3), np.zeros((2, 5), np.int8), np.empty(9)[4:], np.ones((2, 3, 4), "c16").T,
         np.empty((), ">f4"), np.zeros(2, np.bool_),
@@ -442,7 +442,10 @@ def has_known_fields(dtype: np.dtype[Any], offsets: Mapping[str, int]) -> bool:
 def layout_words(
     dtype: np.dtype[Any], shape: Sequence[int], strides: Sequence[int], is_aligned: bool = True
 ) -> list[int]:
-    """Return the layout of an argument: bits of aligned addresses, rank, dtype, sizes and strides."""
+    """Return the layout of an argument as words: alignment mask, rank, dtype number, sizes, strides.
+
+    An address is aligned if it has no bit of the mask.  Size and stride of each axis are adjacent.
+    """
     pairs = [word for pair in zip(shape, strides, strict=True) for word in pair]
     return [dtype.alignment - 1 if is_aligned else 0, len(shape), dtype.num, *pairs]
 
@@ -450,7 +453,10 @@ def layout_words(
 def table_of(
     scratch: int, layouts: Sequence[Sequence[int]], records: Sequence[Sequence[int]]
 ) -> Table:
-    """Return the words of a program."""
+    """Return the table of a program.
+
+    scratch : the address of the scratch memory.  layouts : ``layout_words`` of each argument.
+    """
     given = [word for layout in layouts for word in layout]
     inner = [word for record in records for word in record]
     words = [scratch, len(layouts), 3 + len(given), *given, *inner, 0]
@@ -460,9 +466,9 @@ def table_of(
 def python_function(table: Table, released: bool = False) -> Callable[..., bool | None]:
     """Return a Python function that runs a table on ndarrays.
 
-    It returns None if nothing unusual happened, True if the results must not be used, and False if
-    a result underflowed.  It keeps the table alive.  released : whether other threads may run
-    meanwhile; then each call needs scratch memory of its own.
+    The function returns None if nothing unusual happened, True if the results must not be used, and
+    False if a result underflowed.  It keeps the table alive.  released : whether other threads may run
+    during a call; if so, each call needs scratch memory of its own.
     """
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = (
@@ -478,7 +484,10 @@ def python_function(table: Table, released: bool = False) -> Callable[..., bool 
 
 # --- records ----------------------------------------------------------------------------------------
 def kernel_record(function: int, pointers: Sequence[int], count: int | None) -> list[int]:
-    """Return the words of a kernel's record; pointers : three words for each."""
+    """Return the words of a kernel's record, with three words for each of its pointers.
+
+    function : the kernel's address.  count : the number of elements, or None if the text has it.
+    """
     words = [*pointers] if count is None else [*pointers, count]
     return [function, HEAD + len(words), *words]
 
@@ -487,10 +496,11 @@ def loop_record(
     loop: InnerLoop, pointers: Sequence[int], dims: Sequence[int], steps: Sequence[int],
     outer: Sequence[tuple[int, Sequence[int]]],
 ) -> list[int]:  # fmt: skip
-    """Return the words of a call of one of NumPy's loops.
+    """Return the words of a record that calls one of NumPy's loops.
 
-    dims, steps : as NumPy's loops take them.  outer : axes around the loop, the outermost first,
-    each with its count and the bytes that each operand moves.
+    pointers : three words for each operand.  dims, steps : the arguments ``dimensions`` and ``steps`` of
+    NumPy's loop.  outer : the axes over which the call is repeated, the outermost first: the axis's
+    size, and each operand's stride.
     """
     count = len(pointers) // POINTER
     if count > MOST_OPERANDS or len(outer) > MOST_AXES:
@@ -506,6 +516,6 @@ def loop_record(
 
 
 def block_record(count: int, records: Sequence[Sequence[int]]) -> list[int]:
-    """Return the words of records that are run for each of ``count`` blocks."""
+    """Return the words of a record that runs other records once for each of ``count`` blocks."""
     inner = [word for record in records for word in record]
     return [driver().address_of("run_blocks"), 3 + len(inner) + 1, count, *inner, 0]

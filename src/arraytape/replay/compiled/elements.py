@@ -1,6 +1,6 @@
-"""NumPy's ufuncs whose elements a few instructions compute, with the same bits.
+"""LLVM's instructions for those of NumPy's ufuncs whose bits a few instructions can reproduce.
 
-All other ufuncs are calls of NumPy's inner loops.
+For other ufuncs, machine code calls NumPy's inner loops.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import numpy as np
 from .kernel import Kernel, memory_type, number_text, value_type, vector_of
 from .machine import Unsupported
 
-# A writer gets the kernel, the dtype of the operands, the width, and the names of their values.
+# A writer adds instructions to a kernel, and returns the name of the result.  Its arguments are the
+# kernel, the dtype of the operands, the number of elements in a vector, and the names of the operands.
 Writer = Callable[[Kernel, np.dtype[Any], int, list[str]], str]
 
 
 def instruction(floats: str, integers: str = "", bools: str = "") -> Writer:
-    """Return a writer of one instruction with two operands, by the kind of the operands."""
+    """Return a writer of a binary instruction, named for each kind of operands; "" is not supported."""
 
     def write(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
         name = {"f": floats, "i": integers, "u": integers, "b": bools}.get(dtype.kind, "")
@@ -42,7 +43,7 @@ def comparing(floats: str, integers: str) -> Writer:
 
 
 def intrinsic(name: str) -> Writer:
-    """Return a writer of a call of one of LLVM's functions of floats."""
+    """Return a writer of a call of LLVM's function ``llvm.name``, for floats."""
 
     def write(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
         kind = value_type(dtype, width)
@@ -56,7 +57,7 @@ def intrinsic(name: str) -> Writer:
 
 
 def floats_only(text: str) -> Writer:
-    """Return a writer for floats; text : has {kind}, {x}, {one} and {zero} to fill in."""
+    """Return a writer for floats; text : an instruction with {kind}, {x} (operand) and {one} (1.0)."""
 
     def write(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
         if dtype.kind != "f" or memory_type(dtype)[0] == "i":
@@ -89,8 +90,8 @@ def write_logical_not(kernel: Kernel, dtype: np.dtype[Any], width: int, args: li
 def extreme(name: str) -> Writer:
     """Return a writer of maximum or minimum.
 
-    Where an operand is NaN, so is the result: the first operand that is NaN.  Of two zeros the
-    instruction gives the one that NumPy gives, as ``chooses_first_zero`` finds out.
+    If an operand is NaN, the result is the first NaN.  Of 0.0 and -0.0, the instruction returns the
+    same operand as NumPy, which ``chooses_first_zero`` determines.
     """
 
     def write(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
@@ -112,9 +113,9 @@ def extreme(name: str) -> Writer:
 
 @functools.cache
 def chooses_first_zero(name: str, dtype: np.dtype[Any]) -> bool | None:
-    """Return True if NumPy's maximum or minimum of two zeros is the first, False if the second.
+    """Return True if NumPy's maximum or minimum of 0.0 and -0.0 returns the first operand.
 
-    Return None if that depends on the place of the element.
+    Return False for the second operand, and None if that depends on the element's position in the array.
     """
     found = set()
     for count in (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33, 64, 100):
@@ -156,10 +157,10 @@ WRITERS: dict[str, Writer] = {
 
 
 def converted(kernel: Kernel, x: str, old: np.dtype[Any], new: np.dtype[Any], width: int) -> str:
-    """Return a value in another dtype, as ``astype`` gives it; floats never become integers."""
+    """Write the conversion of the value x, as by ``astype``; return its name, or raise Unsupported."""
     if old == new:
         return x
-    if new.kind == "c" and old.kind == "f":  # the bits of the real part, under those of 0
+    if new.kind == "c" and old.kind == "f":  # the lower half has the real part, the upper half is 0
         half, whole = f"i{8 * old.itemsize}", f"i{8 * new.itemsize}"
         bits = kernel.define(f"bitcast {value_type(old, width)} {x} to {vector_of(half, width)}")
         return kernel.define(f"zext {vector_of(half, width)} {bits} to {vector_of(whole, width)}")

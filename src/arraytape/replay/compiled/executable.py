@@ -1,8 +1,10 @@
-"""A program that runs as machine code where that pays, and as calls of NumPy elsewhere.
+"""A program that runs as machine code if that is faster than calls of NumPy.
 
-The function is ``run(*inputs)``, as the one of ``Source``: it returns outputs and writes.  It is made
-of one call for each segment.  The first call of machine code also runs NumPy's calls and compares
-the results bit by bit; afterwards a few calls of either kind are timed, and the faster one stays.
+A segment is a part of the program that runs wholly as machine code or wholly as calls of NumPy
+(``segments.py``).  The function ``run(*inputs)`` calls the segments one after the other, and returns
+outputs and writes, as the function of ``Source`` does.  The first call of a segment's machine code also
+makes NumPy's calls, and compares the results bit by bit.  Afterwards some calls of ``run`` and of the
+function of ``Source`` are timed, and the faster function is kept.
 """
 
 from __future__ import annotations
@@ -26,20 +28,20 @@ from .segments import Segment, Segments
 
 Data = np.ndarray[Any, Any]
 Run = Callable[..., tuple[tuple[Data, ...], tuple[Data, ...]]]
-TIMED = 9  # calls of each kind whose times are compared
-GAIN = 0.97  # of NumPy's time, which machine code must stay below
-WATCHED = 16  # calls after one that fell back; if half of them do, too, NumPy takes over
-PATIENCE = 0.1  # seconds that a program runs before it is compiled in another thread
-ALWAYS = False  # whether programs are compiled at once, as tests ask for
-PER_CALL = 1e-4  # more of these for each call of NumPy: a large program takes longer to compile
+TIMED = 9  # the number of calls of each function that are timed
+GAIN = 0.97  # machine code is kept if it takes less than this fraction of NumPy's time
+WATCHED = 16  # the number of calls in which fallbacks are counted, after a first fallback
+PATIENCE = 0.1  # seconds that NumPy's calls may take in all before the program is compiled
+ALWAYS = False  # set by tests: compile each program at once
+PER_CALL = 1e-4  # seconds added to PATIENCE for each call of NumPy in the program
 
 
 class Executable:
-    """A program with two functions: of NumPy's calls, and of machine code.
+    """A program with two functions: one calls NumPy, the other runs machine code where possible.
 
-    numpys : the former, which always serves.  install : is called with the function to use from now
-    on.  state : what runs, for people.  reasons : why some calls are NumPy's.  wanted : True
-    compiles at once, None when the program has run for a while.
+    numpys : the function that calls NumPy.  install : a function that is called with the function to
+    use from now on.  state : a description of the function in use.  reasons : the reasons why some calls
+    are not machine code.  wanted : True to compile at once, None to compile after a while.
     """
 
     def __init__(self, program: Program, name: str, numpys: Run, wanted: bool | None) -> None:
@@ -52,7 +54,7 @@ class Executable:
         self.wanted = wanted
 
     def start(self, install: Callable[[Run], None]) -> None:
-        """Begin to serve calls; install : is called with the function for each of the next calls."""
+        """Install the function for the next calls, and compile the program now or later."""
         self.install = install
         if why_not():
             self.state = f"NumPy's calls: {why_not()}"
@@ -63,7 +65,10 @@ class Executable:
             install(self.patient_run(PATIENCE + PER_CALL * self.program.count()))
 
     def patient_run(self, patience: float) -> Run:
-        """Return a function that runs NumPy's calls, and compiles after ``patience`` seconds."""
+        """Return a function that calls NumPy, and after ``patience`` seconds compiles in a thread.
+
+        The time in NumPy's calls is counted.
+        """
         left = patience
         started = False
 
@@ -83,7 +88,7 @@ class Executable:
         return run
 
     def compile(self) -> None:
-        """Compile the program, and install what serves its next calls."""
+        """Compile the program, and install the function for the next calls; NumPy's if that fails."""
         try:
             self.program = with_partial_sums(self.program)
             cut = Segments(self.program)
@@ -92,7 +97,7 @@ class Executable:
             if not natives:
                 raise Unsupported("; ".join(self.reasons) or "its parts are too short")
             run = self.joined_function(cut)
-        except Exception as error:  # of LLVM, perhaps: NumPy's calls serve
+        except Exception as error:  # an error of LLVM, perhaps: go on with NumPy's calls
             if ALWAYS and not isinstance(error, Unsupported):
                 raise
             self.state = f"NumPy's calls: {error}"
@@ -104,7 +109,7 @@ class Executable:
         self.install(run if self.wanted or ALWAYS else self.timed_run(run))
 
     def timed_run(self, native: Run) -> Run:
-        """Return a function that times both kinds of runs in turn, and installs the faster one."""
+        """Return a function that times ``native`` and ``numpys`` in turn, then installs the faster."""
         times: dict[Run, list[float]] = {native: [], self.numpys: []}
         turns = 0
 
@@ -127,24 +132,24 @@ class Executable:
 
     def use_numpys(self, why: str) -> None:
         self.state, self.compiled = f"NumPy's calls: {why}", False
-        self.segments = []  # which hold memory
+        self.segments = []  # to free their scratch memory
         self.install(self.numpys)
 
     def explain(self) -> str:
-        """Return what runs, and why some calls are not machine code."""
+        """Return as text which function is in use, and why some calls are not machine code."""
         return f"{self.state}{' ' if self.reasons else ''}" + (
             f"(not {'; '.join(self.reasons)})" if self.reasons else ""
         )
 
     @property
     def bytes(self) -> int:
-        """Return how much memory machine code keeps between calls."""
+        """Return the number of bytes that machine code keeps between calls."""
         kept = [one.lowered for one in self.segments if one.lowered is not None]
         return sum([one.bytes for one in kept if one.bytes <= MOST])
 
     # --- the function -------------------------------------------------------------------------------
     def joined_function(self, cut: Segments) -> Run:
-        """Return one function that runs the segments, one after the other."""
+        """Return the generated function that runs the segments, one after the other."""
         scope: dict[str, Any] = {
             "empty": np.empty, "ndarray": np.ndarray, "uint8": np.uint8,
             "underflow_matters": underflow_matters,
@@ -200,7 +205,11 @@ class Executable:
     def result_texts(
         self, cut: Segments, names: dict[Node, str], scope: dict[str, Any]
     ) -> tuple[str, str]:
-        """Return the texts of outputs and writes; an output shares no memory with another one."""
+        """Return the expressions of all outputs and of all writes.
+
+        names : node -> name of its value.  An output is copied if it is a view, input or constant, or if
+        it is an output already.  With several writes, a write that shows an input is copied.
+        """
         roots = [cut.root_of_view(node) for node in (*self.program.outputs, *self.program.writes)]
         inputs = {*self.program.inputs}
         several = len(self.program.writes) > 1
@@ -226,7 +235,11 @@ class Executable:
 
 
 class Watched:
-    """The machine code of one segment, as it is called first and after unusual values."""
+    """The machine code of one segment in its first call, and in calls after unusual values.
+
+    scope : the globals of the generated function, where ``scope[native]`` is the function that runs the
+    segment.  The methods replace it.
+    """
 
     def __init__(
         self, segment: Segment, scope: dict[str, Any], native: str, owner: Executable
@@ -238,7 +251,10 @@ class Watched:
         self.calls = self.fallen = 0
 
     def first_run(self, *arrays: Data) -> bool | None:
-        """Run machine code and NumPy's calls on the same inputs, and compare the results."""
+        """Run machine code and NumPy's calls on the same inputs, and compare the results.
+
+        Later calls run machine code only, if the bits are equal.  This call uses NumPy's results.
+        """
         inputs, results = arrays[: self.inputs], arrays[self.inputs :][: self.outputs]
         unusual = self.run(*arrays)
         if unusual is not None:
@@ -251,7 +267,7 @@ class Watched:
         return FALLBACK
 
     def fall_back(self, *inputs: Data) -> Any:
-        """Run NumPy's calls in place of machine code, and watch the next calls."""
+        """Run NumPy's calls in place of machine code, and count such fallbacks in the next calls."""
         self.fallen += 1
         if self.scope[self.native] == self.run:
             self.calls, self.fallen = 0, 1
@@ -259,7 +275,7 @@ class Watched:
         return self.numpys(*inputs)
 
     def watched_run(self, *arrays: Data) -> bool | None:
-        """Run machine code; after some calls, keep it if it served in most of them."""
+        """Run machine code.  After WATCHED calls, leave it to NumPy if half of them fell back."""
         self.calls += 1
         if self.calls > WATCHED:
             if 2 * self.fallen >= WATCHED:
@@ -274,12 +290,12 @@ class Watched:
 
 
 def never(*arrays: Data) -> bool:
-    """Stand in for machine code that does not serve: NumPy's calls run in its place."""
+    """Return True, which requests NumPy's calls; this replaces machine code that is not usable."""
     return True
 
 
 def has_same_bits(x: Data, y: Data) -> bool:
-    """Return True if two arrays have the same layout and bits; any NaN equals any other."""
+    """Return True if two arrays have the same layout and bits, where all NaN count as equal."""
     if (x.shape, x.dtype, x.strides) != (y.shape, y.dtype, y.strides):
         return False
     if x.tobytes() == y.tobytes():
@@ -291,12 +307,12 @@ def has_same_bits(x: Data, y: Data) -> bool:
 
 
 def underflow_matters() -> bool:
-    """Return True if NumPy would say something of an underflow, which it ignores by default."""
+    """Return True if np.errstate makes NumPy report underflows, which it ignores by default."""
     return np.geterr()["under"] != "ignore"
 
 
 def lazy_source(program: Program, name: str) -> Run:
-    """Return NumPy's calls for a program, whose text is written at the first call."""
+    """Return a function that runs a program by calls of NumPy; its text is written at the first call."""
     made: list[Run] = []
 
     def run(*inputs: Data) -> Any:
@@ -308,7 +324,7 @@ def lazy_source(program: Program, name: str) -> Run:
 
 
 def view_function(node: Node, root: Node) -> Callable[[Data], Data]:
-    """Return a function that arranges the data of a root as a view of it does."""
+    """Return a function that makes the view `node` from the data of ``root``, the viewed value."""
     path = [node]
     while path[-1] is not root:
         path.append(operands(path[-1])[0])
@@ -326,7 +342,7 @@ def view_function(node: Node, root: Node) -> Callable[[Data], Data]:
 def memory_text(
     scope: dict[str, Any], dtype: np.dtype[Any], shape: Sequence[int], strides: Sequence[int]
 ) -> str:
-    """Return the text that allocates an array of a layout."""
+    """Return the expression that allocates an array of this layout; ``scope`` gets its names."""
     size, kind, shape = dtype.itemsize, scope_name(scope, dtype), tuple(shape)
     if tuple(strides) == packed(shape, size):
         return f"empty({shape!r}, {kind})"

@@ -1,7 +1,7 @@
-"""NumPy's own inner loops, which compute what decides bits: tanh, exp, sums, products of matrices.
+"""NumPy's own inner loops, which machine code calls for tanh, exp, sums and products of matrices.
 
-Their addresses stand in the public struct PyUFuncObject.  Nothing is read from it before its
-other fields have the values that NumPy gives for them.
+Other code for these functions would have other last bits.  The addresses of the loops are read from the
+public struct PyUFuncObject, after other fields of the struct were compared with the ufunc's attributes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ class UfuncStruct(ctypes.Structure):
 
 
 class InnerLoop(NamedTuple):
-    """An inner loop: the address of the function, and the address that it gets as its data."""
+    """An inner loop of a ufunc.
+
+    function : the address of the function.  data : the address to pass as its last argument.
+    """
 
     function: int
     data: int
@@ -43,7 +46,7 @@ class InnerLoop(NamedTuple):
 
 @functools.cache
 def inner_loop(ufunc: np.ufunc, dtypes: tuple[np.dtype[Any], ...]) -> InnerLoop:
-    """Return the loop for these dtypes, those of the results included, or raise Unsupported."""
+    """Return the loop of a ufunc for the dtypes of operands and results; raise Unsupported if none."""
     for dtype in dtypes:
         if not dtype.isnative or dtype.kind not in "biufc":
             raise Unsupported(f"no loop of {ufunc.__name__} for {dtype}")
@@ -65,13 +68,13 @@ def signature_text(ufunc: np.ufunc, dtypes: tuple[np.dtype[Any], ...]) -> str:
 
 @functools.cache
 def read_struct(ufunc: np.ufunc) -> UfuncStruct:
-    """Return the fields of a ufunc, or raise Unsupported where they are no PyUFuncObject's."""
+    """Return the struct of a ufunc; raise Unsupported if fields differ from the ufunc's attributes."""
     struct = UfuncStruct.from_address(id(ufunc))
     known = (ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.ntypes)
     if (struct.nin, struct.nout, struct.nargs, struct.ntypes) != known:
         raise Unsupported("NumPy's ufuncs have another layout")
     types = bytes(struct.types[: struct.ntypes * struct.nargs])
-    # The types are numbers, which NumPy shows as characters.
+    # The struct has the numbers of dtypes, and ``ufunc.types`` has their characters.
     shown = "".join(ufunc.types).replace("->", "")
     if [np.dtype(char).num for char in shown] != [*types]:
         raise Unsupported("NumPy's ufuncs have another layout")

@@ -1,9 +1,9 @@
-"""A kernel: the text of one LLVM function, and the pieces of text from which it is built.
+"""A kernel: one LLVM function that computes elements of arrays, as text; and helpers to write the text.
 
-A kernel takes ``(bases, record, bad, block)``.  ``bases`` has the addresses of the arrays.  A
-record has, for each pointer of the kernel, the number of its base, an offset in bytes, and the bytes
-from one block to the next.  So kernels of equal text are one function, whatever arrays they
-work on.  A kernel sets bits of ``bad`` where the values are not what the program was traced for.
+The parameters of a kernel are ``(bases, record, bad, block)``.  ``bases`` has the addresses of the
+arrays ("bases").  ``record`` has three words for each pointer of the kernel: the number of its base, an
+offset in bytes, and the bytes from one block to the next.  The text has no addresses, so that kernels of
+equal text are compiled once.  A kernel sets a bit of ``bad`` if a guard of the program does not hold.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ import numpy as np
 
 from .machine import Unsupported
 
-WIDTH = 8  # elements of a vector
-UNROLLED = 64  # elements up to which a loop is written without a loop
-HEAD = 2  # words of a record before its pointers: the function, and the count of words
-POINTER = 3  # words of a pointer: base, offset, bytes from block to block
+WIDTH = 8  # the number of elements of a vector
+UNROLLED = 64  # the maximum number of elements for which all steps of a loop are written out
+HEAD = 2  # the number of words before a record's pointers: function, number of words
+POINTER = 3  # the number of words of a pointer: base, offset, bytes from one block to the next
 FLOATS = {4: "float", 8: "double"}
 
 
 class Buffer:
-    """Memory of a program: an argument, a constant, or scratch memory that calls share.
+    """Memory of a program: an argument, a constant or a part of the scratch memory.
 
-    base : the number of the base; SCRATCH until the memory has a place.  offset : in bytes from the
-    base.  size : in bytes.
+    base : the number of the base, one of NOWHERE, SCRATCH, or ARGUMENTS + i for argument i.  offset :
+    the bytes from the base.  size : the number of bytes, if the buffer is in the scratch memory.
     """
 
     __slots__ = ("base", "offset", "size")
@@ -45,7 +45,7 @@ NOWHERE, SCRATCH, ARGUMENTS = (
 
 
 class Place(NamedTuple):
-    """The data of a value: a buffer, the offset in it in bytes, and the layout."""
+    """The data of a value: its buffer, the offset of the first element in bytes, and the layout."""
 
     buffer: Buffer
     offset: int
@@ -55,21 +55,23 @@ class Place(NamedTuple):
 
 
 class Pointer(NamedTuple):
-    """A pointer of a kernel: the memory, an offset in it, and the bytes from block to block."""
+    """A pointer of a kernel: a buffer, the offset in bytes, and the bytes from one block to the next."""
 
     buffer: Buffer
     offset: int
     step: int = 0
 
 
-Offset = int | str  # in bytes or elements: a number, or the name of a value
-At = tuple[str, Offset]  # a pointer's name, and the bytes to add
+Offset = int | str  # a number of bytes or elements: known (int), or the name of a value in the text
+At = tuple[str, Offset]  # an address: the name of a pointer, and the bytes to add
 
 
 class Kernel:
-    """The text of one function, as it grows.
+    """The text of one function, to which methods add lines.
 
-    pointers : of the kernel, with their names.  block : the label of the current basic block.
+    pointers : Pointer -> its name in the text.  declared : declarations of LLVM's functions that the
+    text calls.  block : the label of the current basic block.  counted : whether the number of elements
+    is the last word of the record.
     """
 
     def __init__(self) -> None:
@@ -103,7 +105,7 @@ class Kernel:
         self.block = label
 
     def function_text(self) -> str:
-        """Return the function, without its name."""
+        """Return the text of the function from its parameters on, without ``define`` and the name."""
         head: list[str] = []
         for k in range(len(self.pointers)):
             at = HEAD + POINTER * k
@@ -156,9 +158,10 @@ class Kernel:
         return self.define(f"getelementptr i8, ptr {name}, i64 {offset}")
 
     def load_elements(self, at: At, dtype: np.dtype[Any], width: int, same: bool = False) -> str:
-        """Return elements as a value; same : all of them are the element at the address.
+        """Write the load of ``width`` elements, and return the name of the value.
 
-        Booleans are i1 as values, and bytes in memory.
+        same : whether the one element at the address is repeated.  A boolean is a byte in memory, and of
+        LLVM's type i1 as a value.
         """
         kind, address = memory_type(dtype), self.address_at(at)
         if same or width == 1:
@@ -172,7 +175,7 @@ class Kernel:
         return found
 
     def splat(self, x: str, dtype: np.dtype[Any], width: int) -> str:
-        """Return a vector whose elements all are x."""
+        """Return the name of a vector of ``width`` elements that are all x; x itself for width 1."""
         if width == 1:
             return x
         one, vector = value_type(dtype, 1), value_type(dtype, width)
@@ -187,9 +190,9 @@ class Kernel:
         kind = vector_of(memory_type(dtype), width)
         self.add_line(f"store {kind} {x}, ptr {self.address_at(at)}, align {aligned(dtype)}")
 
-    # --- what the program does not expect -----------------------------------------------------------
+    # --- guards -------------------------------------------------------------------------------------
     def require_not(self, condition: str, width: int) -> None:
-        """Set a bit of ``bad`` if a condition, an i1 or a vector of them, is true anywhere."""
+        """Write a check that sets a bit of ``bad`` if an element of the vector ``condition`` is true."""
         old = self.define("load i64, ptr %bad")
         bit = self.define(f"zext i1 {self.any_of(condition, width)} to i64")
         self.add_line(f"store i64 {self.define(f'or i64 {old}, {bit}')}, ptr %bad")
@@ -202,7 +205,10 @@ class Kernel:
 
     # --- loops ------------------------------------------------------------------------------------
     def write_loop(self, count: Offset, width: int, body: Callable[[Offset, int], None]) -> None:
-        """Write ``body(i, width)`` for the elements below count, in vectors, and for the rest."""
+        """Write a loop over ``count`` elements in vectors of ``width``, and smaller ones at the end.
+
+        body : writes the step for the elements from i on; its arguments are i and the vector's width.
+        """
         if isinstance(count, int) and count <= max(UNROLLED if width > 1 else 4, width):
             at = 0
             while at < count:
@@ -223,7 +229,7 @@ class Kernel:
     def write_steps(
         self, first: Offset, end: Offset, step: int, body: Callable[[Offset, int], None]
     ) -> None:
-        """Write a loop from ``first`` to ``end``, which may be empty."""
+        """Write a loop with the index i from ``first`` to ``end``; body(i, step) : writes one step."""
         before, head, inside, after = (
             self.new_label(),
             self.new_label(),
@@ -250,9 +256,11 @@ class Kernel:
         self, axes: Sequence[Axis], pointers: Sequence[At], sizes: Sequence[int],
         body: Callable[[int, list[At], list[bool]], None],
     ) -> None:  # fmt: skip
-        """Write loops over axes: ``body(width, addresses, which of them stay in a vector)``.
+        """Write nested loops over axes.
 
-        sizes : of the elements at the pointers, in bytes.
+        pointers : the addresses of the operands' first elements.  sizes : for each operand, the bytes of
+        an element.  body : writes one step.  Its arguments are the width, the operands' addresses, and
+        for each operand whether one element is repeated in the whole vector.
         """
         if not axes:
             body(1, [*pointers], [True] * len(pointers))
@@ -279,16 +287,17 @@ class Kernel:
 
 
 class Axis(NamedTuple):
-    """An axis of a loop nest: its count of elements, and the bytes from one to the next."""
+    """An axis of nested loops: its number of steps, and for each operand the bytes of one step."""
 
     size: Offset
     strides: tuple[int, ...]
 
 
 def joined_axes(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[Axis]:
-    """Return the axes of loops over data of several layouts: few, the longest steps first.
+    """Return the axes for nested loops over operands of one shape, those with the longest steps first.
 
-    strides : of each operand.  Axes that lie one behind the other in all operands become one.
+    strides : the strides of each operand.  If two axes have no gap between them in any operand, they are
+    joined to one axis.
     """
     axes = [
         Axis(count, tuple([of[k] for of in strides])) for k, count in enumerate(shape) if count != 1
@@ -313,7 +322,7 @@ def vector_of(kind: str, width: int) -> str:
 
 
 def memory_type(dtype: np.dtype[Any]) -> str:
-    """Return LLVM's type for elements in memory; complex numbers and halves are bits."""
+    """Return LLVM's type of elements in memory: an integer of the bits for complex and float16."""
     if dtype.kind == "f" and dtype.itemsize in FLOATS:
         return FLOATS[dtype.itemsize]
     if dtype.kind not in "biufc" or dtype.itemsize > 16 or dtype.char in "gG":
@@ -330,7 +339,7 @@ def aligned(dtype: np.dtype[Any]) -> int:
 
 
 def number_text(x: Any, dtype: np.dtype[Any], width: int) -> str:
-    """Return a number as a constant of LLVM."""
+    """Return the text of a constant, or of a vector of ``width`` equal constants, in LLVM's syntax."""
     value = np.asarray(x).astype(dtype)
     if dtype.kind == "b":
         one = "true" if value else "false"
@@ -339,7 +348,7 @@ def number_text(x: Any, dtype: np.dtype[Any], width: int) -> str:
         one = f"0x{bits:016X}"
     elif dtype.kind in "iu":
         one = str(int(value))
-    else:  # the bits of a complex number or a half
+    else:  # the bits of a complex or float16 number
         one = str(int.from_bytes(value.tobytes(), sys.byteorder))
     kind = value_type(dtype, 1)
     return one if width == 1 else "<" + ", ".join([f"{kind} {one}"] * width) + ">"

@@ -1,7 +1,9 @@
-"""Lowering: a program's nodes become records of kernels and of calls of NumPy's inner loops.
+"""Lowering: the nodes of a program become records (``driver.py``) that machine code runs.
 
-Elementwise nodes of one shape wait in a group, so that one kernel computes them and their values
-stay in registers.  A group is written as soon as a node needs one of its values in another way.
+A record calls a kernel, or an inner loop of NumPy.  Elementwise nodes of one shape are first collected
+in a ``Group``, so that one kernel computes them and intermediate values stay in registers.  A group is
+written as soon as a node outside of the group needs one of its values.  A ``Place`` says where in memory
+the data of a value lies.
 """
 
 from __future__ import annotations
@@ -50,25 +52,26 @@ from .kernel import (
 )
 from .machine import Code, Unsupported
 
-BLOCK = 2048  # elements of a block of a large group with calls of NumPy's loops
-MEMBERS = 48  # elementwise nodes of a kernel, at most: LLVM's time grows faster than their count
-LARGE_WORK = 1 << 16  # elements that a program computes, from which other threads may run
-LINE = 64  # bytes of a cache line, to which scratch memory is aligned
-ALWAYS = 1 << 60  # the place of the last read of what leaves the program
-# Nodes that only arrange data: their result is a view, or a copy where the layout asks for one.
+BLOCK = 2048  # the number of elements in a block, if a large group has calls of NumPy's loops
+MEMBERS = 48  # the usual maximum of nodes in a kernel: LLVM's time grows faster than their number
+LARGE_WORK = 1 << 16  # programs that compute so many elements let other threads run during a call
+LINE = 64  # the number of bytes of a cache line, to which scratch memory is aligned
+ALWAYS = 1 << 60  # in ``Lowering.last``, the number for outputs and writes
+# Ops that only arrange data.  Their result is a view, or a copy if no view has the result's layout.
 ARRANGES = frozenset((
     "broadcast_to", "broadcast_view", "contiguous", "diagonal_view", "expand_dims", "flip", "getitem",
     "imag_view", "laid_out", "matrix_transpose", "moveaxis", "permute_dims", "read_only_view",
     "real_view", "reshape", "reshaped", "squeeze", "stop_gradient",
 ))  # fmt: skip
 REDUCTIONS = {"sum": np.add, "max": np.maximum, "min": np.minimum, "prod": np.multiply}
-FIRST = {"sum": 0.0, "prod": 1.0}  # what NumPy begins with; extremes begin with an element
+FIRST = {"sum": 0.0, "prod": 1.0}  # the initial values of reductions; max and min have none
 FILLS = {"zeros": 0, "zeros_like": 0, "ones": 1, "ones_like": 1}
-PARTIAL, LARGE = "dot_of_blocks", 1 << 15  # a sum of products of so many elements is one of parts
+# The op of a dot product that is computed in blocks, and the least number of elements for that.
+PARTIAL, LARGE = "dot_of_blocks", 1 << 15
 
 
 class Refused(Unsupported):
-    """The error for a node that could not be lowered."""
+    """The error for a call, ``node``, that could not be lowered."""
 
     def __init__(self, node: Node, why: str) -> None:
         super().__init__(why)
@@ -76,14 +79,17 @@ class Refused(Unsupported):
 
 
 class Entry(NamedTuple):
-    """A record before its memory has a place: writes its words; uses : the buffers that it touches."""
+    """A record whose addresses are not known yet.
+
+    words : returns the record's words when all buffers have addresses.  uses : the record's buffers.
+    """
 
     words: Callable[[], list[int]]
     uses: list[Buffer]
 
 
 class Check(NamedTuple):
-    """A NaN check, as a member of a group."""
+    """The NaN check of a node, as a member of the node's group."""
 
     node: Node
 
@@ -92,7 +98,7 @@ Member = Node | Check
 
 
 def dot_of_blocks(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
-    """Return the sum of the products of elements, block by block in the order of memory."""
+    """Return the dot product of all elements, added block by block in the order of memory."""
     x, y = x.ravel("K"), y.ravel("K")
     total = x.dtype.type(0)
     for i in range(0, x.size, BLOCK):
@@ -101,9 +107,10 @@ def dot_of_blocks(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
 
 
 def with_partial_sums(program: Program) -> Program:
-    """Return the program whose large sums of products are sums over blocks.
+    """Return the program with ``dot_of_blocks`` in place of large dot products.
 
-    They are computed next to the calls on the same blocks, whose results need no memory then.
+    A block's dot product is computed right after the block's operands, which then need memory for one
+    block only.
     """
 
     def partial(node: Node, _: Node) -> Node:
@@ -119,7 +126,7 @@ def with_partial_sums(program: Program) -> Program:
 
 
 class Group:
-    """Elementwise nodes of one shape, and checks of them, that have not been written yet."""
+    """Elementwise nodes of one shape, and their NaN checks, for which no records were written yet."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
@@ -127,12 +134,13 @@ class Group:
 
 
 class Lowered:
-    """A program as machine code, made of its lowering.
+    """A program as machine code.
 
-    run : takes the inputs and the memory for the results; see ``python_function``.  results : dtype,
-    shape and strides of this memory, for the program's outputs and then its writes.  kernels,
-    records : how many there are.  bytes : of scratch memory.  own_scratch : whether each call gets
-    scratch memory of its own, because other threads may run meanwhile.
+    run : a function whose arguments are the inputs and arrays for the results; see
+    ``python_function``.  results : (dtype, shape, strides) of these arrays, for the outputs and then the
+    writes.  kernels, records : the numbers of kernels and records.  bytes : the size of the scratch
+    memory.  own_scratch : whether each call needs scratch memory of its own, as the last argument,
+    because other threads may run during the call.
     """
 
     def __init__(self, lowering: Lowering) -> None:
@@ -142,10 +150,10 @@ class Lowered:
         self.code = Code(lowering.module_text()) if lowering.kernels else None
         layouts = [layout_words(x.dtype, x.shape, x.strides) for x in lowering.program.inputs]
         layouts += [layout_words(*result) for result in self.results]
-        # Other threads run next to large programs, as they do next to NumPy's large calls.
+        # A large program releases the GIL, as NumPy does in large calls.
         self.own_scratch = self.bytes > MOST or work_of(lowering.program) >= LARGE_WORK
         memory, start = np.zeros(0, np.uint8), 0
-        if self.own_scratch:  # the caller gives it, as the last argument
+        if self.own_scratch:
             lowering.scratch_base = ARGUMENTS + len(layouts)
             layouts.append(layout_words(memory.dtype, (self.bytes,), (1,)))
         else:
@@ -161,7 +169,7 @@ class Lowered:
 
 
 def work_of(program: Program) -> int:
-    """Return how many elements a program computes; products of matrices count as their sums."""
+    """Return the number of elements that a program computes; in a matmul, each product counts."""
     found = 0
     for node in program.nodes:
         if node.is_call and node.op not in ARRANGES:
@@ -175,20 +183,20 @@ class Lowering:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.places: dict[Node, Place] = {}
-        self.groups: dict[Node, Group] = {}  # of the members of open groups
-        self.open: list[Group] = []
+        self.places: dict[Node, Place] = {}  # node -> place of its value
+        self.groups: dict[Node, Group] = {}  # member of an open group -> the group
+        self.open: list[Group] = []  # the groups for which no records were written yet
         self.entries: list[Entry] = []
-        self.kernels: dict[str, str] = {}  # the name of each kernel, by its text
+        self.kernels: dict[str, str] = {}  # text of a kernel -> its name
         self.declared: set[str] = set()
         self.addresses: Mapping[str, int] = {}
         self.scratch_base = SCRATCH
         self.constants: list[Any] = []
         self.scratch: list[Buffer] = []
-        self.lying: dict[Buffer, list[Node]] = {}  # the nodes whose data lies in a buffer
-        self.steps: dict[Node, Step] = {}  # of elementwise nodes
-        self.at = 0  # the place of the node that is lowered
-        self.last: dict[Node, int] = {}  # the place of the last direct read
+        self.lying: dict[Buffer, list[Node]] = {}  # buffer -> the nodes whose data lies in it
+        self.steps: dict[Node, Step] = {}  # elementwise node -> its ``Step``
+        self.at = 0  # the number of the node that is lowered now
+        self.last: dict[Node, int] = {}  # node -> number of the last node that has it as an operand
         for place, node in enumerate(program.nodes):
             for x in operands(node):
                 self.last[x] = place
@@ -245,7 +253,10 @@ class Lowering:
             self.lower_elementwise(node)
 
     def lower_result(self, node: Node) -> None:
-        """Let an output lie in the memory of the caller: its own memory becomes that, or is copied."""
+        """Put a result into the array that the caller passes for it.
+
+        If the result has a buffer of its own, the array becomes that buffer.  Else the data is copied.
+        """
         place = self.find_place(node)
         number = len(self.program.inputs) + len(self.results)
         shape, strides = node.shape, node.strides
@@ -273,7 +284,7 @@ class Lowering:
         return buffer
 
     def new_place(self, node: Node) -> Place:
-        """Return the place of a result, in memory of its own."""
+        """Return the place of a node's result, in a new buffer."""
         size = node.dtype.itemsize
         strides = node.strides
         if not is_dense(node.shape, strides, size):
@@ -287,7 +298,7 @@ class Lowering:
         return Place(self.new_buffer(size), 0, shape, packed(shape, dtype.itemsize), dtype)
 
     def find_place(self, x: Node) -> Place:
-        """Return where a value lies; a group that computes it is written first."""
+        """Return the place of a value; if an open group computes the value, write the group first."""
         if x in self.groups:
             self.write_groups([self.groups[x]])
         if x not in self.places:
@@ -305,7 +316,7 @@ class Lowering:
         return Place(buffer, 0, value.shape, value.strides, value.dtype)
 
     def place_buffers(self) -> int:
-        """Give scratch memory its places; return its size in bytes.
+        """Set the offsets of all buffers in the scratch memory, and return its size in bytes.
 
         Buffers that are not needed at the same time share memory.
         """
@@ -347,7 +358,7 @@ class Lowering:
 
     # --- records ------------------------------------------------------------------------------------
     def finish(self, kernel: Kernel, count: int | None = None) -> Entry:
-        """Return the record of a kernel whose text is complete."""
+        """Return the record that calls a complete kernel; count : see ``kernel_record``."""
         text = kernel.function_text()
         self.kernels.setdefault(text, f"kernel{len(self.kernels)}")
         self.declared |= kernel.declared
@@ -360,7 +371,6 @@ class Lowering:
         return Entry(words, [pointer.buffer for pointer in pointers])
 
     def module_text(self) -> str:
-        """Return the text of all kernels."""
         functions = [f"define void @{name}{text}" for text, name in self.kernels.items()]
         return "\n".join([*sorted(self.declared), *functions])
 
@@ -368,7 +378,7 @@ class Lowering:
         self, loop: InnerLoop, pointers: Sequence[Pointer], dims: Sequence[int],
         steps: Sequence[int], outer: Sequence[tuple[int, Sequence[int]]] = (),
     ) -> Entry:  # fmt: skip
-        """Return the record of a call of one of NumPy's loops."""
+        """Return the record of a call of one of NumPy's loops, with parameters as in ``loop_record``."""
 
         def words() -> list[int]:
             flat = [word for pointer in pointers for word in self.words_of(pointer)]
@@ -377,7 +387,7 @@ class Lowering:
         return Entry(words, [pointer.buffer for pointer in pointers])
 
     def call_over(self, loop: InnerLoop, shape: Sequence[int], places: Sequence[Place]) -> Entry:
-        """Return a call of an elementwise loop over data of any layout."""
+        """Return the record of a call of an elementwise loop of NumPy, for operands of any layout."""
         axes = joined_axes(shape, [place.strides for place in places])
         *outer, inner = axes or [Axis(1, tuple([place.dtype.itemsize for place in places]))]
         return self.loop_entry(
@@ -401,7 +411,7 @@ class Lowering:
         self, places: Sequence[Place],
         body: Callable[[Kernel, int, list[At], list[bool]], None],
     ) -> None:  # fmt: skip
-        """Write a kernel over all elements of the first place, to whose shape the others broadcast."""
+        """Write a kernel that runs ``body`` over all elements of places, broadcast to the first one."""
         shape = places[0].shape
         strides = [broadcast_strides(place, shape) for place in places]
         kernel = Kernel()
@@ -415,7 +425,10 @@ class Lowering:
 
     # --- views and copies -----------------------------------------------------------------------------
     def lower_view(self, node: Node) -> None:
-        """Find the layout of a view by applying the call to memory that nobody reads."""
+        """Lower an op of ARRANGES: find the view's layout by a call on an array of unread contents.
+
+        If the op does not return a view, copy the data.
+        """
         x = node.args[0]
         if node.op == "getitem" and not is_basic(node.args[1]):
             return self.gather_rows(node, x, self.index_arrays(node.args[1]))
@@ -448,16 +461,15 @@ class Lowering:
 
     # --- elementwise --------------------------------------------------------------------------------
     def lower_elementwise(self, node: Node) -> None:
-        """Add a node to the group of its operands, or to another one of its shape."""
         self.steps[node] = Step.of(node)
         self.add_member(node, node.shape)
 
     def lower_partial_sum(self, node: Node) -> None:
-        """Add a sum over blocks to the group of its operands."""
         inner_loop(np.vecdot, (node.dtype,) * 3)
         self.add_member(node, node.args[0].shape)
 
     def add_member(self, node: Node, shape: tuple[int, ...]) -> None:
+        """Add a node to the open group of its operands or of this shape, or to a new group."""
         mine: list[Group] = []
         for x in operands(node):
             group = self.groups.get(x)
@@ -488,12 +500,12 @@ class Lowering:
                 GroupWriter(self, group).write_parts()
 
     def is_read_later(self, node: Node, inside: set[Node]) -> bool:
-        """Return True if something outside of a group reads a member."""
+        """Return True if a member of the group ``inside`` is a result, guarded, or read elsewhere."""
         return node in self.asked or any(user not in inside for user in self.users.get(node, ()))
 
     # --- reductions -----------------------------------------------------------------------------------
     def lower_reduction(self, node: Node) -> None:
-        """Write a reduction as NumPy does: one of its loops over the axes in the order of memory."""
+        """Write a sum, product, max or min by NumPy's loop, over the axes in the order of memory."""
         x, *more = node.args
         options = {name: value for name, value in node.keywords.items() if value is not None}
         axis = options.pop("axis", None) if not more else more[0]
@@ -524,7 +536,7 @@ class Lowering:
         along = tuple([steps.get(k, 0) for k in range(rank)])
         if node.op in FIRST:
             self.fill_place(target, FIRST[node.op])
-        else:  # an extreme value of the first element and all is that of all
+        else:  # begin with the first element: to count it twice does not change a max or min
             first = tuple([1 if k in reduced else n for k, n in enumerate(x.shape)])
             self.copy_data(
                 target._replace(shape=first, strides=along), source._replace(shape=first)
@@ -533,7 +545,7 @@ class Lowering:
         order = joined_axes(x.shape, [source.strides, along])
         follows = [not axis.strides[1] for axis in order]
         if any(first and second for first, second in pairwise(follows)):
-            # NumPy copies such data to a buffer, and sums that in another order.
+            # NumPy copies such data to a buffer, and reduces the buffer in another order.
             raise Unsupported(f"{node.op} over axes with gaps between them")
         *outer, last = order or [Axis(1, (0, 0))]
         pointers = [Pointer(p.buffer, p.offset) for p in (spread, source, spread)]
@@ -561,7 +573,7 @@ class Lowering:
 
     # --- products -------------------------------------------------------------------------------------
     def lower_dot(self, node: Node) -> None:
-        """Write a sum of products of elements, in the order of memory, by BLAS."""
+        """Write the dot product of all elements in the order of memory, by BLAS."""
         x, y = [self.find_place(x) for x in node.args]
         size = x.dtype.itemsize
         flat = [joined_axes(p.shape, [p.strides]) for p in (x, y)]
@@ -569,7 +581,7 @@ class Lowering:
             raise Unsupported("a sum of products of other layouts")
         strides = [axes[0].strides[0] if axes else size for axes in flat]
         target = self.new_place(node)
-        if math.prod(x.shape) == 1:  # NumPy's dot multiplies, which keeps the sign of a zero
+        if math.prod(x.shape) == 1:  # NumPy's dot multiplies here, so that -0.0 stays -0.0
             places = [p._replace(shape=(), strides=()) for p in (target, x, y)]
             loop = inner_loop(np.multiply, (x.dtype, y.dtype, node.dtype))
             self.entries.append(self.call_over(loop, (), [*places[1:], places[0]]))
@@ -581,7 +593,7 @@ class Lowering:
         ))  # fmt: skip
 
     def lower_matmul(self, node: Node) -> None:
-        """Write products of matrices as NumPy's matmul does, by BLAS where it can."""
+        """Write products of matrices by the loop of NumPy's matmul, which calls BLAS if possible."""
         if len(node.args) != 2 or node.keywords or any(type(x) is not Node for x in node.args):
             raise Unsupported("matmul with options")
         x, y = [self.find_place(x) for x in node.args]
@@ -609,14 +621,14 @@ class Lowering:
             [(int(a.size), a.strides) for a in outer],
         ))  # fmt: skip
 
-    # --- parts ----------------------------------------------------------------------------------------
+    # --- writes to parts of arrays --------------------------------------------------------------------
     def lower_write(self, node: Node) -> None:
-        """Write ``x[key] = value`` in the memory of x if nothing reads that any more, or in a copy."""
+        """Write ``x[key] = value`` into the memory of x, or into a copy if x is read later."""
         x, key, value = node.args
         if not is_basic(key):
             return self.put_rows(node)
         own = self.groups.get(value) if self.is_read_once(value, x) else None
-        # Whatever reads the old values comes first.
+        # The nodes that read the old values must run before the write.
         self.write_groups([group for group in self.open if group is not own])
         source = self.find_place(x)
         if own is not None and self.put_result(node, source, own):
@@ -633,7 +645,7 @@ class Lowering:
         part = part_place(target, key)
         if not math.prod(part.shape):
             return None
-        # A value may have leading axes of length 1 that the part has not.
+        # The value may have more leading axes of length 1 than the slice.
         shape, strides = given.shape, given.strides
         while len(shape) > len(part.shape) and shape[0] == 1:
             shape, strides = shape[1:], strides[1:]
@@ -641,14 +653,18 @@ class Lowering:
         return None
 
     def is_read_once(self, value: Operand, x: Node) -> bool:
-        """Return True if a write to x is the only reader of a member of an open group."""
+        """Return True if ``value`` is in an open group without x, and only the write to x reads it."""
         if type(value) is not Node or value in self.asked or value.dtype != x.dtype:
             return False
         group = self.groups.get(value)
         return group is not None and x not in group.members and len(self.users[value]) == 1
 
     def put_result(self, node: Node, source: Place, group: Group) -> bool:
-        """Let a group store a value where a write would copy it; return False if it cannot."""
+        """Let the kernel that computes a value store it directly where the write would copy it to.
+
+        node : the write ``x[key] = value``.  source : the place of x.  group : the open group of the
+        value.  Return False if that is not possible.
+        """
         _, key, value = node.args
         inside = {*group.members}
         outside = {y for member in group.members for y in member_inputs(member)} - inside
@@ -660,7 +676,7 @@ class Lowering:
         if part.shape != value.shape:
             return False
         if changes and any(p.buffer is source.buffer for p in read):
-            # One kernel loads each element before it stores it; a later kernel would read new values.
+            # One kernel loads each element before it stores to it; a second one would load new values.
             single = len(GroupWriter(self, group).parts) == 1
             if not single or any(p.buffer is source.buffer and p != part for p in read):
                 return False
@@ -678,13 +694,13 @@ class Lowering:
         return self.place_constant(np.asarray(x).astype(dtype))
 
     def may_change(self, place: Place, node: Node) -> bool:
-        """Return True if nothing reads a buffer after a node that overwrites it."""
+        """Return True if the buffer of a place is scratch memory that no later call reads."""
         if place.buffer.base != SCRATCH:
             return False
         return all(self.last.get(x, -1) <= self.at for x in self.lying[place.buffer])
 
     def lower_join(self, node: Node) -> None:
-        """Write ``concat`` or ``stack``: each array is copied to its part."""
+        """Write ``concat`` or ``stack``: each array is copied to its part of the result."""
         arrays = node.args[0]
         axis = node.keywords.get("axis", node.args[1] if len(node.args) > 1 else 0)
         if (
@@ -717,7 +733,7 @@ class Lowering:
         self.gather_rows(node, x, [index])
 
     def gather_rows(self, node: Node, x: Node, indices: Sequence[Node]) -> None:
-        """Write ``x[i, j, ...]`` at arrays of integers for the first axes."""
+        """Write ``x[i, j, ...]``, where integer arrays, the ``indices``, are keys of the first axes."""
         source, target = self.find_place(x), self.new_place(node)
         rank = len(indices[0].shape)
         if not is_packed(target):
@@ -737,7 +753,7 @@ class Lowering:
         self.each_index(indices, source, body)
 
     def lower_scatter(self, node: Node) -> None:
-        """Write ``scatter_add``: zeros, to whose rows values are added in their order."""
+        """Write ``scatter_add``: fill the result with 0, and add the rows of x one after the other."""
         x, _, key = node.args
         if x.dtype != node.dtype:
             raise Unsupported("values of another dtype")
@@ -746,12 +762,12 @@ class Lowering:
         self.write_rows(target, x, self.index_arrays(key), WRITERS["add"])
 
     def put_rows(self, node: Node) -> None:
-        """Write ``x[i, j, ...] = value`` at arrays of integers for the first axes."""
+        """Write ``x[i, j, ...] = value``, where arrays of integers are keys of the first axes."""
         x, key, value = node.args
         indices = self.index_arrays(key)
         if type(value) is not Node or value.dtype != x.dtype:
             raise Unsupported("a write of a number at arrays")
-        self.write_groups([*self.open])  # whatever reads the old values comes first
+        self.write_groups([*self.open])  # nodes that read the old values must run before the write
         source = self.find_place(x)
         read = [self.find_place(y).buffer for y in (value, *indices)]
         if self.may_change(source, node) and source.buffer not in read:
@@ -762,7 +778,10 @@ class Lowering:
         self.write_rows(target, value, indices, lambda kernel, dtype, width, args: args[1])
 
     def write_rows(self, target: Place, x: Node, indices: Sequence[Node], combine: Writer) -> None:
-        """Write, for each index in turn, what ``combine`` makes of the old row and that of x."""
+        """Write a loop over the indices that replaces each selected row of ``target``.
+
+        combine : the writer of the new elements from (old element, element of x): a sum, or x's.
+        """
         values, rank = self.find_place(x), len(indices[0].shape)
         row, given = later_axes(target, len(indices)), later_axes(values, rank)
         if x.shape != (*indices[0].shape, *row.shape) or not is_packed(values):
@@ -786,7 +805,7 @@ class Lowering:
         self.each_index(indices, target, body)
 
     def index_arrays(self, key: Any) -> list[Node]:
-        """Return the index arrays of a key that begins with them and has whole axes after them."""
+        """Return a key's index arrays; raise Unsupported if other items than full slices follow them."""
         keys = [*key] if type(key) is tuple else [key]
         while keys and (
             keys[-1] is Ellipsis or (type(keys[-1]) is slice and keys[-1] == slice(None))
@@ -799,9 +818,10 @@ class Lowering:
     def each_index(
         self, indices: Sequence[Node], place: Place, body: Callable[[Kernel, Any, Any], None]
     ) -> None:
-        """Write a loop over indices of the first axes of a place; body : gets the bytes to the row.
+        """Write a loop over the elements of index arrays, which select rows of the data at ``place``.
 
-        An index that is out of range is unusual, and then stands for 0.
+        body : writes one step, given the kernel, the number of the step, and the row's offset in bytes.
+        An index out of range sets a bit of ``bad``, and index 0 is used in its place.
         """
         kernel = Kernel()
         places = [self.find_place(index) for index in indices]
@@ -871,10 +891,10 @@ class Lowering:
 
 
 class Step(NamedTuple):
-    """An elementwise node as instructions on values, or as a call of one of NumPy's loops.
+    """The way to compute an elementwise node: by instructions, or by one of NumPy's loops.
 
-    dtypes : of the operands, to which they are converted first.  loop : None for instructions.
-    write : writes the instructions.
+    args : the operands.  dtypes : the dtypes to which they are converted first.  loop : the loop, or
+    None.  write : a function that writes the instructions, or None.
     """
 
     dtypes: tuple[np.dtype[Any], ...]
@@ -884,7 +904,7 @@ class Step(NamedTuple):
 
     @staticmethod
     def of(node: Node) -> Step:
-        """Return how a node is computed, or raise Unsupported."""
+        """Return the Step of a node; raise Unsupported if machine code cannot compute the node."""
         if node.op in CASTS:
             return cast_step(node)
         if node.op in (MASKED, "where"):
@@ -918,7 +938,7 @@ class Step(NamedTuple):
 
 
 def resolved_dtypes(ufunc: np.ufunc, node: Node) -> tuple[np.dtype[Any], ...]:
-    """Return the dtypes with which NumPy runs a ufunc on the operands of a node."""
+    """Return the dtypes of operands and results with which NumPy runs a ufunc on a node's operands."""
     given = []
     for x in node.args:
         if type(x) is Node:
@@ -960,7 +980,7 @@ def cast_step(node: Node) -> Step:
 
 
 def choice_step(node: Node) -> Step:
-    """Return the step of ``where(mask, x, y)``, or of a choice by bits between x and 0."""
+    """Return the Step of ``where(mask, x, y)``, or of a MASKED node."""
     if node.op == "where":
         mask, x, y = node.args if len(node.args) == 3 else (None, None, None)
     else:
@@ -989,10 +1009,11 @@ def nan_check(kernel: Kernel, x: str, dtype: np.dtype[Any], width: int) -> None:
 
 
 class GroupWriter:
-    """The writer of one group: kernels for its instructions, between calls of NumPy's loops.
+    """The writer of the records of one group: kernels, and calls of NumPy's loops between them.
 
-    phases : even numbers are instructions, odd ones calls.  stored : the members that something
-    outside of the group reads, which get memory of their own.
+    phase : member -> number, even for instructions, odd for a call.  A member has no lower number than
+    its operands.  parts : the lists of members that one record computes, in order.  stored : the
+    members that are read outside of the group, which need memory.
     """
 
     def __init__(self, lowering: Lowering, group: Group) -> None:
@@ -1008,7 +1029,7 @@ class GroupWriter:
             read = [x for x in member_inputs(member) if x in self.inside]
             latest = max([self.phase[x] for x in read], default=0)
             calls = type(member) is Node and self.calls_loop(member)
-            # The next number of the member's kind: a call that reads another call's result is later.
+            # A call has an odd phase, later than that of a call whose result it reads.
             self.phase[member] = latest + (2 if calls and latest % 2 else latest % 2 != calls)
         self.parts = self.find_parts()
         self.part_of = {member: i for i, part in enumerate(self.parts) for member in part}
@@ -1017,7 +1038,7 @@ class GroupWriter:
         return node.op == PARTIAL or self.steps[node].loop is not None
 
     def find_parts(self) -> list[list[Member]]:
-        """Return the members of each kernel or call, in the order in which they run."""
+        """Return the lists of members that one kernel or call computes, in their order."""
         by_phase: dict[int, list[Member]] = {}
         for member in self.members:
             by_phase.setdefault(self.phase[member], []).append(member)
@@ -1032,7 +1053,7 @@ class GroupWriter:
         for node in self.nodes:
             lowering.groups.pop(node, None)
         for node in self.stored:
-            if node not in lowering.places:  # where a write would copy it
+            if node not in lowering.places:  # ``put_result`` may have set the place
                 lowering.new_place(node)
         for node in self.sums:
             lowering.fill_place(lowering.places[node], 0)
@@ -1066,14 +1087,14 @@ class GroupWriter:
                 lowering.entries += self.part_entries(part, scratch, True, whole * BLOCK, rest)
 
     def temporary(self, shape: tuple[int, ...], node: Node) -> Place:
-        """Return memory for a value between parts, in the order of memory of the node."""
+        """Return memory for a value that one part computes and another reads, in the node's layout."""
         place = self.lowering.temporary(shape, node.dtype)
         if shape == node.shape and is_dense(shape, node.strides, node.dtype.itemsize):
             return place._replace(strides=node.strides)
         return place
 
     def lies_flat(self) -> bool:
-        """Return True if all data of the group lies in one order without gaps, or is one element."""
+        """Return True if all values, single elements aside, lie without gaps in one order of axes."""
         layouts = []
         for node in self.nodes:
             for x in member_inputs(node) if node in self.sums else (node, *member_inputs(node)):
@@ -1094,7 +1115,11 @@ class GroupWriter:
     def part_entries(
         self, part: list[Member], scratch: Mapping[Node, Place], flat: bool, start: int, count: int
     ) -> list[Entry]:
-        """Return the records of a part, for ``count`` elements of flat data from ``start`` on."""
+        """Return the records that compute a part.
+
+        scratch : node -> place of a value between parts.  flat : the result of ``lies_flat``.  start,
+        count : the first element and the number of elements in flat data.
+        """
         first = part[0]
         if type(first) is Node and first.op == PARTIAL:
             return self.sum_of_blocks(first, scratch, start, count)
@@ -1110,7 +1135,11 @@ class GroupWriter:
     def block_pointer(
         self, x: Node, scratch: Mapping[Node, Place], start: int, blocks: bool
     ) -> Pointer:
-        """Return the pointer to a block of flat data; a single element is at the same place always."""
+        """Return the pointer to the elements of x from ``start`` on, in flat data.
+
+        blocks : whether the record runs for many blocks, so that the pointer moves.  The pointer to a
+        single element, or to scratch memory of one block, does not move.
+        """
         place = self.operand_place(x, scratch)
         if x in scratch and len(place.shape) == 1 and self.group.shape != place.shape:
             return Pointer(place.buffer, place.offset)
@@ -1122,7 +1151,7 @@ class GroupWriter:
     def call_entries(
         self, node: Node, scratch: Mapping[Node, Place], flat: bool, start: int, count: int
     ) -> list[Entry]:
-        """Return the records of a call of one of NumPy's loops, after conversions of its operands."""
+        """Return the record of the call of NumPy's loop that computes `node`."""
         step = self.steps[node]
         lowering, size = self.lowering, math.prod(self.group.shape)
         blocks = flat and count < size
@@ -1135,7 +1164,7 @@ class GroupWriter:
                 operands_.append(x)
         reverse = any(step < 0 for x in operands_ if isinstance(x, Node) for step in x.strides)
         if reverse and (len(self.group.shape) > 1 or size == 1):
-            # NumPy may turn such an axis around, and its loops take other paths for other strides.
+            # NumPy may reverse such an axis, and the bits of its loops may depend on the strides.
             raise Unsupported("data whose elements are stored in reverse")
         if not flat:
             places = [
@@ -1162,7 +1191,7 @@ class GroupWriter:
     def sum_of_blocks(
         self, node: Node, scratch: Mapping[Node, Place], start: int, count: int
     ) -> list[Entry]:
-        """Return the records that add the products of elements, each block's sum after the other."""
+        """Return the records that add each block's dot product to the PARTIAL node `node`."""
         lowering, size = self.lowering, node.dtype.itemsize
         loop = inner_loop(np.vecdot, (node.dtype,) * 3)
         target, one = lowering.find_place(node), lowering.temporary((), node.dtype)
@@ -1176,7 +1205,7 @@ class GroupWriter:
             steps = [0, 0, 0, size, size]
             return [lowering.loop_entry(loop, [*pointers, part], [1, length], steps), adds]
 
-        if count <= BLOCK:  # within a block of the group, or its rest
+        if count <= BLOCK:  # a block of a group that is computed in blocks, or the remainder
             whole = count < math.prod(self.group.shape) and not start
             return added(start, count, whole)
         number, rest = divmod(count, BLOCK)
@@ -1190,7 +1219,7 @@ class GroupWriter:
     def kernel_entry(
         self, part: list[Member], scratch: Mapping[Node, Place], flat: bool, start: int, count: int
     ) -> Entry:
-        """Return the record of a kernel that computes the members of a part."""
+        """Return the record of the kernel that computes the members of a part."""
         kernel = Kernel()
         here = {member for member in part if type(member) is Node}
         read = [
@@ -1245,7 +1274,7 @@ class GroupWriter:
     def write_value(
         self, kernel: Kernel, node: Node, values: Mapping[Node, str], width: int
     ) -> str:
-        """Write the instructions of a node; return the name of its value."""
+        """Write the instructions of a node; return its value's name.  values : operand -> its name."""
         step = self.steps[node]
         args = []
         for x, dtype in zip(step.args, step.dtypes, strict=True):
@@ -1262,9 +1291,9 @@ def member_inputs(member: Member) -> tuple[Node, ...]:
 
 
 def equal_parts(members: list[Member]) -> list[list[Member]]:
-    """Return a long row of members in parts, of which many are equal if the row repeats itself.
+    """Cut a long list of members into parts of about MEMBERS.
 
-    Equal parts are one kernel.
+    If the ops are periodic, so is the cut, so that many parts have equal text: they are one kernel.
     """
     count = len(members)
     if count <= MEMBERS:
@@ -1289,7 +1318,7 @@ def equal_parts(members: list[Member]) -> list[list[Member]]:
 
 # --- layouts --------------------------------------------------------------------------------------
 def is_dense(shape: Sequence[int], strides: Sequence[int], size: int) -> bool:
-    """Return True if data has no gaps, no element twice, and no axis backwards."""
+    """Return True if the data fills its memory: no gaps, no repeated elements, no negative strides."""
     axes = sorted((s, n) for n, s in zip(shape, strides, strict=True) if n != 1)
     for stride, count in axes:
         if stride != size:
@@ -1299,7 +1328,7 @@ def is_dense(shape: Sequence[int], strides: Sequence[int], size: int) -> bool:
 
 
 def axis_order(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
-    """Return the axes of more than one element, the longest steps first."""
+    """Return the axes of more than one element, those with the longest strides first."""
     axes = [k for k, n in enumerate(shape) if n != 1]
     return tuple(sorted(axes, key=lambda k: -strides[k]))
 
@@ -1311,13 +1340,13 @@ def is_packed(place: Place) -> bool:
 
 
 def core(place: Place) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return shape and strides of the matrices in a stack of them."""
+    """Return the shape and strides of the last two axes, those of the matrices in a stack."""
     (rows, columns), (down, across) = place.shape[-2:], place.strides[-2:]
     return (rows, columns), (down, across)
 
 
 def parts_of_complex(place: Place) -> Place:
-    """Return real and imaginary parts of complex data as floats, along a last axis."""
+    """Return the place of complex data as floats, with a last axis for real and imaginary part."""
     dtype = np.zeros(0, place.dtype).real.dtype
     return place._replace(
         shape=(*place.shape, 2), strides=(*place.strides, dtype.itemsize), dtype=dtype
@@ -1325,7 +1354,7 @@ def parts_of_complex(place: Place) -> Place:
 
 
 def broadcast_strides(place: Place, shape: Sequence[int]) -> tuple[int, ...]:
-    """Return the strides with which data is read in a shape to which it broadcasts."""
+    """Return the strides of data broadcast to ``shape``: 0 along axes that are repeated."""
     more = len(shape) - len(place.shape)
     own = [
         0 if n == 1 and wanted != 1 else stride
@@ -1335,7 +1364,7 @@ def broadcast_strides(place: Place, shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def view_of_nothing(place: Place) -> tuple[np.ndarray[Any, Any], int]:
-    """Return an array with the layout of a place, over memory that is not read, and its address."""
+    """Return an array with the layout of a place, with arbitrary contents, and the array's address."""
     low = sum(min(0, (n - 1) * s) for n, s in zip(place.shape, place.strides, strict=True))
     high = sum(max(0, (n - 1) * s) for n, s in zip(place.shape, place.strides, strict=True))
     memory = np.empty(high - low + place.dtype.itemsize, np.uint8)
@@ -1344,12 +1373,12 @@ def view_of_nothing(place: Place) -> tuple[np.ndarray[Any, Any], int]:
 
 
 def later_axes(place: Place, count: int) -> Place:
-    """Return the place of the first element along the first ``count`` axes."""
+    """Return the place of ``x[0, ..., 0]``, with an index for each of the first ``count`` axes."""
     return place._replace(shape=place.shape[count:], strides=place.strides[count:])
 
 
 def part_place(place: Place, key: Any) -> Place:
-    """Return the place of ``x[key]`` for data at a place."""
+    """Return the place of ``x[key]``, given the place of x."""
     view, start = view_of_nothing(place)
     part = part_at(view, key)
     offset = place.offset + part.__array_interface__["data"][0] - start
@@ -1357,7 +1386,7 @@ def part_place(place: Place, key: Any) -> Place:
 
 
 def part_at(view: np.ndarray[Any, Any], key: Any) -> np.ndarray[Any, Any]:
-    """Return ``view[key]`` as a view, also where it is one element."""
+    """Return ``view[key]`` as a view, even if the key selects a single element."""
     keys = key if type(key) is tuple else (key,)
     if not any(part is Ellipsis for part in keys):
         keys = (*keys, Ellipsis)
@@ -1369,7 +1398,7 @@ def rounded_up(size: int) -> int:
 
 
 def merged_gaps(gaps: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return free parts of memory, those one behind the other joined."""
+    """Return gaps (offset, size) in memory, sorted, with adjacent gaps joined."""
     found: list[tuple[int, int]] = []
     for offset, size in sorted(gaps):
         if found and sum(found[-1]) == offset:

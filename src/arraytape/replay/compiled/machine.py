@@ -1,4 +1,4 @@
-"""Machine code from the text of LLVM's intermediate representation, by llvmlite.
+"""Compilation of the text of LLVM's intermediate representation to machine code, by llvmlite.
 
 llvmlite is optional.  Object code is kept on disk between processes, in the user's cache folder.
 """
@@ -16,23 +16,23 @@ from typing import Any
 
 from ..._util.locks import reentrant_lock
 
-OLDEST = (0, 45)  # llvmlite with the pass managers of today's LLVM
-LEVEL = 2  # of LLVM's optimizations, as clang -O2
-PASSES = "without vectorizers"  # for the cache: what else is asked of LLVM
+OLDEST = (0, 45)  # the first version of llvmlite that has LLVM's new pass managers
+LEVEL = 2  # the level of LLVM's optimizations, as in clang -O2
+PASSES = "without vectorizers"  # a part of the cache's keys: the other options of LLVM
 DIGEST = hashlib.sha256
-MOST = 1 << 28  # bytes of object code in the cache folder; the oldest files are removed beyond
-COMPILING = reentrant_lock()  # held by the one thread that makes an engine of llvmlite
-if hasattr(os, "register_at_fork"):  # a child cannot use LLVM if another thread was within it
+MOST = 1 << 28  # the bytes of object code beyond which the oldest files of the cache are removed
+COMPILING = reentrant_lock()  # held while llvmlite compiles
+if hasattr(os, "register_at_fork"):  # a forked child could not use LLVM if a thread was compiling
     os.register_at_fork(before=COMPILING.acquire, after_in_parent=COMPILING.release)
 
 
 class Unsupported(Exception):
-    """The error for a call that is not lowered; its text says why."""
+    """The error for a call that cannot become machine code; its text is the reason."""
 
 
 @functools.cache
 def why_not() -> str:
-    """Return why this Python cannot run compiled programs, or "" if it can."""
+    """Return the reason why this process cannot run compiled programs, or "" if it can."""
     if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return "compiled programs need CPython with its global interpreter lock"
     if flags_of_this_machine() is None or sys.maxsize < 2**32:
@@ -66,7 +66,7 @@ def native_target() -> Any:
 
 
 def target_machine() -> Any:
-    """Return LLVM's description of this processor, for one engine, which owns it."""
+    """Return a new description of this processor for LLVM; an engine takes ownership of it."""
     import llvmlite.binding as llvm
 
     return native_target().create_target_machine(
@@ -80,8 +80,8 @@ def target_machine() -> Any:
 class Code:
     """Machine code in memory, which lives as long as this object.
 
-    kept : whether the object code may be kept on disk; a text with addresses must not.  cached :
-    whether it came from the disk.
+    kept : whether the object code may be kept on disk; False if ``text`` has addresses of this process.
+    cached : whether the object code was read from the disk.
     """
 
     def __init__(self, text: str, kept: bool = True) -> None:
@@ -93,7 +93,7 @@ class Code:
             code = file.code if file.code is not None else object_code(text)
             if not self.cached:
                 file.write(code)
-            # An engine of an empty module: the text's own module takes a hundred times the memory.
+            # An engine needs a module: the text's own would take a hundred times an empty one's memory.
             self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
             self.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
             self.engine.finalize_object()
@@ -103,7 +103,7 @@ class Code:
 
 
 def object_code(text: str) -> bytes:
-    """Return the object code of a text for this processor."""
+    """Compile the text of a module for this processor, and return the object code."""
     import llvmlite.binding as llvm
 
     machine = target_machine()
@@ -121,7 +121,7 @@ def object_code(text: str) -> bytes:
 class ObjectFile:
     """The object code of one text, as a file in the cache folder.
 
-    code : the bytes of a file that is whole, or None.
+    code : the object code in the file; None if there is no file, or its checksum is wrong.
     """
 
     def __init__(self, text: str | None) -> None:
@@ -137,7 +137,7 @@ class ObjectFile:
                 self.code = code
 
     def write(self, code: bytes) -> None:
-        """Write the file by a rename, so that no other process reads a part of it."""
+        """Write a temporary file and rename it, so that no other process reads an incomplete file."""
         if self.path is None:
             return
         try:
@@ -147,11 +147,11 @@ class ObjectFile:
             part.replace(self.path)
             remove_oldest_files(self.path.parent)
         except OSError:
-            pass  # a full disk: the next process compiles again
+            pass  # for example a full disk: the next process compiles again
 
 
 def object_path(text: str) -> Path | None:
-    """Return the file for a text on this processor; None where there is no folder for it."""
+    """Return the path for the object code of a text on this processor; None without a cache folder."""
     folder = cache_folder()
     if folder is None:
         return None
@@ -167,7 +167,7 @@ def object_path(text: str) -> Path | None:
 
 @functools.cache
 def cache_folder() -> Path | None:
-    """Return the folder for object code, made if necessary; None if others could write to it."""
+    """Return the folder for object code; None if it cannot be made, or other users may write to it."""
     root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     folder = Path(root) / "arraytape" / "compiled"
     try:
@@ -179,7 +179,7 @@ def cache_folder() -> Path | None:
 
 @functools.cache
 def remove_oldest_files(folder: Path) -> None:
-    """Remove the oldest half of the object code, once in a process, if there is more than MOST."""
+    """Remove the oldest files, down to half of MOST bytes, if there are more than MOST; only once."""
     found = sorted((file.stat().st_mtime, file.stat().st_size, file) for file in folder.iterdir())
     left = sum([size for _, size, _ in found])
     if left > MOST:

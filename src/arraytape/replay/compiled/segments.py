@@ -1,8 +1,8 @@
-"""Segments: the parts of a program that run as machine code, and those that call NumPy.
+"""Segments: the parts of a program, each of which runs wholly as machine code or as calls of NumPy.
 
-A segment is a program of its own: its inputs are values that earlier segments computed.  If anything
-unusual happens in machine code, NumPy computes this one segment from the same inputs.  So no call
-of an earlier segment is made twice.
+A segment is a program of its own.  Its inputs are inputs of the program, or values of earlier segments.
+If a value in machine code is unusual, such as NaN, NumPy computes the same segment again from the same
+inputs.  Calls of earlier segments need not be repeated.
 """
 
 from __future__ import annotations
@@ -26,15 +26,14 @@ from ..program import (
 from .lowering import ARRANGES, Lowered, Lowering, Refused
 from .machine import Unsupported
 
-LEAST = 2  # calls of NumPy that a segment of machine code replaces, at least
+LEAST = 2  # the least number of calls of NumPy that a segment of machine code must replace
 
 
 class Segment:
     """A part of a program.
 
-    program : the part, whose inputs stand for values of earlier segments.  origin : the node of the
-    whole program for each of its nodes.  native : whether it is to be machine code.  lowered : its
-    machine code, or None.
+    program : the part as a program.  origin : node of ``program`` -> node of the whole program.
+    native : whether the part shall run as machine code.  lowered : the machine code, or None.
     """
 
     def __init__(self, program: Program, origin: dict[Node, Node], native: bool) -> None:
@@ -45,15 +44,15 @@ class Segment:
 class Segments:
     """The segments of a program, in the order in which they run.
 
-    reasons : why some calls are not machine code.  numpys : the calls that NumPy computes, with the
-    reason.  free : the views that each segment makes again.
+    reasons : the reasons why some calls are not machine code.  numpys : call that NumPy computes -> the
+    reason.  free : the views, which each segment that reads them makes again.
     """
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.numpys: dict[Node, str] = {}
         self.free: set[Node] = set()
-        known: dict[Any, str] = {}  # by call and layouts
+        known: dict[Any, str] = {}  # ``replaced_key`` and more of a call -> reason or ""
         for node in program.nodes:
             if not node.is_call:
                 continue
@@ -68,7 +67,10 @@ class Segments:
         self.reasons = sorted({*self.numpys.values()})
 
     def lowered_parts(self) -> list[Segment]:
-        """Return the segments with their machine code, after calls that refuse it went to NumPy."""
+        """Return the segments with their machine code.
+
+        If a call cannot be lowered, it is left to NumPy, and the program is cut again.
+        """
         while True:
             segments = self.cut_program()
             lowerings: list[Lowering | None] = []
@@ -88,7 +90,10 @@ class Segments:
                 return segments
 
     def leave_to_numpy(self, nodes: Iterable[Node], why: str) -> None:
-        """Let NumPy compute nodes; each can be refused once, so that this ends."""
+        """Let NumPy compute the calls ``nodes``, for the reason ``why``.
+
+        Raise Unsupported if NumPy computes all of them already: cutting again would not help.
+        """
         new = [node for node in nodes if node not in self.numpys]
         if not new:
             raise Unsupported(why)
@@ -96,7 +101,10 @@ class Segments:
         self.free.difference_update(new)
 
     def cut_program(self) -> list[Segment]:
-        """Return the segments in the order in which they run."""
+        """Return the segments in the order in which they run.
+
+        A segment of machine code with fewer than LEAST calls is left to NumPy.
+        """
         taken = {*self.numpys}
         while True:
             levels = self.levels_of(taken)
@@ -107,10 +115,10 @@ class Segments:
             taken.update(node for node, level in levels.items() if level in small)
 
     def levels_of(self, numpys: Collection[Node]) -> dict[Node, int]:
-        """Return the number of each node's segment: even for machine code, odd for NumPy.
+        """Return a dict node -> number of its segment: even for machine code, odd for NumPy.
 
-        Views and constants have none: each segment that reads one has its own.  A foreign function
-        runs after all calls that stand before it, and before all that stand after it.
+        Views and constants have no number, because each segment makes its own.  A call of a foreign
+        function keeps its place in the order of all calls, because it may have side effects.
         """
         levels: dict[Node, int] = {}
         least = 0
@@ -127,13 +135,13 @@ class Segments:
         return levels
 
     def root_of_view(self, x: Node) -> Node:
-        """Return the node whose data a view arranges."""
+        """Return the node whose data the view x shows, or x itself if x is no view."""
         while x in self.free:
             x = operands(x)[0]
         return x
 
     def parts_by_level(self, levels: Mapping[Node, int]) -> list[Segment]:
-        """Return the segment of each level: its nodes, with the views and constants that they read."""
+        """Return a segment for each level: its nodes, and the views and constants that they read."""
         numbers = sorted({*levels.values()})
         if not numbers:
             return []
@@ -178,14 +186,14 @@ class Segments:
 
 
 def only_arranges(node: Node) -> bool:
-    """Return True if a node is a view of one operand, so that each segment may make it again."""
+    """Return True if a node is a view of its one operand, by ops that only arrange data."""
     if node.op not in ARRANGES or not node.view or len(operands(node)) != 1:
         return False
     return node.op != "getitem" or is_basic(node.args[1])
 
 
 def replaced_key(node: Node) -> Any:
-    """Return a hashable key of arguments, with the layouts of nodes in place of these."""
+    """Return a hashable key of a node's arguments and result, with layouts in place of nodes."""
 
     def layout_key(x: Any) -> Any:
         return (x.op == CONSTANT, x.shape, x.dtype, x.strides) if type(x) is Node else x
@@ -194,7 +202,7 @@ def replaced_key(node: Node) -> Any:
 
 
 def why_numpy(node: Node) -> str:
-    """Return why a call cannot be machine code wherever it stands, or ""."""
+    """Return the reason why a call can in no segment be machine code, or "" if it can."""
     if node.op.startswith(FOREIGN):
         return node.op.removeprefix(f"{FOREIGN}.").rpartition(".")[0] or node.op
     of = {x: x if x.op == CONSTANT else Node(INPUT, like=x) for x in operands(node)}

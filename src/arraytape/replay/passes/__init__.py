@@ -1,1 +1,1 @@
-"""Passes: functions that return a faster program which computes the same values, up to last bits."""
+"""Passes: functions from a program to a faster program with the same results, apart from last bits."""

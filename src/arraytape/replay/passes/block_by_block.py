@@ -1,4 +1,4 @@
-"""A pass that joins elementwise calls on one large shape to groups, which are computed block by block.
+"""A pass that groups elementwise calls on arrays of one large shape, and computes them block by block.
 
 A block is some rows of the arrays.  All calls of a group are made on a block before the next block is
 read, so that intermediate values stay in the cache and need no memory of the whole shape.
@@ -24,14 +24,14 @@ from .ufunc_calls import CASTS, ufunc_of
 
 LEAST = 32_000  # the least number of elements for which a loop pays
 BLOCK = 16384  # the number of elements of a block, roughly
-ALIGNED = 64  # blocks have a multiple of so many rows, so that they begin at a line of the cache
+ALIGNED = 64  # blocks have a multiple of 64 rows, so that they begin at a line of the cache
 # The ops of a group, of one result of a group, and of results that are added to slices of zeros.
 BLOCKED, ITEM, ADDED = "blocks", "item", "added_parts"
-FIRST = (INPUT, CONSTANT, "zeros")  # nodes that come first in the new order
+FIRST = (INPUT, CONSTANT, "zeros")  # ops of the nodes that ``order_group`` puts first
 
 
 class Blocks:
-    """A group: calls on one shape, and full sums of their results, that are computed block by block.
+    """A group of calls on arrays of one shape, and of full sums of these, computed block by block.
 
     members : the calls, in their order.  inputs : the operands that are no members.  results : the
     members that other nodes read.  items : the nodes for the results in the program.  shape : the
@@ -135,7 +135,7 @@ def groups_of(program: Program) -> dict[Node, list[Node]]:
 
 
 def read_outside(program: Program, group: dict[Node, list[Node]]) -> set[Node]:
-    """Return the nodes that are outputs, writes, guarded, or operands of a node in another group."""
+    """Return the nodes that are outputs, writes, guarded, or operands of a node outside their group."""
     wanted = set(program.roots())
     for node in program.nodes:
         own = group.get(node)
@@ -146,8 +146,8 @@ def read_outside(program: Program, group: dict[Node, list[Node]]) -> set[Node]:
 def collapsed(members: list[Node], wanted: set[Node], of: dict[Node, Node]) -> list[Node]:
     """Return the BLOCKED node of a group, and an ITEM node for each result.
 
-    wanted : the nodes that are read outside of their group.  of : old node -> new node; the results
-    are added.
+    wanted : the nodes that are read outside of their group; among them are the results.  of : old node
+    -> new node; for each result, its ITEM node is added.
     """
     inside = {x: of[x] for node in members for x in operands(node) if x in of}
     for node in members:
@@ -162,7 +162,7 @@ def collapsed(members: list[Node], wanted: set[Node], of: dict[Node, Node]) -> l
 
 
 def order_group(program: Program, group: dict[Node, list[Node]]) -> list[Node]:
-    """Return the nodes in an order in which the members of a group are adjacent, after its inputs."""
+    """Return all nodes, so ordered that the members of a group are adjacent, and after its inputs."""
     done: dict[Node, None] = {}
     for root in sorted(program.nodes, key=lambda node: node.op not in FIRST):
         waiting = [root]

@@ -75,7 +75,7 @@ def is_large(node: Node) -> bool:
 
 
 def matrix_of(node: Node) -> tuple[Node, bool]:
-    """Return the matrix of a call before transposes, and whether the call uses its transpose."""
+    """Return (x, turned): the operand of a call is x or, if ``turned``, the transpose of x."""
     a, turned = node.args[0], False
     while a.op == "matrix_transpose" or (a.op == "permute_dims" and a.args[1:] == ((1, 0),)):
         a, turned = a.args[0], not turned

@@ -42,7 +42,7 @@ class Interval(NamedTuple):
         return Interval(min(ends), max(ends))
 
     def over(self, other: Interval) -> Interval:
-        """Return the interval of quotients by ``other``; unbounded unless all divisors are positive."""
+        """Return the interval of ``self / other``; EVERYWHERE unless all divisors are positive."""
         if not other.low > 0.0:
             return EVERYWHERE
         return self.times(Interval(1.0 / other.high, 1.0 / other.low))

@@ -47,7 +47,7 @@ def without_implied_looks(program: Program) -> Program:
 
 
 def through(node: Node) -> tuple[Node, ...]:
-    """Return the operands such that each NaN in them makes an element of the node NaN."""
+    """Return the operands whose NaN, at any element, makes an element of the node NaN."""
     if not is_plain(node) or not node.size:
         return ()
     if node.op == "add_to_extremes":
@@ -78,8 +78,8 @@ TURNED = ("matrix_transpose", "permute_dims", "reshape")  # ops of views, cheap 
 def with_bounds(program: Program) -> Program:
     """Return the program with comparisons of sums of squares in place of NaN checks.
 
-    If the sum of squares of x is moderate, so are the elements of x.  Values that are computed from x by
-    sums and products then have no NaN.  If the sum is not moderate, the values themselves are checked.
+    If the sum of squares of x is below a limit, the elements of x are so small that sums and products of
+    a few of them have no NaN.  Otherwise the values themselves are checked.
     """
     return with_lazy_looks(with_looks_by_sums(program))
 
@@ -89,7 +89,7 @@ class Look:
     """A NaN check that is made only if a sum of squares is not below a limit.
 
     given : the nodes whose values the check needs.  nodes : the calls that compute the checked values
-    from these.  found : the nodes of the checked values.  most : the limit of the sums of squares.
+    from ``given``.  found : the nodes of the checked values.  most : the limit of the sums of squares.
     """
 
     given: Sequence[Node]
@@ -146,7 +146,10 @@ def is_sum_of_squares(node: Node) -> bool:
 
 
 def add_terms(known: dict[Node, float], program: Program) -> None:
-    """Add bounds of x to ``known`` where x + y and y have bounds; known : node -> bound of abs."""
+    """Add a bound of x to ``known`` for each sum or difference of x and y, if that and y have bounds.
+
+    known : node -> bound of its absolute values.
+    """
     for node in reversed(program.nodes):
         if node in known and node.op in ("add", "subtract") and is_plain(node):
             for x, y in (node.args, node.args[::-1]):
@@ -156,7 +159,7 @@ def add_terms(known: dict[Node, float], program: Program) -> None:
 
 
 def add_bounds(known: dict[Node, float], nodes: Sequence[Node]) -> None:
-    """Add bounds of the absolute values of nodes to ``known``, computed from those of operands."""
+    """Add bounds of the absolute values of nodes to ``known``, computed from the operands' bounds."""
     for node in nodes:
         if node in known or not is_plain(node):
             continue
@@ -235,7 +238,10 @@ class Insertions:
         self.after[place].append(node)
 
     def sum_of_squares(self, x: Node, last: int) -> Node:
-        """Return the node for the sum of squares of x; a new one if there is none up to ``last``."""
+        """Return a node for the sum of squares of x that stands at place ``last`` or before.
+
+        If the program has none, insert a new node.
+        """
         known = self.squares.get(x)
         if known is None or self.places.get(known, -1) > last:
             known = self.squares[x] = Node(DOT, dot, (x, x), like=x.dtype.type(0))
@@ -263,7 +269,7 @@ def grouped_by_place(
 def lazy_checks(program: Program) -> Iterator[LazyCheck]:
     """Yield a LazyCheck for each NaN check of a value that nothing else reads.
 
-    Only values that need a matrix product or a sum are worth it.
+    A value that is computed without a matrix product or sum is left out, because it costs little.
     """
     looks = [x for x in program.guards if x.kind == "no NaN"]
     asked = [x.node for x in program.guards if x.kind != "no NaN"]
@@ -286,7 +292,7 @@ def lazy_checks(program: Program) -> Iterator[LazyCheck]:
 
 
 def is_bounded(node: Node) -> bool:
-    """Return True if bounds of the operands imply a bound of the node; also for a boolean mask."""
+    """Return True if bounds of the operands imply a bound of the node, or if it is a boolean mask."""
     if node.dtype == np.bool_ and facts_of(node.op).per_element:
         return bool(node.shape)
     if not (is_plain(node) and node.shape):

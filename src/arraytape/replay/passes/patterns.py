@@ -10,7 +10,7 @@ from ..program import Node, Operand
 from .nodes import bare, pairs
 
 COMMUTATIVE = ("add", "multiply")
-REDUCTIONS = ("any", "max", "sum")  # calls that match with keywords, which rules check themselves
+REDUCTIONS = ("any", "max", "sum")  # ops whose calls match with any keywords: rules check these
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 

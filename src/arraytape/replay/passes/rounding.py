@@ -155,10 +155,9 @@ def factor_out(node: Node, new: New) -> Node | None:
 
 # --- rules that yield zeros ---------------------------------------------------------------------------
 def none_of_ties(extremes: set[Node], node: Node, new: New) -> Node | None:
-    """Replace 0 divided by a count of ties by 0.
+    """Replace 0 divided by the number of elements that equal an extreme ("ties") by 0.
 
-    The count is at least 1, because guards make sure that the maximum is not NaN.  extremes : see
-    ``extremes_of``.
+    extremes : maxima and minima that are not NaN, as guards check.  So the number is at least 1.
     """
     x, count = node.args
     if not is_zero(x) or type(count) is not Node or count.op != "sum" or x.shape != node.shape:

@@ -1,8 +1,9 @@
-"""Passes that shorten a program and keep the bits of its results, but for the sign of a zero.
+"""Passes that shorten a program and keep the bits of its results, except for the sign of a zero.
 
-Equal calls are made once, calls on constants become constants, reads of written values become these
-values, and algebraic rules replace calls.  A rule is a function ``rule(node, new)`` that returns a
-replacement of the node, or None.  The rule applies ``new`` to further nodes that it makes.
+Equal calls are made once, calls on constants become constants, a read of a slice that was just written
+becomes the written value, and algebraic rules replace calls.  A rule is a function ``rule(node, new)``
+that returns a replacement of the node, or None.  If the replacement has other new nodes as operands, the
+rule applies ``new`` to these, which simplifies them.
 """
 
 from __future__ import annotations
@@ -49,9 +50,9 @@ def mapped(
 ) -> Program:
     """Return the program with ``new_of(node, old)`` in place of each node, without dead code.
 
-    new_of : a function of a node of the given program (old), and of its copy on new operands (node),
-    or old itself if no operand changed.  It may return a known node.  instead : old node -> a node on
-    old operands that replaces it before ``new_of`` is called.
+    old : a node of the given program.  node : the copy of ``old`` on new operands, or ``old`` itself if
+    no operand changed.  ``new_of`` may return a node that it has returned before.  instead : old node
+    -> a node on old operands that replaces the old node before ``new_of`` is called.
     """
     of: dict[Node, Node] = {}
     nodes: dict[Node, None] = {}
@@ -64,7 +65,7 @@ def mapped(
 
 
 def insert(node: Node, nodes: dict[Node, None]) -> None:
-    """Add a node to the ordered dict ``nodes``, after those of its operands that are missing there."""
+    """Add a node to the ordered dict ``nodes``; before it, add the operands that are not in the dict."""
     if node not in nodes:
         for operand in operands(node):
             insert(operand, nodes)
@@ -98,9 +99,9 @@ def without_dead_code(program: Program) -> Program:
 
 # --- equal calls --------------------------------------------------------------------------------------
 def shared(node: Node, known: dict[Any, Node]) -> Node:
-    """Return the known node of an equal call on the same operands; if there is none, add this node.
+    """Return the node in ``known`` of an equal call on the same operands, so that it is made once.
 
-    known : key of a call or constant -> its node.
+    If there is none, add `node` to ``known`` and return it.  known : key of a call or constant -> node.
     """
     if node.op == INPUT:
         return node
@@ -153,9 +154,9 @@ def folded(node: Node) -> Node:
 
 # --- algebraic rules ----------------------------------------------------------------------------------
 def rewritten(node: Node, new_of: New, rules: Rules | None = None) -> Node:
-    """Return a node after the rules of its op were applied, until no rule matches.
+    """Return a node after the rules of its op were applied, until no rule matches, at most MOST times.
 
-    rules : the rules for each op, RULES if None.
+    rules : op -> its rules; RULES if None.
     """
     if node.op in (INPUT, CONSTANT):
         return node
@@ -233,7 +234,10 @@ def mean(node: Node, new: New) -> Node | None:
 
 
 def unspread(node: Node, new: New) -> Node | None:
-    """Replace an operand that was broadcast by its original, if the other operand has the full shape."""
+    """Replace a broadcast operand by the array before the broadcast.
+
+    The other operand must have the full shape, so that the result keeps its shape.
+    """
     for i in (0, 1):
         x, y = node.args[i], node.args[1 - i]
         if type(y) is Node and y.shape == node.shape and y.strides == node.strides:
@@ -244,9 +248,9 @@ def unspread(node: Node, new: New) -> Node | None:
 
 
 def before_spread(x: Operand, new: New) -> Node | None:
-    """Return the original of a broadcast operand x, or None if x is not broadcast.
+    """Return the array of which the operand x is a broadcast, or None if x is no broadcast.
 
-    For a number plus or times a broadcast scalar, the scalar is computed first.
+    If x is a number plus or times a broadcast scalar, return the number plus or times the scalar.
     """
     if type(x) is not Node:
         return None
@@ -335,7 +339,7 @@ def added_to_zeros(node: Node, new: New) -> Node | None:
 
 
 def write_over_write(node: Node, new: New) -> Node | None:
-    """Leave out a write if it is overwritten at the same key, or writes elements that are there already.
+    """Leave out a write before another write at the same key, or a write of elements just read there.
 
     A write to all elements is replaced by the written value.
     """
@@ -405,7 +409,7 @@ def masked(x: np.ndarray[Any, Any], mask: np.ndarray[Any, Any], chosen: bool) ->
 
 
 def is_choice(node: Node, least: int) -> bool:
-    """Return True if a ``where`` returns at least ``least`` floats, and its mask has the same shape."""
+    """Return True if a ``where`` returns at least ``least`` floats, and its mask has this shape, too."""
     mask = node.args[0]
     if node.dtype not in INTEGERS or node.size < least or type(mask) is not Node:
         return False
@@ -415,7 +419,8 @@ def is_choice(node: Node, least: int) -> bool:
 def where_zero(node: Node, new: New) -> Node | None:
     """Replace ``where(mask, x, 0)`` or ``where(mask, 0, x)`` on floats by ``masked``.
 
-    ``where`` branches at each element, which takes ten times as long for a random mask.
+    ``where`` branches at each element, so that it takes ten times as long as ``masked`` for a random
+    mask.
     """
     mask, x, y = node.args
     if not is_choice(node, WORTH_BITS):
@@ -431,7 +436,7 @@ def where_zero(node: Node, new: New) -> Node | None:
 def merged(x: np.ndarray[Any, Any], mask: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> Any:
     """Return ``where(mask, x, other)`` for floats, by operations on their bits.
 
-    Where the mask is true, those bits of ``other`` are flipped in which x differs from it.
+    Where the mask is true, the bits of ``other`` that differ from those of x are flipped.
     """
     integer = INTEGERS[x.dtype]
     differ = np.bitwise_xor(x.view(integer), other.view(integer)) & -mask.astype(integer)
@@ -486,7 +491,7 @@ def factors(x: Operand) -> tuple[float, Node] | None:
 
 
 def with_signs_joined(program: Program) -> Program:
-    """Return the program with ``-2 * x`` for ``-(2 * x)``, if nothing else uses ``2 * x``."""
+    """Return the program with ``-c * x`` in place of ``-(c * x)``, if nothing else uses ``c * x``."""
     uses = program.uses()
     joined = {}
     for node in program.nodes:

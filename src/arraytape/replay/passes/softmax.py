@@ -121,7 +121,10 @@ def sum_of_slope(node: Node, new: New) -> Node | None:
 
 
 def exp_of(s: Operand, axes: Axes) -> Node | None:
-    """Return e if s is the softmax ``e / t`` over these axes, or e times one number for each row."""
+    """Return e if s is the softmax ``e / t`` over these axes, or e times one number for each row.
+
+    Return None for another s.
+    """
     if type(s) is Node and share_axes(s) == axes:
         return s.args[0]  # type: ignore[no-any-return]
     for rows, e in pairs(s, "multiply"):
@@ -217,7 +220,7 @@ def mean_among(one: Product, other: Product) -> tuple[Node, Node, Node, Node, No
 
 
 def terms_of(node: Node) -> list[Product]:
-    """Return the two terms of ``y + z`` or ``y - z``, or of ``(y + z) * x``; [] for another node."""
+    """Return the terms of ``y + z``, ``y - z`` or ``(y + z) * x`` as products; [] for another node."""
     if node.op in ("add", "subtract") and not node.keywords:
         (sign, factors), (other, more) = [product_of(x, node.shape) for x in node.args]
         return [(sign, factors), (other if node.op == "add" else -other, more)]

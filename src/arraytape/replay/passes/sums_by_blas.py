@@ -20,7 +20,7 @@ FEW = 1 << 13  # the maximum number of elements whose sum is slower than a produ
 
 
 def is_sum(node: Node) -> bool:
-    """Return True if a node is the sum of all elements of a value of the same dtype, or a DOT."""
+    """Return True if a node is a dot product, or the sum of all elements of a value of its dtype."""
     if node.op == DOT:
         return True
     if node.op != "sum" or node.call is not numpy_namespace.sum or node.shape != ():
@@ -36,7 +36,7 @@ def is_sum(node: Node) -> bool:
 
 @state_facts(continuous=True, propagates_nan=True, range=lambda n, x, y: x.times(y).sum_of(n))
 def dot(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
-    """Return the sum of the products of the elements of two arrays of one layout."""
+    """Return the sum of all elements of ``x * y``, for arrays of the same layout."""
     return np.asarray(np.dot(x.ravel(), y.ravel()))
 
 
@@ -134,7 +134,10 @@ class Ones(dict[tuple[int, ...], Node]):
 
 
 def product(node: Node, ones: Ones) -> Node | None:
-    """Return a product with ones that replaces a sum over all, the first or the last axes, or None."""
+    """Return a product with ones that replaces a sum over all, the first or the last axes.
+
+    Return None for other sums, or if BLAS would not be faster.
+    """
     x, axes = node.args[0], axes_of(node)
     if axes is None or node.call is not numpy_namespace.sum or x.op in CASTS:
         return None  # ``x.op in CASTS``: the sum of a cast mask is a count, which stays exact

@@ -27,7 +27,7 @@ SHIFTED_EXP = Pattern("exp", Pattern("subtract", "x", "y"))
 
 
 def with_rare_ties(program: Program) -> Program:
-    """Return the program with ``count_ties`` in place of sums that count ties of extremes."""
+    """Return the program with ``count_ties`` for sums that count the elements equal to an extreme."""
     extremes = without_nan(program)
     if not extremes:
         return program

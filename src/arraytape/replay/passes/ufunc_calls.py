@@ -37,7 +37,7 @@ def call_into(ufunc: np.ufunc | None, function: str, args: str, into: str) -> st
 
 @functools.cache
 def same_beside_numbers() -> bool:
-    """Return True if maximum and minimum have equal bits for a number and for an array filled with it.
+    """Return True if maximum and minimum return equal bits for a number and an array filled with it.
 
     Depending on NumPy's version, signed zeros and NaN may differ.
     """

@@ -1,1 +1,1 @@
-"""The Python state that a call can read: how it is found, compared, and why it may be incomparable."""
+"""Search and comparison of the Python state that a call can read, such as globals and attributes."""

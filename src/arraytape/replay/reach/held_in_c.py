@@ -1,4 +1,4 @@
-"""State that Python attributes do not show: of the interpreter, and within objects written in C."""
+"""Reads of state that no Python attribute shows: the interpreter's, and that of objects written in C."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def referents(value: Any) -> list[Any]:
 
 
 def is_in_c(cls: type) -> bool:
-    """Return True for a class of the standard library written in C, such as a cache or an iterator.
+    """Return True for a class of the standard library without Python methods, such as an iterator.
 
-    Its objects may refer to objects that no attribute shows.
+    The objects of such a class, written in C, may refer to objects that no attribute shows.
     """
     module = cls.__module__.partition(".")[0]
     return (

@@ -19,11 +19,11 @@ import numpy as np
 
 
 def look_of(value: Any) -> Callable[[], Any] | None:
-    """Return a function that returns the state of a source; None for an object that is no source.
+    """Return a function that returns the state of ``value``, a random generator or iterator, or None.
 
-    The state of an iterator written in C cannot be read: ``object`` is returned, whose results always
-    differ.  Iterators of Python classes are no sources, because their attributes are compared.  Files
-    are no sources either.
+    The state of an iterator written in C cannot be read.  For it, return ``object``, whose results
+    always differ.  Return None for an iterator of a Python class, because its attributes are compared,
+    for a file, and for another object.
     """
     if isinstance(value, random.Random):
         return object if isinstance(value, random.SystemRandom) else value.getstate
@@ -42,7 +42,7 @@ def look_of(value: Any) -> Callable[[], Any] | None:
 
 
 def generator_state(value: Any) -> Any:
-    """Return the present state of a source, or None for another object."""
+    """Return the present state of a random generator or iterator; None for another object."""
     found = look_of(value)
     return found and found()
 
@@ -55,9 +55,10 @@ def frozen_state(state: Any) -> Any:
 
 
 class Moving:
-    """The sources that a call can reach, among them the global generators of Python and NumPy.
+    """The random generators and iterators ("sources") that a call can reach.
 
-    looks : list of (path, function that returns the source's state, state before the call).
+    The global generators of Python and NumPy are among them.  looks : list of (path, function that
+    returns the source's state, state before the call).
     """
 
     def __init__(self) -> None:
@@ -68,12 +69,12 @@ class Moving:
             self.watch_mutable("np.random", sys.modules["numpy.random"].mtrand._rand)
 
     def watch_mutable(self, path: str, value: Any) -> bool:
-        """Add an object if it is a source; return True if it is one whose state can be compared."""
+        """Add ``value`` if it is a random generator or iterator; return True if its state is known."""
         found = None if self.closed else look_of(value)
         if found is not None:
             self.looks.append((path, found, found()))
         return found is not None and found is not object
 
     def moved_path(self) -> str:
-        """Return the path of a source whose state changed, or cannot be read; "" if there is none."""
+        """Return the path of the first generator or iterator that has changed, or may have; else ""."""
         return next((path for path, look, before in self.looks if look() != before), "")

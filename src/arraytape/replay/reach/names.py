@@ -35,8 +35,8 @@ class Names:
     globals, attributes : sets of names.  The words of constant strings count as attributes, because of
     ``getattr(x, "rate", 1.0)`` and ``"{0.rate}"``.  imports : names of modules, with leading dots for
     relative imports.  strings : constant strings.  inner : code objects of inner functions.
-    all_globals, any_attribute : whether the code may read globals, or attributes, by computed names.
-    unseen : a description of state that the code may read and that cannot be compared, or "".
+    all_globals : whether the code may read globals by computed names.  any_attribute : the same for
+    attributes.  unseen : a description of state that the code may read but nothing can compare, or "".
     """
 
     def __init__(self, code: types.CodeType) -> None:
@@ -65,7 +65,7 @@ class Names:
             self.add_constant(constant)
 
     def add_constant(self, constant: Any) -> None:
-        """Add the names that a constant of the code contains: inner functions' code, or strings."""
+        """Add the names in a constant of the code: a string, an inner function's code, or a tuple."""
         if type(constant) is str:
             self.strings.add(constant)
             self.attributes.update(words_in(constant))

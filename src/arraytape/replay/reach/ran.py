@@ -1,9 +1,9 @@
 """The functions that ran during a traced call, and the objects among their arguments.
 
 ``State`` finds state before a call, through the names in the code.  But a library may also call users'
-functions to which no name leads, such as registered hooks.  ``Ran`` notes each function that runs in a
-traced call.  ``Found`` collects them over the calls of a signature, so that later calls compare their
-state, too.
+functions to which no name leads, such as registered hooks.  ``Ran`` registers each function that runs
+in a traced call.  ``Found`` collects these functions over the calls of one signature, so that later
+calls compare the functions' state, too.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ MOST = 1000  # the maximum number of registered functions, and of registered obj
 
 @lru_cache(maxsize=4096)
 def owner_of(file: str, module: str) -> int:
-    """Return the owner of code by the names of its file and module: USERS, LIBRARY or OURS.
+    """Return USERS, LIBRARY or OURS, the owner of code in this file and module.
 
-    Generated code, such as of a dataclass, has no real file: the file of its module decides.
+    Generated code, such as that of a dataclass, has no file: the file of its module decides.
     """
     if file.startswith("<") and not file.startswith(("<frozen", "<arraytape")):
         found = getattr(sys.modules.get(module), "__file__", None)
@@ -50,7 +50,7 @@ def owner_of(file: str, module: str) -> int:
 
 
 def is_user_class(kind: type) -> bool:
-    """Return True for a user's class, whose objects may hold state; False for a library's class."""
+    """Return True for a class of a user; False for a library's class or one in PLAIN or NOT_HELD."""
     if kind in PLAIN or issubclass(kind, NOT_HELD):
         return False
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
@@ -60,10 +60,10 @@ def is_user_class(kind: type) -> bool:
 class Ran:
     """The functions that ran in one traced call.
 
-    known : the code objects that ``State`` has compared already.  functions : for users' functions,
-    (code, ids of the values in its closure) -> (globals, weak reference to the function, or None if
-    it was not found).  libraries : code of a library -> its globals.  objects : id -> weak reference
-    to a user's object among the arguments.  strings : strings among the arguments.
+    known : the code objects that ``State`` has compared already.  functions : a dict for users'
+    functions, (code, ids of the values in its closure) -> (globals, weak reference to the function or
+    None).  libraries : code of a library's function -> its globals.  objects : id -> weak reference to
+    a user's object among the arguments.  strings : the strings among the arguments.
     """
 
     def __init__(self, known: Collection[CodeType]) -> None:
@@ -77,13 +77,13 @@ class Ran:
         # Callbacks of libraries in gc.callbacks may run at any time during the call: ignore them.
         codes = [getattr(callback, "__code__", None) for callback in gc.callbacks]
         self.collecting = {code for code in codes if code and is_installed(code.co_filename)}
-        self.owners |= dict.fromkeys(self.collecting, OURS)  # for ``works_for_us`` of its callees
+        self.owners |= dict.fromkeys(self.collecting, OURS)  # ignore their callees, too
 
     def note(self, frame: FrameType) -> bool:
         """Register the function of a frame that starts, and the function's arguments.
 
-        Return True if the result is to be passed to ``returned``: a library's function was called by
-        a user's function.
+        Return True if a user's function calls a library's function: the caller then passes the result
+        to ``returned``.
         """
         code, above = frame.f_code, frame.f_back
         returns = False
@@ -118,7 +118,7 @@ class Ran:
         return found
 
     def works_for_us(self, frame: FrameType) -> bool:
-        """Return True if a library's function serves arraytape or an import, not a user's function.
+        """Return True if a library's function runs for arraytape or an import, not for users' code.
 
         The nearest caller that is no library's function decides.
         """
@@ -155,7 +155,7 @@ class Ran:
 def running_function(
     code: CodeType, given: Mapping[str, Any], known: Mapping[str, Any]
 ) -> FunctionType | None:
-    """Return the function of running code, if it is found by its name; else None.
+    """Return the function to which running code belongs, or None if it is not found by its name.
 
     given : the locals of the frame.  known : the globals.  The name is looked up in the globals and,
     for a method, in the class of the first argument.
@@ -189,10 +189,10 @@ def functions_in(member: Any) -> Iterator[FunctionType]:
 class Found:
     """State that traced calls of one signature used, and to which no names in the code lead.
 
-    roots : id -> weak reference to a function or object.  codes : the code of users' functions that
-    ran.  bare : code whose function object was not found -> its globals.  settings : settings of
-    libraries, (id of the globals, name) -> (globals, name).  strings : strings among arguments.
-    libraries : whether code of libraries ran, which may read attributes by computed names.
+    roots : id -> weak reference to a function or object that was used.  codes : the code of users'
+    functions that ran.  bare : code whose function object was not found -> its globals.  settings : a
+    dict of libraries' settings, (id of the globals, name) -> (globals, name).  strings : the strings
+    among arguments.  libraries : whether a library's code ran, which may read any attributes.
     """
 
     def __init__(self) -> None:
@@ -204,7 +204,7 @@ class Found:
         self.libraries = False
 
     def add_what_ran(self, ran: Ran, reached: Collection[int], given: Collection[int]) -> bool:
-        """Add the functions and objects of one call, and return True if some of them are new.
+        """Add the functions, objects and settings that one call used; return True if some are new.
 
         reached : the ids of the objects that ``State`` has compared.  given : the ids of the objects
         in the call's result.
@@ -224,7 +224,7 @@ class Found:
     def add_functions(self, ran: Ran, reached: Collection[int]) -> None:
         """Add the functions that ``State`` has not compared, except for functions made in the call.
 
-        A function that ``running_function`` did not find is searched among the referrers of its code.
+        For a function that ``running_function`` did not find, search the referrers of its code.
         """
         inner = {one for code, _ in ran.functions for one in code_names(code).inner}
         unknown = {}

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 
 class Apart(Exception):
-    """The error whose text is the reason why one call runs the function itself.
+    """The error for a call that cannot be replayed, although other calls of the function may be.
 
-    Other calls of the same function may still be replayed.
+    Its text is the reason.
     """
 
 
 class Changed(Exception):
-    """The error if state differs from that of the traced call; its text is the path of the value."""
+    """The error if a Python value differs from that in the traced call; its text is the value's path."""
 
 
 def unreadable(error: Exception) -> str:
-    """Return the reason for a call whose arguments or state raise the exception when they are read."""
+    """Return the reason, as text, why a call is not replayed whose state raised ``error`` when read."""
     if isinstance(error, Apart):
         return str(error)
     return f"its arguments or state raise when they are compared ({type(error).__name__}: {error})"

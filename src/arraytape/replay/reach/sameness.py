@@ -1,4 +1,4 @@
-"""Comparison of values by their bits, on which programs depend: NaN equals NaN, 0.0 is not -0.0."""
+"""Comparison by bits of the values on which a program depends: NaN equals NaN, 0.0 is not -0.0."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import numpy as np
 from ..._array.exports import same_bits
 from ..._util.array_types import RawArray
 
+# Types of immutable values without parts to follow, which are compared by value.
 PLAIN = frozenset(
     (bool, int, float, complex, str, bytes, type(None), slice, range, type(Ellipsis),
      type(NotImplemented))
 )  # fmt: skip
-EQUAL = frozenset((bool, int, str, bytes, type(None)))  # types for which == is exact enough
+EQUAL = frozenset((bool, int, str, bytes, type(None)))  # types whose equal values have equal bits
 BUFFERS = (bytearray, memoryview, array.array)
 
 

@@ -2,12 +2,12 @@
 
 A traced program is only right while this state is unchanged.  The state is everything that can be
 reached from the function and its arguments: closure cells, defaults, globals that the code names,
-attributes, parts of containers, and the same of functions among these.
+attributes and parts of containers.  For functions among these values, it includes their state, too.
 
 ``State`` walks over these values before a traced call.  For each value it writes a line of code that
-reads the value again by its path, and a condition that compares it.  All lines are compiled into one
-function ``read(values)``, which plans call before each replay.  ``read`` has strong references only to
-Arrays, plain values and code, so that a program keeps no other object of the user alive.
+reads the value again by its path, and a condition that compares the value with the first one.  All
+lines are compiled into one function ``read(values)``, which plans call before each replay.  ``read``
+refers weakly to most objects of users, so that a program does not keep them alive.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ TABLES = re.compile(
 )
 # Errors of a read by a path that no longer exists.
 ERRORS = "(LookupError, ValueError, AttributeError, TypeError, ReferenceError)"
-# Attributes that Python itself adds to each class: they are compared only if code names them.
+# Attributes that Python itself adds to classes.  They are compared only if code names them.
 OWN = re.compile(
     r"__(dict|weakref|doc|module|annotat\w+|slots|qualname|dataclass_\w+|abstractmethods|"
     r"static_attributes|firstlineno)__"
@@ -84,11 +84,13 @@ STATES = {"getstate", "get_state", "state", "bit_generator", "__getstate__"}
 class State:
     """The Python values that a call can read, as they were when this object was made.
 
-    values : the arguments by name.  found : state that earlier calls used.  read : a function that
-    maps the arguments to a tuple of the Arrays that were reached, always in the same order; it raises
-    Changed if any other value has changed.  paths : the paths of these Arrays, such as "model.weight".
-    known : the ids of all objects that were compared.  full : the reason why the state cannot be
-    compared, or "".
+    values : name -> argument.  found : the state that earlier calls used.  read : a function that maps
+    the arguments to a tuple of the Arrays that were reached, in a fixed order; it raises Changed if any
+    other value has changed.  paths : the paths of these Arrays, such as "model.weight".  known : the
+    ids of the objects that are compared.  full : the reason why the state cannot be compared, or "".
+
+    Parameters of methods: name, expression, place : code of ``read`` that reads a value.  path : the
+    value's name in messages.  depth : the number of objects that lead to the value.
     """
 
     def __init__(self, function: Any, values: dict[str, Any], found: Found | None = None) -> None:
@@ -113,8 +115,10 @@ class State:
         self.functions: list[tuple[str, str, Any]] = []  # (name, path, user's function)
         self.moving = Moving()
         self.sources: list[tuple[str, str, Any]] = []  # (name, path, random generator)
-        self.ops: list[tuple[str, str, Any, int]] = []  # functions and rules of ops, entered last
-        self.libraries: set[str] = set()  # names of objects of libraries, and of their parts
+        self.ops: list[
+            tuple[str, str, Any, int]
+        ] = []  # rules of ops, as in ``queue``; entered last
+        self.libraries: set[str] = set()  # names in ``read`` of libraries' objects and their parts
         # Expression for globals -> names that code reads and that these globals lack.
         self.absent: dict[str, set[str]] = {}
         # Values to be entered: (expression, path, value, depth).
@@ -140,7 +144,7 @@ class State:
         self.classes.clear()
 
     def add_found(self) -> None:
-        """Add the state in ``found``: earlier calls used it, but no names in the code lead to it."""
+        """Make ``read`` compare the state in ``found``, to which no names in the code lead."""
         for one in [*self.found.roots.values()]:
             value = one()
             if value is not None:
@@ -163,16 +167,16 @@ class State:
                 self.add(f"modules[{name!r}]", name, module, 0)
 
     def globals_of(self, known: Any) -> str:
-        """Return an expression for the globals ``known`` of code whose function was not found."""
+        """Return an expression that reads ``known``, the globals of code that has no known function."""
         module = known.get("__name__")
         if getattr(sys.modules.get(module), "__dict__", None) is known:
             return self.name_of_globals(f"modules[{module!r}].__dict__", known)
         return self.name_of_globals(self.named(known), known)
 
     def setting(self, expression: str, path: str, value: Any, depth: int) -> None:
-        """Add a setting in a library's globals: plain values, also within a container or object.
+        """Make ``read`` compare a global of a library that users may set, and its plain attributes.
 
-        depth : how many levels of objects are entered.
+        depth : the number of levels of objects whose attributes are compared.
         """
         if type(value) in PLAIN:
             self.add(expression, path, value, DEPTH)
@@ -191,8 +195,8 @@ class State:
     def walk(self) -> None:
         """Enter all reachable state, breadth first, until nothing new is found.
 
-        Attributes of classes are added only if some code names them.  Each new function may name more
-        attributes, so the classes are gone over again.  Rules of ops are entered last, one by one.
+        An attribute of a class is added only if some code names it.  A new function may name more
+        attributes, so all classes are processed again.  Rules of ops are entered last, one by one.
         """
         known = -1
         while not self.full and known != self.count:
@@ -211,7 +215,7 @@ class State:
                 known = -1
 
     def compiled(self) -> Callable[[Any], Any]:
-        """Return the function ``read``, after conditions on the interpreter's state were added."""
+        """Add conditions on the interpreter's state, and return the compiled function ``read``."""
         if self.abstract or not self.globals.isdisjoint(("isinstance", "issubclass")):
             token = self.named(abc.get_cache_token())
             self.demand(f"abc_token() == {token}", "the registration of classes with an ABC")
@@ -240,11 +244,11 @@ class State:
         return name
 
     def demand(self, condition: str, path: str) -> None:
-        """Add a condition; if it is false in a replay, the value at ``path`` has changed."""
+        """Add a condition to ``read``; if it is false in a replay, the value at ``path`` has changed."""
         self.lines.append((condition, path))
 
     def held(self, name: str, value: Any, path: str) -> None:
-        """Add the condition that ``name`` is this very object, referenced weakly if possible."""
+        """Make ``read`` check that ``name`` is the object ``value``, referenced weakly if possible."""
         try:
             self.demand(f"{name} is {self.named(weakref.ref(value))}()", path)
         except TypeError:
@@ -255,7 +259,7 @@ class State:
 
     # --- comparison of values by their types ------------------------------------------------------
     def enter(self, expression: str, path: str, value: Any, depth: int) -> None:
-        """Add the lines that read and compare one value, and append its parts to the queue."""
+        """Make ``read`` compare one value, and append the value's parts to the queue."""
         self.count += 1
         if self.count > MOST:
             self.full = f"it can reach too much Python state ({path})"
@@ -276,10 +280,10 @@ class State:
             self.compare(name, path, value, depth)
 
     def register(self, name: str, path: str, value: Any, in_library: bool) -> None:
-        """Note the name of an object; raise Apart or set ``full`` if a call that uses it has no replay.
+        """Store the name of an object in ``seen``.  Raise Apart for a recorder; set ``full`` for a lock.
 
-        That is the case for a recorder or a lock of the user.  Locks within libraries' objects are
-        allowed.  Random generators and iterators are noted, to be checked after the call.
+        in_library : whether the object is a part of a library's object, whose locks are allowed.  A
+        random generator or iterator is also added to ``moving``, which checks it after the call.
         """
         if isinstance(value, BaseRecorder):
             raise Apart(f"it can use {path}, a {type(value).__name__} that was made outside of it")
@@ -293,7 +297,7 @@ class State:
         self.seen[id(value)] = name, value
 
     def compare(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Add the comparison of an object by its type and parts, its data, or its identity."""
+        """Make ``read`` compare an object by its type and parts, its data or its identity."""
         kind = type(value)
         if isinstance(value, Array):
             self.demand_type(name, value, path)
@@ -322,7 +326,7 @@ class State:
                 self.enter_object(name, path, value, depth + 1)
 
     def compare_data(self, name: str, path: str, value: np.ndarray[Any, Any], depth: int) -> None:
-        """Add the comparison of an ndarray with a copy, or with itself if nothing can write to it."""
+        """Make ``read`` compare an ndarray with a copy; a read-only array needs no copy."""
         mutable = value.flags.writeable or value.base is not None
         known = self.named(value.copy(order="K") if mutable else value)
         self.demand(f"{name} is {known} or same_data({name}, {known})", path)
@@ -331,7 +335,7 @@ class State:
             self.parts_in_order(f"{name}.ravel().tolist()", path, objects, depth + 1)
 
     def enter_object(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Register a class or module for comparison, or add the attributes of another object."""
+        """Register a class or module, to be compared later; compare the parts of another object."""
         if isinstance(value, type):
             self.add_class(name, value)
             if not installed(type(value)):
@@ -358,9 +362,9 @@ class State:
         self.parts_of_object(name, path, value, depth)
 
     def add_class(self, name: str, cls: type) -> None:
-        """Register a class for comparison: as a user's class, or as a library's class.
+        """Register a class in ``classes`` if it is a user's, or in ``theirs`` if it is a library's.
 
-        Of a library's class, only the attributes that code names are compared.
+        For a class in ``theirs``, ``read`` compares only the attributes that code names.
         """
         if not installed(cls):
             self.classes.setdefault(id(cls), (name, cls))
@@ -368,7 +372,7 @@ class State:
             self.theirs.setdefault(id(cls), (name, cls))
 
     def parts_of_object(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Add the attributes and other state of an object, and register its class."""
+        """Make ``read`` compare the attributes and other state of an object, and register its class."""
         if installed(type(value)) and not isinstance(value, HAVE_LOCKS):
             self.libraries.add(name)
         if isinstance(value, BaseException):
@@ -397,7 +401,6 @@ class State:
         self.add_class(f"type({name})", type(value))
 
     def parts_in_c(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Add the objects to which an object written in C refers."""
         held = referents(value)
         if held:
             parts = f"p{len(self.lines)}"
@@ -405,19 +408,19 @@ class State:
             self.parts_of_list(parts, path, held, depth)
 
     def memory_of(self, name: str, path: str, value: Any) -> None:
-        """Add the comparison of the memory that an object exports, such as a number of ctypes."""
+        """Make ``read`` compare the buffer that an object exports, such as a number of ctypes."""
         try:
             self.demand(f"buffer_of({name}) == {self.named(buffer_of(value))}", path)
         except (TypeError, BufferError, ValueError):
             return
 
     def parts_of_dict(self, name: str, path: str, value: Any, depth: int, form: str) -> None:
-        """Add the comparison of the keys in their order, and add the values.
+        """Make ``read`` compare a dict's keys in their order, and the dict's values.
 
         form : the format of a value's path, ".{}" for an attribute, "[{}]" for a key.
         """
         if len(value) <= MANY and all(type(key) is str for key in value):
-            # With a single attribute, the read of its value fails if the attribute is renamed.
+            # Keys of a single attribute are not compared: if it is renamed, the read of its value fails.
             if form == ".{}" and len(value) < 2:
                 self.demand(f"len({name}) == 1" if value else f"not {name}", path)
             else:
@@ -432,7 +435,7 @@ class State:
     def parts_in_order(
         self, name: str, path: str, value: Any, depth: int, keys: Sequence[Any] = ()
     ) -> None:
-        """Add the parts of an iterable, read as a list in the order of iteration."""
+        """Make ``read`` compare the parts of an iterable, as a list in the order of iteration."""
         parts = f"p{len(self.lines)}"
         self.lines.append(f"{parts} = [*{name}]")
         self.parts_of_list(parts, path, [*value], depth, keys)
@@ -452,7 +455,7 @@ class State:
         self.parts_of_dict(name, path, value, depth, "[{}]")
 
     def parts_of_builtin(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Compare a function written in C by identity, a method by its name and object."""
+        """Make ``read`` compare a function in C by identity, a method in C by its name and object."""
         owner = value.__self__
         if owner is None or isinstance(owner, types.ModuleType):
             self.held(name, value, path)
@@ -461,7 +464,7 @@ class State:
         self.add(f"{name}.__self__", path, owner, depth)
 
     def parts_of_file(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Add the comparison of the contents and position of a StringIO or BytesIO."""
+        """Make ``read`` compare the contents and position of a StringIO or BytesIO."""
         self.demand(f"{name}.getvalue() == {self.named(value.getvalue())}", path)
         self.demand(f"{name}.tell() == {value.tell()}", path)
 
@@ -476,13 +479,13 @@ class State:
         self.add(f"{name}.__func__", path, value.__func__, depth)
 
     def parts_by_name(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Add the attributes that PARTS names for the type, which hold all state of the object."""
+        """Make ``read`` compare the attributes that PARTS names for the type of the object."""
         for part in PARTS[type(value)]:
             place = path if part in UNWRITTEN else f"{path}.{part}"
             self.add(f"{name}.{part}", place, attrgetter(part)(value), depth)
 
     def parts_of_function(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Compare a function's code; add its closure, its defaults, and globals that its code names."""
+        """Make ``read`` compare a function's code, closure, defaults and the globals that it names."""
         if value in CALLBACKS:
             self.held(name, value, path)
             return
@@ -507,7 +510,7 @@ class State:
             self.functions.append((name, path, value))
 
     def held_by_function(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Add the defaults of a function and the values in its closure."""
+        """Make ``read`` compare the defaults of a function and the values in its closure."""
         for part in ("__defaults__", "__kwdefaults__"):
             if getattr(value, part):
                 self.add(f"{name}.{part}", f"{path}.{part}", getattr(value, part), depth)
@@ -522,9 +525,10 @@ class State:
                 self.demand(f"content_of({place}) is MISSING", label)
 
     def names_in(self, place: str, code: types.CodeType, known: Any, depth: int) -> None:
-        """Add the globals and modules that a user's code names, and note its attributes' names.
+        """Make ``read`` compare the globals and modules that a user's code names.
 
-        place : the expression for the globals ``known`` of the code.
+        The names of attributes in the code are collected in ``attributes``.  known : the globals of the
+        code.  place : the expression that reads ``known``.
         """
         names = code_names(code)
         self.codes |= {code, *names.inner}
@@ -551,7 +555,7 @@ class State:
                 self.add(f"modules[{module!r}]", module, sys.modules[module], depth)
 
     def builtins(self, names: Any) -> None:
-        """Add the builtins of these names that users have replaced or added."""
+        """Make ``read`` compare those builtins among ``names`` that users have replaced or added."""
         for label in sorted(names & builtins.__dict__.keys()):
             value = builtins.__dict__[label]
             own = isinstance(value, type) and installed(value)
@@ -559,18 +563,19 @@ class State:
                 self.add(f"modules['builtins'].{label}", label, value, 0)
 
     def parts_unnamed(self, place: str, path: str, known: Any) -> None:
-        """Compare all globals of a module, because code may read them by computed names."""
+        """Make ``read`` compare all globals of a module, because code may compute the names it reads."""
         self.demand(f"len({place}) == {len(known)}", path)
         for label, value in [*known.items()]:
             if not label.startswith("__"):
                 self.add_unnamed(f"{place}[{label!r}]", f"{path}{label}", value)
 
     def add_unnamed(self, expression: str, path: str, value: Any) -> bool:
-        """Compare a value that code may read by a computed name; return True if it was added whole.
+        """Make ``read`` compare a value that code may read by a computed name.
 
-        Functions, classes of libraries, modules and iterators are compared by identity, functions of
-        users also by attributes, defaults and closure.  The globals that they name are not added,
-        because none of these functions ran.
+        Functions, classes of libraries, modules and iterators are compared by identity.  Users'
+        functions are also compared by attributes, defaults and closure, but not by the globals that
+        they name, because these functions did not run.  Return True for other values, whose parts are
+        all compared.
         """
         own = isinstance(value, type) and not installed(value)
         look = None if own or type(value) in PLAIN else look_of(value)
@@ -586,11 +591,11 @@ class State:
         return True
 
     def name_of_globals(self, name: str, known: Any) -> str:
-        """Return the expression by which the globals ``known`` were first reached, ``name`` if new."""
+        """Return the first expression for the globals ``known``; ``name`` if there is none yet."""
         return self.seen.setdefault(("globals", id(known)), (name, known))[0]
 
     def parts_of_class(self, name: str, cls: Any) -> None:
-        """Compare the attributes of a user's class or module that code may read; also those of bases."""
+        """Make ``read`` compare what code may read in a user's module, or in a class and its bases."""
         if not isinstance(cls, type):
             self.parts_of_base(name, cls)
             return
@@ -606,7 +611,7 @@ class State:
                 self.about_class(within, base)
 
     def parts_of_base(self, name: str, base: Any) -> None:
-        """Compare the attributes that code may read in one class, without bases, or in one module."""
+        """Make ``read`` compare what code may read in a module, or in one class without its bases."""
         is_class = isinstance(base, type)
         any_name = self.any_attribute or (is_class and self.found.libraries)
         if (id(base), "") not in self.seen:
@@ -631,10 +636,10 @@ class State:
                         self.seen[key] = "", base
 
     def is_named(self, label: str, value: Any, implicit: bool) -> bool:
-        """Return True if an attribute must be compared as a whole.
+        """Return True if an attribute named ``label`` must be compared with all its parts.
 
-        That is so if code names it, if Python reads it implicitly (dunder methods of a class, for
-        implicit=True), or if it is a function that ran.
+        That is so if code names the attribute, if Python reads it implicitly (a dunder method of a
+        class, with implicit=True), or if it is a function that ran.
         """
         if label in self.attributes or (implicit and label.startswith("__")):
             return True
@@ -642,7 +647,7 @@ class State:
         return bool(codes) and any(one.__code__ in codes for one in functions_in(value))
 
     def about_class(self, name: str, cls: type) -> None:
-        """Compare the names, subclasses and dataclass fields of a class; note whether it is an ABC."""
+        """Make ``read`` compare a class's name, subclasses and fields; set ``abstract`` for an ABC."""
         if "__subclasses__" in self.attributes and (id(cls), "__subclasses__") not in self.seen:
             self.seen[id(cls), "__subclasses__"] = "", cls
             self.add(f"{name}.__subclasses__()", cls.__name__, cls.__subclasses__(), DEPTH // 2)
@@ -655,16 +660,16 @@ class State:
         self.abstract = self.abstract or isinstance(cls, abc.ABCMeta)
 
     def parts_of_name(self, name: str, path: str, value: Any, labels: Sequence[str]) -> None:
-        """Compare those attributes of a class or function, such as __name__, that code names."""
+        """Make ``read`` compare those attributes of ``labels``, such as __name__, that code names."""
         for label in labels:
             if label in self.attributes and (id(value), label) not in self.seen:
                 self.seen[id(value), label] = "", value
                 self.add(f"{name}.{label}", f"{path}.{label}", getattr(value, label), DEPTH // 2)
 
     def parts_of_theirs(self, name: str, cls: Any) -> None:
-        """Compare the attributes of a library's class or module that code names.
+        """Make ``read`` compare the attributes of a library's class or module that code names.
 
-        Users may have replaced them.
+        This is needed because users may replace such attributes.
         """
         bases = cls.__mro__ if isinstance(cls, type) else (cls,)
         for i, base in enumerate(bases):
@@ -686,8 +691,8 @@ class State:
                     self.add(place, path, value, DEPTH // 2)
 
 
-# Type -> the attributes that hold all state of its objects.  Of logging.Manager, which refers to all
-# loggers, only ``disable`` is compared.
+# Type -> the attributes by which its objects are compared.  A logging.Manager refers to all loggers, so
+# that only ``disable`` is compared.
 PARTS: dict[type, tuple[str, ...]] = {
     functools.partial: ("func", "args", "keywords"), logging.Manager: ("disable",),
     property: ("fget", "fset"), staticmethod: ("__func__",), classmethod: ("__func__",),
@@ -696,7 +701,7 @@ PARTS: dict[type, tuple[str, ...]] = {
 # Attributes that paths in messages leave out, because users do not write them in code.
 UNWRITTEN = ("fget", "fset", "__func__", "__init__.__self__")
 
-# Type -> the method of State that adds the comparison of its objects.
+# Type -> the method of State that makes ``read`` compare objects of this type.
 ENTRIES: dict[type, Callable[..., None]] = {
     list: State.parts_of_list, tuple: State.parts_of_list, deque: State.parts_of_list,
     dict: State.parts_of_mapping, types.MappingProxyType: State.parts_of_mapping,
@@ -717,7 +722,7 @@ STATE_TEXT = "<arraytape replay state>"  # the file name of ``read`` in tracebac
 # --- the generated code -----------------------------------------------------------------------------
 @functools.lru_cache(maxsize=64)
 def code_of(text: str) -> types.CodeType:
-    """Compile a text, usually of 20 kB; cached, because consecutive calls mostly have equal texts."""
+    """Compile a text of ``read``; cached, because the texts of consecutive calls are mostly equal."""
     return compile(text, STATE_TEXT, "exec")
 
 
@@ -730,8 +735,9 @@ def function_of(text: str, scope: dict[str, Any]) -> Callable[..., Any]:
 def quick_text(lines: list[Any], arrays: list[str]) -> str:
     """Return the text of ``read`` with all conditions joined by ``and``.
 
-    One condition compiles twice as fast as many statements.  Assignments become ``:=`` within the
-    condition that uses the name first.  If the condition is false, ``slowly`` finds the reason.
+    lines, arrays : see ``State``.  One condition compiles twice as fast as many statements.  An
+    assignment becomes ``:=`` within the condition after it.  If a condition is false, ``slowly`` finds
+    out which.
     """
     parts: list[str] = []
     name = assignment = ""  # the last assignment, which the next condition may contain
@@ -756,7 +762,7 @@ def quick_text(lines: list[Any], arrays: list[str]) -> str:
 
 
 def read_once(parts: list[str]) -> list[str]:
-    """Return the conditions, with a name for each ``__dict__`` or the like that is read repeatedly."""
+    """Return the conditions, with a name for each ``__dict__`` (see TABLES) that is read repeatedly."""
     tables = [found[0] for part in parts for found in TABLES.finditer(part) if found["name"]]
     names = {table: f"t{i}" for i, table in enumerate(tables) if tables.count(table) > 1}
     known: set[str] = set()
@@ -779,13 +785,13 @@ def read_once(parts: list[str]) -> list[str]:
 
 
 def assigned(name: str, assignment: str, condition: str) -> str:
-    """Return a condition with the assignment in place of the first use of a name; "" if unused."""
+    """Return ``condition`` with ``assignment`` in place of the first use of ``name``; "" if unused."""
     text, count = re.subn(rf"\b{name}\b", lambda _: f"({assignment})", condition, count=1)
     return text if count else ""
 
 
 def read_slowly(lines: list[Any], arrays: list[str], values: Any, scope: dict[str, Any]) -> Any:
-    """Run ``read`` as one statement for each line, to raise Changed with the path that differs."""
+    """Run ``read`` as one statement for each line, which raises Changed with the path that differs."""
     texts = [
         line if type(line) is str else f"if not ({line[0]}): changed({line[1]!r})"
         for line in lines or ["pass"]
@@ -800,7 +806,7 @@ def read_slowly(lines: list[Any], arrays: list[str], values: Any, scope: dict[st
 
 
 def told(key: Index) -> str:
-    """Return the text of a dict's key for a path in a message: its repr, or its type's name."""
+    """Return a dict's key as text for a path: the repr of a plain key, else the name of its type."""
     return repr(key) if type(key) in PLAIN else type(key).__name__
 
 

@@ -46,7 +46,7 @@ class Bits:
     def mask_bits(
         self, node: Node, mask: str, chosen: bool, small: str = ""
     ) -> tuple[str, list[str]]:
-        """Return the name of the integers that a choice needs, and the lines that compute them.
+        """Return the name of the integers that a MASKED node needs, and the lines that compute them.
 
         mask : the name of the mask.  chosen : whether the bits are set where the mask is true, rather
         than false.  small : the name of a view of the mask as int8, if nothing reads the mask later.
@@ -79,7 +79,7 @@ class Bits:
         return f"{self.named('subtract', np.subtract)}({name}, {one}, {name})"
 
     def constant_bits(self, node: Node, chosen: bool) -> str:
-        """Return the name of the integers of a constant mask, which are computed now."""
+        """Return the name of the integers of a constant mask, which are computed once for all calls."""
         key = node.args[1], node.dtype, chosen
         if key not in self.known:
             ones = node.args[1].value.astype(INTEGERS[node.dtype])

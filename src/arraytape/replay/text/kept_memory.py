@@ -34,7 +34,7 @@ class Memory:
         self.base: dict[str, tuple[str, tuple[str, int]]] = {}  # name -> buffer, key in ``free``
 
     def take_memory(self, shape: tuple[int, ...], dtype: str, size: int) -> str:
-        """Reserve a buffer and return its name; size : its number of bytes.  dtype : a name."""
+        """Reserve a buffer of ``size`` bytes, and return its name; dtype : a name in the text."""
         key, made = (dtype, size), f"empty({shape!r}, {dtype})"
         if self.free.get(key):
             base = self.free[key].pop()
@@ -104,8 +104,8 @@ def memory_of(program: Program) -> dict[Node, frozenset[Node]]:
 def last_reads(program: Program, memory: Mapping[Node, frozenset[Node]]) -> dict[Node, int]:
     """Return for each node the number of the last call that reads its memory.
 
-    memory : the result of ``memory_of``.  For memory that is referenced after the program has ended,
-    the number is that of all nodes.
+    memory : the result of ``memory_of``.  If the memory may be referenced after the program has ended,
+    the number is ``len(program.nodes)``.
     """
     last: dict[Node, int] = {}
     for place, node in enumerate(program.nodes):
@@ -132,7 +132,8 @@ def leaving(
 ) -> set[Node]:
     """Return the nodes whose memory may be referenced after the program has ended.
 
-    These nodes cannot use kept memory.  They include operands whose memory an output may take over.
+    Such memory cannot be kept for the next call.  The nodes include operands whose memory an output may
+    take over.
     """
     found = {root for node in kept_outside(program) for root in memory[node]}
     for place in reversed(range(len(program.nodes))):

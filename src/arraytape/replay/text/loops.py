@@ -41,7 +41,7 @@ class Loop:
         self.names: dict[Node, str] = {}
         self.lines: list[str] = []
         self.scratch: dict[str, list[str]] = {}  # dtype -> free buffers of the size of a block
-        self.own: set[Node] = set()  # values that lie in such buffers
+        self.own: set[Node] = set()  # values whose memory is a buffer of ``scratch``
         self.taken: list[str] = []  # kept memory that is used during the loop
         self.spreads: set[str] = set()  # names of blocks that are filled with one number
         self.last = {x: i for i, node in enumerate(blocks.members) for x in operands(node)}
@@ -137,7 +137,7 @@ class Loop:
         return str(self.source.names[node])
 
     def may_go(self, x: Node, node: Node, item: Node) -> bool:
-        """Return True if a result may use the memory of the input x, which no other input may share.
+        """Return True if a result may use the memory of the input x; no other input may share it.
 
         node : the member that computes the result.  item : the program's node for the result.
         """
@@ -155,7 +155,7 @@ class Loop:
         )
 
     def room(self, i: int, node: Node) -> str:
-        """Return memory for a block of a value: that of a dead operand if any, else a free buffer."""
+        """Return the name of memory for a block: that of an operand not read later, or a free buffer."""
         for x in node.args[2 * (node.op == "where") :] if may_overwrite_operands(node) else ():
             if x in self.own and self.last[x] <= i and x.dtype == node.dtype:
                 self.own.remove(x)
@@ -181,7 +181,7 @@ class Loop:
 
     # --- lines of calls ---------------------------------------------------------------------------
     def operand_text(self, x: Operand, node: Node) -> str:
-        """Return the text of an operand of a member, within a block."""
+        """Return the expression for the block of an operand of the member `node`."""
         if type(x) is Node:
             return self.names[x]
         number = as_operand(x, node)
@@ -194,7 +194,10 @@ class Loop:
         return f"{name}_"
 
     def member(self, i: int, node: Node) -> None:
-        """Write the lines that compute a block of member number i, and release dead operands."""
+        """Write the lines that compute a block of `node`, member number i, and release its operands.
+
+        Only memory of operands that no later member reads is released.
+        """
         args = [self.operand_text(x, node) for x in node.args]
         if is_sum(node):
             self.names[node] = f"p{i}"

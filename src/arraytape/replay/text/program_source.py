@@ -75,7 +75,7 @@ class Source:
         self.scalars: set[Node] = set()  # nodes whose value is a NumPy scalar, not an array
         self.arrays: dict[Node, str] = {}  # scalar input or constant -> name of its 0-d array
         self.lines: list[str] = []
-        # Result of a loop -> expression for sums of its blocks, NaN if the result has a NaN.
+        # Result of a loop -> expression of an array with a NaN if the result has one: sums of squares.
         self.looks: dict[Node, str] = {}
         self.kept = Memory()
         self.new_number = count().__next__
@@ -91,10 +91,10 @@ class Source:
             choices, self.room_for_bits, lambda node, name: self.kept.give_memory(name), self.named
         )
         self.places: dict[Node, Node] = {}  # node -> the operand whose memory it has taken over
-        self.taken_over: set[Node] = set()  # these operands
-        self.written: set[Node] = set()  # values computed in the slice of a later node
+        self.taken_over: set[Node] = set()  # the operands in the values of ``places``
+        self.written: set[Node] = set()  # values computed in the slice that a later "put" fills
         self.within: dict[Node, list[Node]] = {}  # node -> the nodes that may share its memory
-        self.dying: dict[int, list[Node]] = {}  # number of a call -> the nodes that it reads last
+        self.dying: dict[int, list[Node]] = {}  # number of a call -> nodes that no later call reads
         for node, roots in self.memory.items():
             for root in roots:
                 self.within.setdefault(root, []).append(node)
@@ -160,7 +160,7 @@ class Source:
         self.names[node] = self.named(name, value)
 
     def is_constant(self, node: Node) -> bool:
-        """Return True if a view is a view of constants; if so, compute it now and name it."""
+        """Return True if all operands of a view are constants; if so, compute the view and name it."""
         inputs = operands(node)
         if node.shape is None or not inputs or not all(x in self.values for x in inputs):
             return False
@@ -201,7 +201,7 @@ class Source:
         return self.named(f"k{len(self.scope)}", value)
 
     def given(self, node: Node, taken: set[Node]) -> str:
-        """Return the text of an output; it is copied if it would share memory with another output.
+        """Return the expression of an output, copied if it would share memory with another output.
 
         taken : the nodes in whose memory the outputs so far lie; this output's are added.
         """
@@ -321,7 +321,7 @@ class Source:
         return self.views[text]
 
     def room(self, node: Node) -> str | None:
-        """Reserve kept memory for a result and return its name.
+        """Reserve memory that is kept from call to call for a result, and return its name.
 
         Return None if the result leaves the program, has gaps or another order in memory, or if the
         program would keep too much memory.
@@ -493,7 +493,10 @@ class Source:
         ]
 
     def choose(self, place: int, node: Node) -> bool:
-        """Write ``where`` into the memory of its last operand; return False if that is read later."""
+        """Write ``where`` into the memory of its last operand.
+
+        Return False if that operand is read later, or has another layout.
+        """
         condition, x, y = node.args
         other = getattr(x, "dtype", node.dtype)
         if getattr(condition, "dtype", None) != np.bool_:
@@ -574,9 +577,9 @@ class Source:
         return not overlap or is_basic(key)
 
     def straight(self, place: int, node: Node, function: str, args: str) -> bool:
-        """Write a ufunc with the slice that a following "put" would fill as output.
+        """Write a ufunc call whose output is the slice to which a later "put" would copy the result.
 
-        Return False if no "put" is the only reader, or if the result would differ.
+        Return False if the result has another reader than one "put", or if its bits would differ.
         """
         put = self.put_of(node)
         between = self.program.nodes[place + 1 : self.last[node]] if put is not None else []
@@ -596,7 +599,7 @@ class Source:
         return True
 
     def put_of(self, node: Node) -> Node | None:
-        """Return the "put" node that writes this result, if ``straight`` may write there directly."""
+        """Return the "put" node that writes a result, if the result may be computed in its slice."""
         nodes, last = self.program.nodes, self.last.get(node)
         put = nodes[last] if last is not None and last < len(nodes) else node
         alone = put.op == "put" and put.args[2] is node and put.args[0] is not node
@@ -622,7 +625,7 @@ class Source:
         return part.flags.c_contiguous or facts_of(node.op).correctly_rounded
 
     def free_operand(self, place: int, node: Node) -> Node | None:
-        """Return an operand of the same layout whose memory no later call reads, or None."""
+        """Return an operand with the node's layout whose memory no later call reads, or None."""
         for x in node.args:
             if same_layout(x, node) and self.is_free(place, x, node):
                 return x  # type: ignore[no-any-return]

@@ -34,7 +34,7 @@ class Spelling(NamedTuple):
 
 
 def reduction(name: str, ufunc: np.ufunc) -> Spelling:
-    """Return the spelling of a reduction as ``ufunc.reduce``, to which its wrapper leads, too."""
+    """Return the Spelling of a reduction as ``ufunc.reduce``, which NumPy's wrapper also calls."""
 
     def arguments(node: Node) -> Sequence[Any]:
         x, options = node.args[0], node.keywords
@@ -50,7 +50,7 @@ def reduction(name: str, ufunc: np.ufunc) -> Spelling:
 
 
 def direct(text: str) -> Spelling:
-    """Return the spelling ``text`` for calls without keywords, with the arguments of the call."""
+    """Return the Spelling ``text`` for calls without keywords, with the arguments of the call."""
     return Spelling(text, attrgetter("args"), lambda node: not node.keywords)
 
 

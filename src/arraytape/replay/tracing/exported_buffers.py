@@ -3,7 +3,7 @@
 In eager code, NumPy code gets the memory of x, so that each side sees the writes of the other.  Traced
 data has no such memory, so NumPy code gets a copy.  While the copy exists, each access to an Array first
 applies writes that NumPy code made to the copy.  Each write to an Array is applied to the copy at once.
-All such writes spoil the trace; they are followed so that the traced call itself is right.
+After such a write, the trace has no program; the writes are applied so that the traced call is right.
 """
 
 from __future__ import annotations
@@ -24,7 +24,11 @@ OWN = 2
 
 
 class Loan:
-    """An exported copy of the data of an Array x; known : the raw data of x that the copy equals."""
+    """An exported copy of the data of an Array.
+
+    x : the Array.  copy : the ndarray that NumPy code has.  known : the raw data that x had when x and
+    copy were last equal.
+    """
 
     __slots__ = ("copy", "known", "x")
 
@@ -40,8 +44,8 @@ class Loan:
 class Loans:
     """The exported copies of one trace.
 
-    spoil : ``Trace.spoil``, called with a reason why there is no program.  live : the copies that may
-    still exist.
+    spoil : ``Trace.spoil``, called with a reason why there is no program.  live : a ``Loan`` for each
+    copy that may still exist.
     """
 
     def __init__(self, spoil: Callable[[str], None]) -> None:
@@ -49,7 +53,7 @@ class Loans:
         self.live: list[Loan] = []
 
     def lend(self, x: Array, value: np.ndarray[Any, Any]) -> None:
-        """Register a copy of an Array with traced data, which NumPy code has received."""
+        """Register ``value``, the copy of the traced data of x that NumPy code receives."""
         if type(x._data) is Traced:
             self.live.append(Loan(x, value))
 
@@ -65,7 +69,7 @@ class Loans:
                 self.live.remove(loan)
 
     def give(self) -> None:
-        """Write the changes of Arrays to their copies."""
+        """Write to each copy what was written to its Array."""
         for loan in self.live:
             now = current(loan.x)[1]
             if now is not loan.known:
@@ -75,7 +79,7 @@ class Loans:
                 loan.known = now
 
     def end(self) -> None:
-        """Make each existing copy the data of its Array, as both share memory after an eager call."""
+        """Make each living copy the data of its Array, because they share memory after an eager call."""
         for loan in self.live:
             if not loan.lives:
                 continue

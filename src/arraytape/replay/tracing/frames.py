@@ -19,8 +19,8 @@ from typing import Any
 from ..._util.errors import PACKAGE, STANDARD_LIBRARY
 from ..._util.locks import reentrant_lock
 
-See = Callable[[FrameType], bool]  # returns True to have the call's result passed to ``returned``
-Returned = Callable[[Any], None]  # is called with a result
+See = Callable[[FrameType], bool]  # called with the frame of a call; True requests ``returned``
+Returned = Callable[[Any], None]  # called with the result of a call for which ``see`` returned True
 monitoring: Any = getattr(sys, "monitoring", None)
 OURS = ("<arraytape", PACKAGE)  # prefixes of the file names of arraytape's code
 # The files whose functions start threads.
@@ -39,7 +39,7 @@ class TraceFunction:
     """A function for ``sys.settrace`` that calls ``see`` with the frame of each call.
 
     before : the trace function that was set before, or None.  on : True between start and stop.
-    only : the function itself if ``before`` is None, else None.
+    function : the trace function.  only : ``function`` if ``before`` is None, else None.
     """
 
     def __init__(self, see: See, returned: Returned) -> None:
@@ -59,7 +59,10 @@ class TraceFunction:
         self.install(self.function)
 
     def stop(self) -> bool:
-        """Restore the previous trace function; return True if no other code replaced this one."""
+        """Restore the previous trace function.
+
+        Return False, without a change, if other code has set a trace function since ``start``.
+        """
         ours = not self.on or sys.gettrace() is self.function
         if self.on and ours:
             self.install(self.before)
@@ -67,7 +70,7 @@ class TraceFunction:
         return ours
 
     def called(self, frame: FrameType, event: Any, argument: Any) -> Any:
-        """Handle the event "call"; return the local trace function of the frame, as settrace demands."""
+        """Handle the event "call"; return the frame's local trace function, as sys.settrace requires."""
         seen = is_seen(frame.f_code.co_filename) and self.see(frame)
         returns = self.ends if seen else None
         if self.before is None:
@@ -85,7 +88,7 @@ class TraceFunction:
         return local
 
     def ends(self, frame: FrameType, event: Any, argument: Any) -> Any:
-        """Handle the events within a frame: pass the call's result to ``returned``."""
+        """Handle the events within a frame; at "return", pass the call's result to ``returned``."""
         if event == "return":
             self.returned(argument)
         return self.ends
@@ -172,9 +175,9 @@ class Calls:
 
     @property
     def only(self) -> Any:
-        """Return the ``sys.settrace`` function if one is used and calls no other one, else None.
+        """Return the ``sys.settrace`` function that ``traced.call_noted`` may suspend, or None.
 
-        ``traced.call_noted`` suspends it during raw functions.
+        It is None if ``sys.monitoring`` is used, or if another trace function was set before.
         """
         return self.function.only if self.function.on else None
 

@@ -1,7 +1,7 @@
 """Lifting: while a traced function runs, the Arrays that it uses hold traced data.
 
 ``Call`` makes a ``Lifter``, which replaces the data of each argument by traced data, an input of the
-program.  Arrays that are no arguments are lifted by a mode, before an op first reads or writes them.
+program.  Arrays that are no arguments are lifted by ``LiftingMode``, before an op first uses them.
 ``put_back`` restores the data of all Arrays.  If an Array then holds other traced data than its input,
 the function has written to it, and the new value is a write of the program.
 """
@@ -35,7 +35,7 @@ STARTERS = ("start", "submit")  # methods of threads and executors that start wo
 
 
 class Lifted(NamedTuple):
-    """An Array whose data is traced, with its data, state bits and value id from before."""
+    """An Array whose data is traced, and its data, ``_state`` and ``_value_id`` from before."""
 
     handle: Array
     data: Any
@@ -46,16 +46,16 @@ class Lifted(NamedTuple):
 
 
 class Lifter:
-    """The lifted Arrays of one trace.
+    """The Arrays of one trace whose data is replaced by traced data ("lifted").
 
-    ran : the ``Ran`` that notes the functions that run.  recorded : whether a tape around the call
-    records it: the lifted Arrays then keep the ids of their values, and records share their data.
+    ran : the ``Ran`` that registers the functions that run.  recorded : whether a tape records the
+    call.  If so, the lifted Arrays keep their value ids, and the tape's records share their data.
     """
 
     def __init__(self, trace: Trace, ran: Ran, recorded: bool = False) -> None:
         self.trace, self.ran, self.recorded = trace, ran, recorded
         self.spoil = trace.spoil
-        self.lifted: dict[int, Lifted] = {}  # id(Array) -> its entry, in the order of inputs
+        self.lifted: dict[int, Lifted] = {}  # id(Array) -> ``Lifted``, in the order of inputs
         self.views: dict[int, list[Array]] = {}  # id(root) -> arguments that are views of it
 
         self.loans = Loans(self.spoil)
@@ -68,11 +68,11 @@ class Lifter:
 
     @property
     def handles(self) -> list[Array]:
-        """Return the lifted Arrays, in the order of the inputs of the program."""
+        """Return the Arrays with traced data, in the order of the inputs of the program."""
         return [one.handle for one in self.lifted.values()]
 
     def argument(self, x: Array) -> None:
-        """Lift an argument; an argument that is a view is lifted without its root."""
+        """Replace the data of an argument by traced data.  Of a view, the root keeps its data."""
         if not isinstance(x, Variable):
             current(x)  # updates the data of a view after writes to its root
         if x._state & IS_VIEW:
@@ -80,7 +80,7 @@ class Lifter:
         self.put_in(x)
 
     def found(self, x: Array) -> None:
-        """Lift the root of an Array that the function uses, unless it is lifted already."""
+        """Replace the data of an Array that the function uses, or of its root, by traced data."""
         try:
             root = root_of(x)
             if type(root._data) is not np.ndarray:
@@ -99,9 +99,9 @@ class Lifter:
             self.rejoin(root, self.views.pop(id(root)))
 
     def rejoin(self, root: Array, views: list[Array]) -> None:
-        """Make lifted arguments views of their root again, because the function uses the root, too.
+        """Make arguments views of their root again, because the function uses the root, too.
 
-        The trace is spoiled.  What the function wrote to the views so far is written to the root.
+        Refuse a program.  Values that the function has written to the views are written to the root.
         """
         self.spoil("an argument is a view of an Array that it uses")
         for x in views:
@@ -125,10 +125,10 @@ class Lifter:
         x._data = traced
 
     def put_back(self) -> dict[int, tuple[Node, Any, int]]:
-        """Give each lifted Array its data back, and return the values that the function wrote.
+        """Restore the data of each lifted Array, and return the values that the function wrote.
 
-        The result maps the number of an Array to (node, value, value id).  An interrupt may come at
-        any moment: another call completes the work.
+        The result maps the number of an Array to (node, value, value id).  After an interrupt, a second
+        call restores the other Arrays.
         """
         for place, (x, data, state, value_id, traced, _) in enumerate(self.lifted.values()):
             if place in self.restored:
@@ -150,7 +150,7 @@ class Lifter:
 
     # --- while the function runs ------------------------------------------------------------------
     def start(self) -> None:
-        """Begin to trace the computations of this thread, and to see its calls."""
+        """Begin to trace the computations of this thread, and to register the functions it calls."""
         self.before = ACTIVE.get(), MAKING.get()
         ACTIVE.set(self.trace)
         MAKING.set(TRACED)
@@ -167,9 +167,9 @@ class Lifter:
         MAKING.set(self.before[1])
 
     def see(self, frame: FrameType) -> bool:
-        """Register a call of a function outside arraytape; ``Calls`` calls this with each new frame.
+        """Register the call of a function outside arraytape; ``Calls`` passes the frame of each call.
 
-        Return True if the result of the call is to be passed to ``Ran.returned``.
+        Return True if ``Calls`` shall pass the result of the call to ``Ran.returned``.
         """
         code, known, above = frame.f_code, self.ran.libraries, frame.f_back
         if code.co_filename in THREADS and code.co_name in STARTERS:
@@ -179,7 +179,7 @@ class Lifter:
         return self.ran.note(frame)
 
     def look(self, values: Iterable[Any]) -> None:
-        """Lift the Arrays among the operands of an op, also in lists and tuples."""
+        """Replace the data of the Arrays among an op's operands by traced data, also in lists."""
         if self.is_looking:
             return
         self.is_looking = True
@@ -191,7 +191,7 @@ class Lifter:
             self.is_looking = False
 
     def look_into(self, values: Iterable[Any], around: tuple[Any, ...]) -> None:
-        """Lift the Arrays among values, and in lists and tuples among them.
+        """Replace the data of the Arrays among values, and in nested lists and tuples, by traced data.
 
         around : the enclosing lists; a list that contains itself is not entered again.
         """
@@ -202,14 +202,14 @@ class Lifter:
                 self.look_into(value, (*around, value))
 
     def look_after_write(self) -> None:
-        """Apply a write to an Array also to the copies of it that NumPy code has."""
+        """Apply a write to an Array also to the copies that NumPy code has of the Array's data."""
         if self.loans.live and not self.is_looking:
             self.loans.give()
             self.look(())
 
 
 class LiftingMode(Mode):
-    """The mode that passes the Arrays which a traced function uses to a Lifter, before each op."""
+    """A mode that passes the operands of each op to the Lifter, before the op runs."""
 
     def __init__(self, lifter: Lifter) -> None:
         self.lifter = lifter
@@ -241,7 +241,7 @@ class LiftingMode(Mode):
 
 
 def commit(x: Array, value: RawArray, value_id: int = 0) -> None:
-    """Write a value to an Array, as the function did.
+    """Write a value to an Array, as the traced function did.
 
     value_id : the id that a tape around the call follows for the value, or 0.
     """

@@ -1,7 +1,7 @@
 """A trace: a program under construction, to which each call on traced data adds a node.
 
-``traced.py`` and ``traced_storage.py`` pass calls to ``Trace.emit``.  Values that the function reads
-(``float(x)``, ``if x > 0``) become guards, and effects that a program cannot repeat spoil the trace.
+``traced.py`` and ``traced_storage.py`` pass calls to ``Trace.emit``.  A value that the function reads
+(``float(x)``, ``if x > 0``) becomes a guard.  An effect that a program cannot repeat spoils the trace.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SHAPED = frozenset(("np.lstsq", "np.polyfit", "np.unique"))
 RAISES = "raises"  # prefix of ``Node.op`` for calls that raised in the traced function
 LOUD = frozenset(("raise", "call", "log"))  # options of np.errstate that a program cannot follow
 
-# Functions of arraytape that are no public names, and so are skipped in a guard's ``line``: wrappers
+# Functions of arraytape that a guard's ``line`` does not name, because users do not know them: wrappers
 # of ops, and the object with which interop replaces a library's ``float`` ("__call__").
 WRAPPERS = ("public", "first_call", "uncompiled", "__call__")
 # Names of functions that convert to NumPy -> the users' expressions that call them.
@@ -46,10 +46,10 @@ __warningregistry__ = ()
 class Trace:
     """A program under construction.
 
-    program : the ``Program``.  spoiled : the reason why it cannot be replayed, or "".  open : False
-    after the end of the traced call.  foreign : list of (ndarray of the user, constant with a copy of
-    it): a replay compares the two.  hook : the ``sys.settrace`` function that is suspended during raw
-    functions, or None.
+    program : the ``Program``.  spoiled : the reason why the program cannot be replayed, or "".  open :
+    False after the end of the traced call.  foreign : list of (ndarray of the user, constant node with
+    a copy): a replay compares the two.  hook : the ``sys.settrace`` function that is suspended while
+    raw functions run, or None.
     """
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class Trace:
         return self.traced(node, data)
 
     def constant(self, data: RawArray) -> Node:
-        """Return a constant node that holds the data itself, a known one for the same object.
+        """Return the constant node that holds this very ndarray; make the node at the first call.
 
         The caller makes sure that nothing writes to the data as long as the program exists.
         """
@@ -110,12 +110,12 @@ class Trace:
     def memory(self, data: np.ndarray[Any, Any]) -> Node:
         """Return a constant node for an ndarray.
 
-        If something may write to the ndarray, the node holds a copy, which a replay compares with it.
+        If the ndarray may be written to, the node holds a copy, and a replay compares the two.
         """
         if id(data) in self.constants or (not data.flags.writeable and data.base is None):
             return self.constant(data)
         copy = data.copy(order="K")
-        # A copy of a broadcast, or of a slice with gaps, has other strides: use the data itself.
+        # A copy of a broadcast, or of a slice with gaps, has other strides.  Then use the data itself.
         node = self.new_constant(data, copy if copy.strides == data.strides else data)
         self.foreign.append((data, node))
         return node
@@ -128,7 +128,7 @@ class Trace:
 
     # --- guards, and reasons against the program --------------------------------------------------
     def spoil(self, why: str) -> None:
-        """Set the reason why there is no program, if there is none yet."""
+        """Record the reason why the trace has no program; only the first reason is kept."""
         self.spoiled = self.spoiled or why
 
     def guard(self, kind: str, node: Node, expected: bytes | tuple[int, ...] | None) -> None:
@@ -136,7 +136,7 @@ class Trace:
         self.program.guards.append(Guard(kind, node, expected, exit_line()))
 
     def look(self, x: Traced) -> Any:
-        """Return a copy of the value, and add a guard for it, because decisions may depend on it."""
+        """Return a copy of the value, and add a guard for it, because the function may decide by it."""
         self.guard("value", x.node, x.value.tobytes())
         return x.value.copy()
 
@@ -152,7 +152,8 @@ class Trace:
     ) -> Any:
         """Call a raw function on the values of its arguments, and add the call to the program.
 
-        Return traced data, or a tuple or list of it; other results, such as dtypes, as they are.
+        Return the result as traced data, or as a tuple or list of traced data.  A result that is no
+        data, such as a dtype, is returned as it is.
         """
         values, nodes, data = self.taken(args)
         options = named = keywords
@@ -178,7 +179,7 @@ class Trace:
         return self.traced(node, value)
 
     def look_around(self) -> None:
-        """Set ``quiet``, or spoil the trace, if the user has set np.errstate or warnings filters."""
+        """Set ``quiet``, or refuse a program, if the user has set np.errstate or warnings filters."""
         state = error_state()
         if state != self.state:
             self.state, errors = state, np.geterr()
@@ -214,7 +215,7 @@ class Trace:
         return type(values)(*parts) if hasattr(values, "_fields") else type(values)(parts)
 
     def item(self, whole: Node, i: int, value: Any) -> Any:
-        """Return result number i of the call ``whole`` as traced data, and add both nodes."""
+        """Return result i of the call ``whole`` as traced data; add its node and, once, the call's."""
         if not isinstance(value, np.ndarray | np.generic):
             return value
         nodes = self.program.nodes
@@ -230,9 +231,9 @@ class Trace:
 
     # --- arguments as nodes -----------------------------------------------------------------------
     def taken(self, args: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...], list[Any]]:
-        """Return the arguments with values in place of data, and with nodes in place of data.
+        """Return the arguments with ndarrays in place of traced data, and with nodes in place of data.
 
-        The third result is the list of all ndarrays in the first.
+        The third result is a list of the ndarrays among the arguments.
         """
         values, nodes, data = [], [], []
         for x in args:
@@ -266,7 +267,10 @@ class Trace:
 
 
 class Raises:
-    """A function that calls a raw function, and returns whether it raises the same error as before."""
+    """A callable that calls a raw function and returns whether that raises the same error as ``error``.
+
+    A program calls it in place of a raw function that raised in the traced call.
+    """
 
     ALWAYS = np.asarray(True)  # the result that the guard expects
 
@@ -282,9 +286,9 @@ class Raises:
 
 
 def exit_line() -> str:
-    """Return the expression that reads a value now, and its line: ``float() at f.py:3``.
+    """Return the user's expression that reads a value now, with its line: ``float() at f.py:3``.
 
-    The line is the nearest one outside arraytape, so that it may belong to another library.
+    The line is the nearest running line outside arraytape, which may belong to another library.
     """
     frame: FrameType | None = sys._getframe(1)
     name = ""

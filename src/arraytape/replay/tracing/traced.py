@@ -38,10 +38,10 @@ AS_IT_IS = frozenset((bool, complex, float, int, str, type(None), type(...), typ
 
 
 class Traced:
-    """Raw data whose calls are added to a trace.
+    """Raw data that adds each call on it to a trace.
 
     node : the node of the program that computes the data.  value : the data, an ndarray.  In another
-    thread, or after the end of the trace, traced data acts as its value, and no calls are added.
+    thread, or after the end of the trace, calls compute with the value, and are not added.
     """
 
     __slots__ = ("__weakref__", "node", "trace", "value")
@@ -133,15 +133,14 @@ class Traced:
 
 # --- values of traced data ----------------------------------------------------------------------------
 def untraced(x: Any) -> Any:
-    """Return the value of traced data, or plain data itself, without a check of the trace."""
+    """Return the value of traced data, or plain data itself; unlike ``traced_value``, check nothing."""
     return x.value if type(x) is Traced else x
 
 
 def traced_value(x: Any) -> Any:
-    """Return the value of data, for a computation that no trace records.
+    """Return the value of traced data, or plain data itself.
 
-    If the data belongs to an open trace that is not the active trace of this thread, that trace is
-    spoiled.
+    If the data belongs to another open trace than this thread's, that trace has no program (``spoil``).
     """
     if type(x) is not Traced:
         return x
@@ -157,7 +156,7 @@ def traced_values(value: Any) -> Any:
 
 
 def integers(key: slice) -> slice:
-    """Return a slice with Python integers as ends; a guard is added for each end that is traced."""
+    """Return a slice whose start, stop and step are ints or None; add a guard for each traced one."""
     ends = key.start, key.stop, key.step
     if all(end is None or type(end) is int for end in ends):
         return key
@@ -172,7 +171,7 @@ def looked_at(x: RawArray | Traced) -> Any:
 
 
 def is_plain_operand(x: Any) -> bool:
-    """Return True if an operand is neither an Array nor batched data: traced, an ndarray or a number."""
+    """Return True if an operand is traced data, an ndarray or a number, and no Array or batched data."""
     return type(x) is Traced or not (type(x) is Batched or hasattr(x, HANDLE))
 
 
@@ -185,9 +184,9 @@ def call_noted(
     device: Hashable | None = None,
     **keywords: Any,
 ) -> Any:
-    """Call a raw function of arraytape or NumPy, and add the call to the active trace.
+    """Call a raw function of arraytape or NumPy, and add the call to the active trace, if there is one.
 
-    op : the name of the function for the trace.  Without an active trace, the function is only called.
+    op : the name that the call has in the trace.
     """
     trace = ACTIVE.get()
     if trace is None:
@@ -221,7 +220,10 @@ METHODS = frozenset(
 def foreign_call(
     name: str, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]
 ) -> Any:
-    """Call a function outside arraytape with read-only arguments, and add the call to the trace."""
+    """Call a function outside arraytape, and add the call to the active trace, if there is one.
+
+    In a trace, the function gets its arrays read-only, because programs assume that calls do not write.
+    """
     trace = ACTIVE.get()
     if trace is None:
         return function(*traced_values(args), **traced_values(keywords))
@@ -236,7 +238,7 @@ def method_call(name: str, x: Traced, *args: Any, **keywords: Any) -> Any:
 
 
 def protected(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function with read-only array arguments, and without an active trace within it."""
+    """Return a function that calls ``function`` with read-only arrays, and without an active trace."""
 
     def call_protected(*args: Any, **keywords: Any) -> Any:
         given = [read_only(x) for x in args]

@@ -1,6 +1,6 @@
-"""The storage of traced data: NumPy's raw functions, each call of which is added to the trace.
+"""The storage of traced data: NumPy's raw functions, made to add each of their calls to the trace.
 
-While a function is traced, MAKING selects this storage also for new Arrays.
+While a function is traced, the context variable MAKING selects this storage also for new Arrays.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ class TracedStorage(Storage):
 
     def unless_none(self, mask: RawArray) -> Any:
         found = NUMPY.unless_none(traced_value(mask))
-        # Only a mask without true elements needs a guard: with the mask, both cases are computed.
+        # Only if no element is true, the caller computes without the mask, which needs a guard.
         if found is None:
             looked_at(call_noted("any", numpy_namespace.any, mask))
         return found if found is None else mask
@@ -267,10 +267,10 @@ def inverse_again(x: RawArray, singular: RawArray) -> Any:
 
 @state_facts(continuous=True)
 def through_cholesky(g: RawArray | Traced, y: RawArray) -> Any:
-    """Return the cotangent of a Cholesky factor's matrix, traced as one call of LAPACK.
+    """Return the cotangent of the matrix whose Cholesky factor is y, traced as one call of LAPACK.
 
-    g : the cotangent of the factor y.  Return None if y is small, batched or of a dtype without LAPACK
-    routines, or without SciPy: the general rule is traced then.
+    g : the cotangent of y.  Return None, so that the general rule is traced, if SciPy is missing or y is
+    small, batched or of a dtype without LAPACK routines.
     """
     if y.shape[-1] < factors.LEAST_KNOWN or y.ndim > 2 or libraries() is None:
         return None
