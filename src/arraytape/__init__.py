@@ -1,8 +1,9 @@
 """arraytape: a differentiable array API namespace.
 
 ``import arraytape as xp`` gives a Python array API namespace whose every op is recorded on the
-gradient tapes that are active in the thread, with tf.GradientTape's semantics.  All but constants and
-data types is imported at its first use, so that the import of the package is fast.
+gradient tapes that are active in the thread, with tf.GradientTape's semantics.  The constants and data
+types are defined in this file.  Everything else is imported at its first use, so that the import of the
+package is fast.
 
 PYTEST_DONT_REWRITE
 """
@@ -313,7 +314,8 @@ _FOR_RULES = (
     "cofactors", "inverse_again", "matmul_adjoint", "power_derivative", "reinterpreted",
     "sinc_derivative", "solve_again", "sum_adjoint",
 )  # fmt: skip
-# The public modules, and then the other public names, each with the module that defines it.
+# _MODULES: from public modules to their import paths.  _HOMES: from other public names to the modules
+# that define them.
 _MODULES = {
     name: f".{name}"
     for name in (

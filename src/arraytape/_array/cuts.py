@@ -27,7 +27,7 @@ from .array import IS_VIEW, Array
 MANY = 64  # the greatest number of ids in a Cut
 FIRST = 1000  # the budget at the start, and its maximum: the number of ops that may be noted
 RATE = 3000  # ops per second by which the budget grows
-ENOUGH = FIRST / 2  # with this budget a tape is awaited at once, without a look at the clock
+ENOUGH = FIRST / 2  # with this budget a tape is awaited at once, without updating the budget
 LEAST = 30  # with a smaller budget no tape is awaited
 
 

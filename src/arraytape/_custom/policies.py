@@ -59,7 +59,7 @@ class Policy:
         self.ops = frozenset(map(checked_op, [policy] if callable(policy) else policy))
 
     def is_about(self, op: Op) -> bool:
-        """Return True if the calls of an op are counted and their results may be kept."""
+        """Return True if the calls of ``op`` are counted and their results may be kept."""
         return REGISTRY.data.get(op.name) is op if self.ops is None else op in self.ops
 
     def keeps(self, call: OpCall, answer: Any) -> bool:
@@ -104,10 +104,10 @@ def with_layouts(value: Any) -> Any:
 
 
 def compared(value: Any) -> Any:
-    """Return the part of an argument that is compared between the runs.
+    """Return the part of an argument of an op that must be the same in both runs.
 
-    It is the layout of an array, the value of a bool, int, str or None, and else the type: floats, for
-    example, may be random.
+    This part is the layout of an array, the value of a bool, int, str or None, or the type of any other
+    object, since floats, for example, may be random.
     """
     value = with_layouts(value)
     if type(value) is tuple:

@@ -113,7 +113,8 @@ class Call:
         self.results = [Layout(y) for y in trace.leaves]
         self.careful = needs_care((*trace.arrays, *trace.leaves))
         self.history: list[tuple[Record, Plan | Structural | None]] = []
-        # A recorder that got the history follows this id, so that it does not get the history twice.
+        # An id that no value has.  ``_tell`` makes each recorder that got the history follow this id, so
+        # that no recorder gets the history twice.
         self.told = new_value_id()
         self.surroundings = [note() for note in CARRIED]
 

@@ -6,7 +6,7 @@ not in ``__signature__``.  If one is passed, ``refuse`` raises TypeError with th
 
 Hidden parameters are positional, since Python looks up each missing keyword-only argument in a dict.
 (``sum`` of three elements takes 1.5% longer with positional ones, 3% with keyword-only ones.)  The first
-hidden parameter, ``extra``, catches an axis that is passed by position.
+hidden parameter, ``extra``, catches a surplus positional argument, such as a positional axis.
 """
 
 from __future__ import annotations
@@ -70,15 +70,14 @@ class OtherNames:
         ]
         positional = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
         last = positional[-1]
-        # A required axis gets a default, since a parameter with a default may not precede one without,
-        # and since Python would report it as missing where the user passed ``dim``.  ``check`` reports
-        # it.
+        # Give a required axis the default ABSENT: the hidden parameters after it have defaults, and
+        # Python would call the axis missing if the user passed ``dim``.  ``check`` raises instead.
         if last.name in OURS and last.default is last.empty:
             positional[-1] = last.replace(default=ABSENT)
         return [*positional, *hidden, *(p for p in parameters if p.kind is p.KEYWORD_ONLY)]
 
     def check(self, s: Source, name: str) -> None:
-        """Write a call of ``refuse`` if a hidden parameter was passed, or a required one was not.
+        """Write lines that call ``refuse`` if a hidden parameter was passed, or a required one was not.
 
         name : the source text of an expression for the name of the function.
         """

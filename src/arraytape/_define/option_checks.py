@@ -1,7 +1,7 @@
 """Checks of options, the parameters of ops that are not arrays, in the generated functions.
 
-A check is a test of the option's type, written into the source.  Only an option of an unusual type, such
-as NumPy's integer, costs a call of ``unwrap_option``, which converts it to Python's type.
+A check is a test of the option's type, written into the source.  ``unwrap_option``, which converts an
+option to Python's type, is called only for an unusual type, such as NumPy's integer.
 """
 
 from __future__ import annotations

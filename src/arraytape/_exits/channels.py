@@ -1,4 +1,7 @@
-"""Channels: files, devices and processes through which a value that left the tape may come back."""
+"""Channels: files, devices and processes through which a converted value may come back to the tape.
+
+The name of a channel is a set of texts and objects, such as paths and open files.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ MODE = re.compile(r"[rwaxbtU+]{1,3}")  # a mode of ``open`` such as "rb" is not 
 class Channels:
     """The values that were written to files, devices and processes.
 
-    taints : dict from the names of a channel to the exits (bits of an int) whose values were written
-    to the channel.
+    taints : dict from the names of a channel to the taint of what was written to it.  Taint is an int
+    with a bit for each exit, that is for each conversion to untracked data.
     """
 
     def __init__(self) -> None:

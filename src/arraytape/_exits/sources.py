@@ -1,6 +1,6 @@
-"""Syntax trees of code that ran: the function of a code object, the expression of an instruction.
+"""Syntax trees of code that ran: of the function of a code object, or of one bytecode instruction.
 
-Files of installed packages may be large, so only the function in question is parsed there.
+Files of installed packages may be large, so only the function that is needed is parsed there.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ class AnyArray(metaclass=OfArrays):
 
 
 def nan_to_num(x: ArrayLike, copy: bool = True, *more: Any, **named: Any) -> Any:
-    """Compute ``numpy.nan_to_num``; for complex x, part by part, as NumPy writes to x.real."""
+    """Compute ``numpy.nan_to_num``, for each part of complex x alone: NumPy's code writes to x.real."""
     if not isinstance(x, Array) or x.dtype.kind != "c":
         return of_numpy(np.nan_to_num)(x, copy, *more, **named)
     parts = [of_numpy(np.nan_to_num)(part(x), True, *more, **named) for part in (np.real, np.imag)]
@@ -153,7 +153,7 @@ def nan_to_num(x: ArrayLike, copy: bool = True, *more: Any, **named: Any) -> Any
 
 
 def broadcast(*given: Any) -> Any:
-    """Replace ``numpy.broadcast``, from which programs read the common shape."""
+    """Return a ``numpy.broadcast`` object with the common shape of ``given``, without their values."""
     return np.broadcast(*[np.broadcast_to(False, np.shape(x)) for x in given])
 
 
@@ -259,9 +259,10 @@ def extremum_but_nan(
 def by_lines_where_nan_is(
     function: Callable[..., Any], plain: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return ``function``, such as ``np.nanquantile``, which computes one line of ``a`` after the other.
+    """Return ``function``, such as ``np.nanquantile``, for Arrays.
 
-    If ``a`` holds no NaN, the result is computed by the faster ``plain``, such as ``np.quantile``.
+    NumPy's code processes one line of ``a`` after the other.  If ``a`` holds no NaN, the faster function
+    ``plain``, such as ``np.quantile``, computes the result instead.
     """
     of_lines, of_all = of_numpy(function), of_numpy(plain)
 
@@ -429,14 +430,14 @@ class DispatchingFunction:
         return getattr(self.function, name)
 
 
-# The dtypes of complex numbers that NumPy's program of var squares in place, in a view of real numbers.
-# In the copied globals this table is empty, so that var multiplies by the conjugate instead.
+# NumPy's ``_var`` squares deviations of these complex dtypes in place, in a view as real numbers.  In
+# the copied globals this table is empty, so that ``_var`` multiplies by the conjugate instead.
 COMPLEX = private("_core._methods._complex_to_float")
 GLOBALS: dict[str, dict[str, Any]] = {}  # from the name of a module of NumPy to its copied globals
 
 
 def rebound(function: types.FunctionType) -> Callable[..., Any]:
-    """Return a copy of a program with the globals in GLOBALS, in which ``asarray`` makes Arrays."""
+    """Return a copy of a function of NumPy with copied globals, in which ``asarray`` makes Arrays."""
     home = function.__globals__
     if home["__name__"] not in GLOBALS:
         GLOBALS[home["__name__"]] = {
@@ -452,7 +453,7 @@ def rebound(function: types.FunctionType) -> Callable[..., Any]:
 
 
 def replace_numpys_global(value: Any) -> Any:
-    """Return the replacement for the value of a global in NumPy's programs; by default the value."""
+    """Return the object that replaces ``value``, a global of NumPy's code, or ``value`` itself."""
     if value is None:
         return None
     if value is warnings:

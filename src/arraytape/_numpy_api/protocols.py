@@ -142,7 +142,7 @@ OF_ARRAYS = {
 OF_EITHER = {np.imag, np.real, np.squeeze, np.transpose}
 # The annotations that parameters of ops have if an argument may be an Array.
 OF_ARRAY = {"Array", "Array | float | None", "Array | None", "Array | float"}
-# From extensions of the namespace to NumPy's modules with functions of the same names.
+# From extensions of the namespace ("" is the main one) to NumPy's modules with the same function names.
 HOMES = {"": np, "linalg": np.linalg, "fft": np.fft}
 
 
@@ -343,7 +343,10 @@ def accumulated(
 
 
 def in_dtype_of_out(x: ArrayLike, options: dict[str, Any], out: Array) -> dict[str, Any]:
-    """Return options with ``dtype=out.dtype``, in which NumPy computes sums; keep a given dtype."""
+    """Return options with ``dtype=out.dtype``, since NumPy computes sums in the dtype of ``out``.
+
+    Return the options unchanged if they have a dtype, or if x cannot be cast to that of ``out``.
+    """
     if options.get("dtype") is not None or not isinstance(x, Array):
         return options
     fits = np.can_cast(x.dtype, out.dtype, "same_kind")
@@ -433,10 +436,10 @@ def array_function(
 def as_numpys(
     function: Callable[..., Any], y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Mark a result of shape () as a scalar, or unmark it, as NumPy's function would return it.
+    """Return the result y, marked as an immutable scalar if NumPy's function returns a scalar.
 
-    A scalar is immutable, and an array is writable.  args, kwargs : the arguments of the call, one of
-    which may be the result itself.
+    If NumPy's function returns an array of shape (), y becomes a writable Array.  args, kwargs : the
+    arguments of the call, one of which may be y itself.
     """
     if not isinstance(y, Array) or y.shape or function in OF_EITHER:
         return y
@@ -465,7 +468,7 @@ def is_supported_type(kind: type) -> bool:
 
 
 def call_numpy_function(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Run NumPy's function by ops; if ``exact.is_numpys``, with the value from NumPy's function."""
+    """Run NumPy's function by ops.  The value is NumPy's own for the calls that ``exact`` handles."""
     if function in FACTS:
         return FACTS[function](*args, **kwargs)
     kwargs |= {name: unwrap_option(kwargs[name]) for name in OPTIONS & kwargs.keys()}

@@ -86,7 +86,7 @@ PARAMETERS = {
 
 
 def documented(name: str, *more: str, axis: str = "", summary: str = "Reduce axes") -> str:
-    """Return the docstring of a reduction that is NumPy's function and a method of Array.
+    """Return the docstring of a reduction that is both a function of NumPy and a method of Array.
 
     more : the names in PARAMETERS of the parameters after ``axis``.  axis : another text for ``axis``.
     """
@@ -306,7 +306,10 @@ def average(
 
 
 def align_weights(a: Array, weights: Array, axis: Axis) -> Array:
-    """Reshape weights that have only the averaged axes so that they broadcast with ``a``."""
+    """Reshape weights to broadcast with ``a``; they have the shape of ``a``, or only the averaged axes.
+
+    Raise TypeError if the shapes differ and ``axis`` is None, ValueError for any other shape.
+    """
     if a.shape == weights.shape:
         return weights
     if axis is None:
@@ -322,7 +325,7 @@ def align_weights(a: Array, weights: Array, axis: Axis) -> Array:
 
 # --- the median --------------------------------------------------------------------------------
 def join_reduced_axes(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
-    """Join the axes to reduce into one last axis; also return the shape of a result with keepdims."""
+    """Return ``a`` with the axes to reduce joined into one last axis, and the shape with keepdims."""
     places = normalize_axes("quantile", a, axis)
     kept = tuple([1 if i in places else n for i, n in enumerate(a.shape)])
     a = moveaxis(a, tuple(places), tuple(range(a.ndim - len(places), a.ndim)))
@@ -407,7 +410,7 @@ def numpy_sort(
     a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: None = None, *,
     stable: bool | None = None, descending: bool | None = None,
 ) -> Array:  # fmt: skip
-    """Compute ``numpy.sort``, which here is always stable."""
+    """Compute ``numpy.sort``; equal elements always keep their order."""
     check_order("sort", kind, order, stable, descending)
     x, at = on_axis("sort", array_of(a), axis)
     if not descending:

@@ -224,7 +224,7 @@ def are_one_place(place: tuple[Array, Path], other: tuple[Array, Path]) -> bool:
     root = place[0]
     if other[0] is not root or not root.size or place[1] == other[1]:
         return other[0] is root
-    # A PICK selects from a hidden axis, which the indices below lack.
+    # A PICK step uses hidden axes, which ``places`` below does not have.
     if builtins.any(kind is PICK for _, path in (place, other) for kind, _ in path):
         return False
     places: Any = np.arange(root.size).reshape(root.shape)

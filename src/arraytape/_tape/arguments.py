@@ -64,7 +64,7 @@ def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
 
 
 class Holes(Exception):
-    """The exception for None among sources that are Arrays, as the missing bias of a model.
+    """The exception for a list of sources in which some are None, such as the bias that a model lacks.
 
     The caller catches the exception and computes the gradients of the Arrays alone (``around_holes``).
     """

@@ -79,9 +79,9 @@ class RawData:
         return storage_of(data).put(data, key, value)
 
     def adds_at(self, key: Index, g: RawArray) -> bool:
-        """Return True if the time of ``add_at_key`` depends on the part at ``key`` alone.
+        """Return True if ``add_at_key`` processes only the part of the data at ``key``.
 
-        False means that it would take time for all of the data, as the rule of the read does.
+        Return False if it would process all of the data, as the rule of ``x[key]`` does.
         """
         return True
 
@@ -121,7 +121,7 @@ class RawData:
         return data
 
     def lift(self, plan: Any, record: Record) -> Record:
-        """Return the record with its kept data as data of this pass, for rules: unchanged here."""
+        """Return the record with its kept data as data of this pass: unchanged, since it is raw."""
         return record
 
     def widen_buffer(self, buffer: RawArray, g: RawArray) -> Any:

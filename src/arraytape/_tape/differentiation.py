@@ -95,7 +95,7 @@ class Differentiation:
 
     def __init__(self, recording: Recording, targets: list[Array], asked: list[Array]) -> None:
         self.recording, self.targets, self.asked = recording, targets, asked
-        if AWAITED:  # this is the request for which unrecorded ops left Cuts: no more are needed
+        if AWAITED:  # unrecorded ops leave Cuts for this request only: no more are needed
             AWAITED.pop(id(recording), None)
             UNSTARTED.pop(id(recording), None)
         unwatched: dict[int, int] = {}  # new ids of sources that are not followed
@@ -123,7 +123,8 @@ class Differentiation:
     def locate_source(self, x: Array, unwatched: dict[int, int]) -> Place:
         """Return the place of a source that is not watched: the id of its current value and the path ().
 
-        A value without an id gets a new id, noted in ``unwatched``: the source may be the target, too.
+        A value without an id gets a new id.  ``unwatched`` maps ``id(x)`` to it, since x may be given
+        twice, or be the target, too.
         """
         value_id = self.recording.value_id_of(x)
         if not value_id:
@@ -171,7 +172,6 @@ class Differentiation:
         return found
 
     def run_guarded(self, data: RawData, seeds: Sequence[Array], picks: bool) -> list[Any]:
-        """Return the gradients of a guarded pass."""
         pass_ = GuardedPass(data, self.recording.known)
         pass_.picks = picks
         return self.gradients_through(pass_, seeds)

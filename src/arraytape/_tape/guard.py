@@ -256,7 +256,7 @@ class GuardedPass(BackwardPass):
         return plan.with_kept(lifted, changed)
 
     def only(self, mask: RawArray, part: RawArray) -> Any:
-        """Return a contribution with exact zeros at the elements that the mask has as inactive."""
+        """Return the contribution ``part`` with exact zeros at the elements where the mask is 0."""
         self.data.move_to(part)
         return self.data.xp.where(self.data.of_raw(mask != 0), part, 0.0)
 

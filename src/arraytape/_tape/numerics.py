@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .._util.array_types import RawOperand
 
 COMPILED = "<arraytape "  # the beginning of the file name of a compiled op
-OURS = {__file__, recording.__file__}  # files whose frames lie between an op and ``caller``
+OURS = {__file__, recording.__file__}  # files whose frames ``caller`` skips
 WAY_OUT = see("value-that-is-not-finite")
 
 

@@ -65,7 +65,7 @@ class Tangents:
         return whole
 
     def apply_write(self, write: PutRecord | AddRecord) -> None:
-        """Compute and enter the tangent of a root's value after a write."""
+        """Compute the tangent of a root's value after ``write``, and enter it in this mapping."""
         old, path, key = write.old, write.path, ... if isinstance(write, AddRecord) else write.key
         held, t = self.get(old), self.get(write.value)
         some = t if held is None else held
