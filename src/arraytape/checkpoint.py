@@ -219,7 +219,7 @@ def check_fit(path: str, values: Mapping[str, Host], variables: Mapping[str, Var
 
 
 def variables_of(caller: str, state: Any) -> dict[str, Variable]:
-    """Return a dict from paths to the Variables of a Module or nesting; a shared one has one path."""
+    """Return a dict from paths to the Variables of ``state``; a shared Variable is included once."""
     if not isinstance(state, Module):
         if not isinstance(nest.parts_of_nesting(state), dict):
             raise TypeError(
@@ -329,7 +329,7 @@ def as_path(caller: str, path: PathLike) -> Path:
 
 
 def existing(caller: str, path: PathLike) -> Path:
-    """Resolve symbolic links, and raise OSError if the path exists and is no regular file."""
+    """Return the path without symbolic links; raise OSError if it exists and is no regular file."""
     found = Path(os.path.realpath(as_path(caller, path)))
     with contextlib.suppress(FileNotFoundError):
         mode = found.stat().st_mode  # raises OSError for links in a circle

@@ -77,7 +77,7 @@ class PutRecord(NamedTuple):
     value: int
     path: Path
     key: Any
-    shape: tuple[int, ...]  # the shape of the value, as ``dtype``
+    shape: tuple[int, ...]  # shape and dtype of the value
     dtype: Any
     lost: Any
     root_shape: tuple[int, ...]
@@ -93,7 +93,7 @@ class AddRecord(NamedTuple):
     value: int
     path: Path
     sign: int
-    shape: tuple[int, ...]  # the shape of the value, as ``dtype``
+    shape: tuple[int, ...]  # shape and dtype of the value
     dtype: Any
     root_shape: tuple[int, ...]
     root_dtype: Any

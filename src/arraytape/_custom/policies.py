@@ -63,7 +63,7 @@ class Policy:
         return REGISTRY.data.get(op.name) is op if self.ops is None else op in self.ops
 
     def keeps(self, call: OpCall, answer: Any) -> bool:
-        """Return True if the results ``answer`` of a call of an op of the policy are to be kept."""
+        """Return True if ``answer``, the result of ``call``, is to be kept; ``is_about`` is True."""
         if self.choose is None:
             return True
         with without_program_modes():
@@ -72,15 +72,15 @@ class Policy:
 
 
 def op_of(function: Callable[..., Any]) -> Op | None:
-    """Return the op whose public function this is, or None."""
+    """Return the op whose public function is ``function``; None if there is no such op."""
     return next((op for op in REGISTRY.values() if op.public is function), None)
 
 
 def checked_op(function: Callable[..., Any]) -> Op:
-    """Return the op whose public function this is.
+    """Return the op whose public function is ``function``.
 
-    Raise ValueError if there is none, or if the op is composed of other ops: a mode only sees the calls
-    of those, not the call of the composed op.
+    Raise ValueError if there is no such op, or if the op is composed of other ops: a mode gets the calls
+    of the other ops, but not the call of the composed op.
     """
     op = op_of(function)
     if op is not None and op.functions:

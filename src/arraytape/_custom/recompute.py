@@ -336,7 +336,7 @@ def push_recomputed(pass_: ForwardPass, record: Record) -> list[Array | None]:
 
 
 class Either:
-    """The union of several containers of value ids, for ``in``; later additions to them count."""
+    """The union of several containers of value ids; ids that are added to them later count, too."""
 
     def __init__(self, *parts: Container[int]) -> None:
         self.parts = parts

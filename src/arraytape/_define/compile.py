@@ -160,9 +160,7 @@ class Form(NamedTuple):
     signature: inspect.Signature
     operator: bool = False  # True if it returns NotImplemented for operands that it does not accept
     convert: bool = True  # True if Python scalars are converted to 0-d data
-    condition: str = (
-        ""  # key in CONDITIONS: the test for a direct call of NumPy's ufunc, without RAW
-    )
+    condition: str = ""  # the key in CONDITIONS; "" if NumPy's ufunc is never called directly
     like_ufunc: bool = False  # True if it accepts NumPy's parameters out and where
 
     @property
@@ -256,7 +254,7 @@ class Reference(NamedTuple):
 
 
 def by_reference(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
-    """Return the parameters with a Reference in place of each default: see ``defaults_of``."""
+    """Return the parameters with a Reference in place of defaults other than None and ABSENT."""
     return [
         p if p.default is p.empty or p.default is ABSENT or p.default is None
         else p.replace(default=Reference(f"DEFAULT_{p.name}"))
@@ -568,7 +566,10 @@ def record_any_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
 
 
 def all_values(form: Form, saved: dict[str, str]) -> str:
-    """Return the source text of the tuple of all values, in the order of ``Op.value_positions``."""
+    """Return the source of the tuple of all values that a record may keep: see ``Op.value_positions``.
+
+    The caller writes the text between "(" and ")".
+    """
     op = form.op
     ids = [f"t_{x}" for x in op.inputs]
     values = ["plan.number", "out", *ids, *places(form, saved).values(), *op.inputs, *form.handles]

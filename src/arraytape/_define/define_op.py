@@ -350,7 +350,10 @@ def check_number_of_inputs(name: str, word: str, inputs: Sequence[str]) -> None:
 def check_rules(
     name: str, word: str, inputs: Sequence[str], rules: Sequence[Any], joint: Rule | None
 ) -> None:
-    """Raise TypeError if the number of rules does not fit the word, or other rules join a joint rule."""
+    """Raise TypeError if the number of rules does not fit the word.
+
+    A joint rule is allowed for "primitive" alone, and without other rules.
+    """
     for rule in (*rules, joint):
         if rule is not None and not callable(rule) and not isinstance(rule, Unknown):
             raise misstated(name, f"a rule must be a function or None, got {describe(rule)}")

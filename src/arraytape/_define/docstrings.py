@@ -412,7 +412,7 @@ def source_line(rule: Rule) -> str:
     return " ".join(" ".join(lines).split())
 
 
-LONGEST = 86  # characters after "A tape keeps "
+LONGEST = 86  # the most characters of the list on the line "A tape keeps ..."
 
 
 def kept_words(op: Op) -> str:

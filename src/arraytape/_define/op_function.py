@@ -53,7 +53,7 @@ def give_code(public: FunctionType, source: str, file: str, name: str) -> None:
 class OpFunction:
     """The public function of an op, or the method of an operator, with the names of its parameters.
 
-    build : generates and compiles the code of ``function``; runs at the first call.
+    build : a function that generates and compiles the code of ``function``, called at the first call.
     """
 
     __slots__ = ("build", "function", "names", "op")

@@ -14,7 +14,7 @@ NUMBERS = frozenset(("int", "bool", "float", "Axis"))
 
 
 def is_option(parameter: Parameter) -> bool:
-    """Return True if the annotation of a parameter has a type of numbers or Axis, and not Array."""
+    """Return True if a parameter's annotation names a type of numbers or ``Axis``, but not Array."""
     note = str(parameter.annotation)
     words = note.translate(str.maketrans("[],|'\"", "      ")).split()
     return "Array" not in words and not NUMBERS.isdisjoint(words)
@@ -23,8 +23,8 @@ def is_option(parameter: Parameter) -> bool:
 def write_option_check(s: Source, parameter: Parameter, *, tuples: bool) -> None:
     """Write the line that converts an option of an unusual type to Python's own type.
 
-    tuples : True to convert an option whose annotation is a tuple, too, at each call and without a test;
-    False to write nothing for such an option.
+    tuples : True to convert options with a tuple as annotation, too, at each call and without a test;
+    False to write nothing for these options.
     """
     x, note = parameter.name, str(parameter.annotation)
     unusual = [f"{x} is not None"] if "None" in note or note == "Axis" else []

@@ -142,7 +142,7 @@ class Calls(Interpreter):
         return bool(steering) and not given.rest and all(value <= KNOWN for value in others)
 
     def call_arguments(self, node: ast.Call, scope: Scope) -> Arguments:
-        """Evaluate the function and the arguments of a call."""
+        """Evaluate the function and the arguments of a call, and return them as Arguments."""
         owner = NOTHING
         if isinstance(node.func, ast.Attribute):
             owner = self.evaluate(node.func.value, scope)
@@ -199,7 +199,7 @@ class Calls(Interpreter):
                     self.bind_free_names(outer, code)
             handed = given if direct else self.handed_on(given)
             if direct and code.co_name != "__call__" and (held := held_by(given.functions)):
-                handed = all_to_each(given._replace(rest=given.rest | held))  # functools.partial
+                handed = all_to_each(given._replace(rest=given.rest | held))  # of functools.partial
             result = self.inline(tree, outer, handed, me, spot, scope, code)
             made = code.co_name in ("__init__", "__post_init__") and given.name != code.co_name
             if not is_key(tree, given):
@@ -230,7 +230,10 @@ class Calls(Interpreter):
                 self.scopes[tree] = thing.closure[1]
 
     def handed_on(self, given: Arguments) -> Arguments:
-        """Return the arguments with which a library's function calls its callbacks."""
+        """Return the Arguments with which a library's function calls the callbacks in ``given``.
+
+        ``map``, ``filter`` and ``reduce`` pass elements of their arguments, other functions anything.
+        """
         name, sources = given.name, given.positional[1:]
         if name in ("map", "filter") and sources:
             return given._replace(positional=[self.elements_in(s) for s in sources], keywords={})
@@ -349,7 +352,7 @@ class Calls(Interpreter):
         return frozenset(found)
 
     def lineage(self, classes: Value) -> list[Thing]:
-        """Return ``classes`` of the analysed code, followed by all their direct and indirect bases."""
+        """Return ``classes``, which the analysed code defines, followed by all their bases."""
         found = [*classes]
         for one in found:  # the loop appends to the list that it walks
             found += [base for base in one.fields.get("<bases>", NOTHING) if base not in found]
@@ -429,7 +432,7 @@ class Calls(Interpreter):
         return self.call_each(methods, arguments, spot_at(node, scope), scope)
 
     def of_class(self, thing: Thing, name: str) -> Value:
-        """Return attribute ``name`` of a class of the analysed code, or else of the class's bases."""
+        """Return attribute ``name`` of a class that the analysed code defines, or of its bases."""
         found = thing.fields.get(f".{name}", NOTHING)
         if found:
             return found
@@ -639,8 +642,8 @@ class Calls(Interpreter):
     def of_all(self, given: Arguments, scope: Scope, more: Value = NOTHING) -> Value:
         """Apply the general rule for functions that are not interpreted, and return the result.
 
-        The result has the taint of all arguments, of ``more``, and of the object of a method.  The
-        function may also write to its arguments, files and generators, or return a view of an argument.
+        The result has the taint (the exits whose values it may contain) of all arguments, of ``more``,
+        and of a method's object.  The function may also write to arguments, files and generators.
         """
         carried, method = [*given.carried, more], given.is_method
         owners = [given.owner] if method else []
@@ -651,9 +654,8 @@ class Calls(Interpreter):
         if into and method and given.name not in READS:
             for thing in given.owner:
                 self.mark(thing, into)
-        if (
-            into
-        ):  # a bound method such as ``history.append`` that is passed with its later arguments
+        # An argument may be a bound method, such as ``history.append``, with its later arguments.
+        if into:
             for thing in given.functions.union(*carried):
                 for owner in thing.fields.get("<of>", NOTHING):
                     self.mark(owner, into)
@@ -709,7 +711,11 @@ class Calls(Interpreter):
         return taint, names
 
     def of_heap(self, given: Arguments) -> Value:
-        """Add an element to a heap or sorted list, and return the possible results of the call."""
+        """Interpret a function of ``heapq`` or ``bisect`` that adds an element to a list.
+
+        Return the elements of the heap, each of which the call may return.  For a function that only
+        adds, return KNOWN, an object without taint.
+        """
         heap, *values = given.positional
         for thing in heap:
             for value in values[:1]:
@@ -717,10 +723,10 @@ class Calls(Interpreter):
         return KNOWN if given.name in ("heappush", *INSERTS) else self.elements_in(heap)
 
     def of_database(self, given: Arguments, scope: Scope) -> Value | None:
-        """Interpret the SQL statement of a call, as reads and writes of the tables that it names.
+        """Interpret the SQL statement of a call, and return the object that the call returns.
 
-        A cursor shares the tables of its connection.  The result is None if the text of this or of an
-        earlier statement is not understood.
+        The statement reads and writes the tables that it names.  A cursor shares the tables of its
+        connection.  Return None if this or an earlier statement is not understood.
         """
         made = self.object_made(given.node, scope)
         owners = [(thing, self.databases.get(thing, thing)) for thing in given.owner]
@@ -846,7 +852,7 @@ class Calls(Interpreter):
         return found
 
     def write_out(self, given: Arguments, taint: int) -> None:
-        """Add taint to the arguments that a function writes to: ``out``, the first argument, or all."""
+        """Add taint to the arguments to which a function writes: ``out``, the first, or all of them."""
         targets = given.keywords.get("out", NOTHING)
         if given.name in WRITES and given.positional:
             targets |= given.positional[0]
@@ -880,7 +886,7 @@ class Calls(Interpreter):
                 self.mark(thing, taint)
 
     def add_to(self, given: Arguments) -> None:
-        """Add the arguments of a call to a container."""
+        """Add the arguments of a call such as ``x.append(y)`` to the container ``x``."""
         key = ANY
         if given.name in ("put", "setdefault") and len(given.positional) > 1:
             arguments = given.positional[1:]
@@ -897,7 +903,7 @@ class Calls(Interpreter):
     def iterable_of_tuples(
         self, node: ast.AST, scope: Scope, parts: list[Value], kind: str = "pairs"
     ) -> Value:
-        """Return an iterable whose elements are tuples of ``parts``."""
+        """Return an iterable of tuples; item i of each tuple may be any object in ``parts[i]``."""
         element = self.object_made(node, scope, kind=f"{kind} element")
         for thing in element:
             for i, part in enumerate(parts):
@@ -993,7 +999,7 @@ def implicit_call(
 
 
 def is_module(value: Value) -> bool:
-    """Return True if all possible objects are modules or classes."""
+    """Return True if ``value`` has objects, and all of them are modules or classes."""
     return bool(value) and all(isinstance(thing.actual, ModuleType | type) for thing in value)
 
 

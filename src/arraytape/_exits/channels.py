@@ -51,12 +51,15 @@ def is_same_channel(written: Channel, read: Channel) -> bool:
 
 
 def texts_of(names: Channel) -> frozenset[str]:
-    """Return the texts among names, without modes of ``open``."""
+    """Return the strings in the name of a channel, without modes of ``open`` such as "rb"."""
     return frozenset(name for name in names if type(name) is str and not MODE.fullmatch(name))
 
 
 def names_of(values: Iterable[Value]) -> Channel:
-    """Return the names of channels among objects: texts and paths, or the objects if there are none."""
+    """Return the name of the channel that ``values``, the arguments of a call, denote.
+
+    The name consists of their texts and paths, or of the objects themselves if there are none.
+    """
     names: set[object] = set()
     others: set[object] = set()
     for thing in NOTHING.union(*values):
@@ -85,13 +88,13 @@ def leads_outside(functions: Value, name: str) -> bool:
 
 
 def makes_path(functions: Value) -> bool:
-    """Return True if functions only compose paths of files."""
+    """Return True if all functions are from modules such as ``pathlib``, which only compose paths."""
     modules = [getattr(thing.actual, "__module__", None) for thing in functions]
     return bool(modules) and all(module in PATHS for module in modules)
 
 
 def globals_of(functions: Value) -> list[object]:
-    """Return the global objects of the modules of functions, such as ``os.environ``."""
+    """Return the globals of the modules that define the functions, such as ``os.environ``."""
     names = {getattr(thing.actual, "__module__", None) or "" for thing in functions if thing.actual}
     modules = [sys.modules[name] for name in names if name in sys.modules]
     return [value for module in modules for value in vars(module).values()]

@@ -25,7 +25,7 @@ OPERATORS = "<arraytape"  # the beginning of the file name of a compiled op
 
 
 class Entry(NamedTuple):
-    """The entry of a constant into a recorded op.
+    """An op to which a constant was passed after an exit, and which the recorder recorded.
 
     places : the indices of the inputs that no recorder follows.  inputs : the names of all inputs.
     """
@@ -109,7 +109,7 @@ def has_numbers(plan: Plan, record: Record) -> bool:
 
 
 def operands_of(plan: Plan | Structural, places: Sequence[int], depth: int) -> list[Any]:
-    """Return the operands of the compiled op that runs ``depth`` frames above; [] if it is no op."""
+    """Return the operands at ``places`` of the op that runs ``depth`` frames above; [] without an op."""
     frame = sys._getframe(depth)
     if not isinstance(plan, Plan) or not frame.f_code.co_filename.startswith(OPERATORS):
         return []

@@ -26,7 +26,6 @@ def tables_of(text: str | None) -> tuple[set[str], set[str]] | None:
     if text is None or not KNOWN.match(text) or UNTOLD.search(text):
         return None
     written = {name.lower() for name in WRITTEN.findall(text)}
-    read = (
-        () if COUNTS.match(text) else READ.findall(text)
-    )  # a count of rows returns no value of a row
+    # A statement that counts rows returns no value of the table.
+    read = () if COUNTS.match(text) else READ.findall(text)
     return written, {name.lower() for name in read}

@@ -172,7 +172,7 @@ class Interpreter(abc.ABC):
 
     # --- objects ----------------------------------------------------------------------------------
     def thing(self, *key: Any) -> Thing:
-        """Return the object for a key, and create it at the first call with the key."""
+        """Return the ``Thing`` for a key; create it at the first call with this key."""
         found = self.things.get(key)
         if found is None:
             found = self.things[key] = Thing()
@@ -196,7 +196,7 @@ class Interpreter(abc.ABC):
         return made
 
     def mark(self, thing: Thing, taint: int) -> None:
-        """Add taint to an object, and to its channel."""
+        """Add taint (bits of exits) to an object, and to the channel that the object names."""
         if taint & ~thing.taint and not thing.is_fixed:
             thing.taint |= taint
             self.grown += 1
@@ -370,7 +370,7 @@ class Interpreter(abc.ABC):
         if isinstance(tree, ast.Lambda):
             return self.evaluate(tree.body, scope)
         if isinstance(tree, FUNCTIONS):
-            self.run_block(tree.body, scope)  # type: ignore[arg-type]  # of a lambda it was an expression
+            self.run_block(tree.body, scope)  # type: ignore[arg-type]  # a list, since this is no lambda
         elif isinstance(tree, ast.expr):
             return self.evaluate(tree, scope)
         if scope.yields:
@@ -664,7 +664,7 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def wrote(self, spot: Spot, owners: Value, value: Value, scope: Scope) -> None:
-        """Handle a write at ``spot`` to an element of ``owners``, which may be an entry: see Flow."""
+        """Handle a write to an element of ``owners``; ``Flow`` tests if an entry is at ``spot``."""
 
     # --- expressions ------------------------------------------------------------------------------
     def evaluate(self, node: ast.AST, scope: Scope) -> Value:

@@ -17,7 +17,7 @@ from .._util.source_locations import Place, Stack, own_place
 from .sources import node_at
 from .suspected_exits import Exit, frames_in_library
 
-SHOWN = 4  # exits in one message
+SHOWN = 4  # the most source lines that a message lists
 CONSTANT = "or stop_gradient the value to say that this is meant"
 # Advice on functions without a gradient, by their module: what to call in their place.
 MODULES = {
@@ -112,7 +112,7 @@ def exit_text(exit_: Exit | LeftRecord) -> str:
 
 
 def remedy(exit_: Exit | LeftRecord) -> str:
-    """Return advice on one exit, as a clause."""
+    """Return advice on how to avoid the conversion of one exit, as a clause."""
     call = library_call(exit_.stack)
     place = own_place(exit_.stack)
     if call is not None and (package := call[0].partition(".")[0]) in INTEROP:

@@ -25,7 +25,8 @@ KEYS = "<keys>"  # the field of a dict's keys
 class Thing:
     """One object of the running program, or all objects that one expression creates.
 
-    taint : the exits whose values may be part of it.  fields : attributes (key "." and the name), items
+    taint : bits of the exits whose values the object may contain.
+    fields : dict from keys to possible values: attributes (key "." and the name), items
     (key "=" and a text, or a number), and others in "<...>".  actual : the module, class or function of
     the running program.  of : the class of an instance.  closure : tree and scope of a function or
     class.  me : the ``self`` of a bound method.  is_whole : True if all code that writes to the object
@@ -68,14 +69,14 @@ class Thing:
         self.bases: Value = NOTHING
 
 
-CONSTANT = Thing()  # a literal
+CONSTANT = Thing()  # the object for each literal
 CONSTANT.is_fixed = True
 CONSTANT.fields = MappingProxyType({})  # type: ignore[assignment]  # shared by all analyses
 KNOWN: Value = frozenset((CONSTANT,))
 
 
 def taint_of(values: Iterable[Value]) -> int:
-    """Return the taint of values and of all objects that can be reached from them through fields.
+    """Return the taint, bits of exits, of values and of all objects that their fields lead to.
 
     The loop works on sets without calls, since it takes a third of the time of an analysis.
     """

@@ -122,7 +122,7 @@ def by_span(function: ast.AST) -> dict[Span, ast.AST]:
 
 
 def node_at(place: Place) -> ast.AST | None:
-    """Return the expression at an instruction, or else its statement; None if the source is missing."""
+    """Return the tree of the expression or statement that runs at ``place``; None without source."""
     function = tree_of_code(place.code)
     if function is None:
         return None

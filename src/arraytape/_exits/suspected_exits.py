@@ -89,9 +89,7 @@ def is_written_copy(stack: Stack) -> bool:
 
     Examples are ``np.asarray(y)[0] = 1``, ``data["y"].values[0] = 1`` and ``np.asarray(y).fill(0)``.
     """
-    is_passed_on = (
-        False  # True after a frame of a library, which returned the copy to the user's code
-    )
+    is_passed_on = False  # True after a library's frame, which returned the copy to the user's code
     for place in stack:
         if place.lies_in_library:
             is_passed_on = True

@@ -83,8 +83,8 @@ def exactly(
     if not given:
         return ours()
     data = raw_argument(args), raw_argument(kwargs)
-    # The data of other storages than NumPy's; if one of the storages can combine them, it has the
-    # greatest ``mixed``.
+    # The data of storages other than NumPy's.  The storage with the greatest ``mixed`` can combine the
+    # data of all, if any storage can.
     elsewhere = [x for x in [current(x)[1] for x in given] if type(x) is not np.ndarray]
     try:
         if elsewhere:

@@ -43,7 +43,7 @@ from .numpy_arguments import (
 )
 
 NUMBERS = "biufc"  # the kinds of dtypes that hold numbers and booleans
-NEWTON_STEPS = 3  # for np.roots: makes its derivatives up to the seventh order right
+NEWTON_STEPS = 3  # for np.roots: derivatives are then right up to the seventh order
 # The device of the arguments of the running call, on which new Arrays are made.
 DEVICE: contextvars.ContextVar[Any] = contextvars.ContextVar("DEVICE", default=None)
 

@@ -503,7 +503,9 @@ def compute_by_ops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> A
         return ours(*args)
     try:
         given = signature(function).bind(*args, **kwargs)
-    except ValueError:  # written in C, such as np.where, with the parameters of the op
+    except (
+        ValueError
+    ):  # a C function without signature, such as np.where: the op has its parameters
         return ours(*arrays_for_lists(ours, args), **kwargs)
     out = given.arguments.pop("out", None)
     if out is not None:
@@ -542,10 +544,11 @@ def arrays_for_lists(ours: Callable[..., Any], positional: Sequence[Any]) -> lis
 def matched(
     name: str, given: inspect.BoundArguments, ours: Callable[..., Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Return arguments of NumPy's function ``name`` as positional and keyword arguments of ``ours``.
+    """Return a call's arguments as positional and keyword arguments of the op ``ours``.
 
-    Raise TypeError for a parameter that ``ours`` lacks, unless the argument is the default of NumPy's
-    function, or the parameter is in SILENT.
+    given : the arguments, bound to the parameters of NumPy's function ``name``.  Raise TypeError for a
+    parameter that ``ours`` lacks, unless the argument is the parameter's default, or the parameter is in
+    SILENT.
     """
     places, named, takes_any = accepted(ours)
     positional: list[Any] = []

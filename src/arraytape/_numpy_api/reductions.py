@@ -207,7 +207,7 @@ def mean(
 
 def mean_where(a: Array, axis: Axis, keepdims: bool, where: ArrayLike) -> Array:
     if not a.ndim and axis is not None:
-        normalize_axes("mean", a, axis)  # for shape () raises an error, which ``sum`` does not
+        normalize_axes("mean", a, axis)  # raises an error for shape (), unlike ``sum``
     total = sum(a, axis, keepdims=keepdims, where=where)
     if where is True:
         return total / (a.size / max(total.size, 1))

@@ -210,9 +210,8 @@ def as_seed(g: Operand, y: Array, index: int) -> Array:
             f"output_gradients[{index}] has dtype {g.dtype}, its target has dtype {y.dtype} "
             f"[at {user_line()}]; cast it with astype"
         )
-    seed = with_hidden_axes(
-        g, y._data, copy=True
-    )  # under vmap: one output gradient for all examples
+    # Under vmap, one output gradient may be given for all examples.
+    seed = with_hidden_axes(g, y._data, copy=True)
     if seed.dtype != y.dtype:
         xp: Any = namespace()
         seed = xp.astype(seed, y.dtype)  # an op, since an outer tape may follow the seed

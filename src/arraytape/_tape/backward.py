@@ -276,7 +276,7 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
 
     A careful pass, and a subclass of BackwardPass, calls the general method ``go_back`` for each record.
     Any other pass runs the fast loop, which does the same with the list of steps that ``STEPS`` holds
-    for most plans.  The loop calls no helper functions, since a call takes longer than most rules.
+    for most plans.  The loop is inlined, since a function call takes longer than most rules.
     """
     if careful or type(pass_) is not BackwardPass:
         for record in reversed(records):
@@ -321,9 +321,8 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
             held = get(value_id)
             if held is None:
                 cotangents[value_id] = part
-                if (
-                    part is g
-                ):  # ``g`` may be wanted, too, or may become the cotangent of another input as well
+                # ``g`` may be wanted, too, or may become the cotangent of another input as well.
+                if part is g:
                     borrowed.add(value_id)
             elif type(held) is ndarray and held.base is None and value_id not in borrowed:
                 held += part

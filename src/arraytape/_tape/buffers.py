@@ -64,7 +64,9 @@ class Buffers:
                 continue
             if isinstance(item, list):  # a list may contain itself
                 lists.add(id(item))
-            if hasattr(item, "kept_arrays"):  # a call of a user's function
+            if hasattr(
+                item, "kept_arrays"
+            ):  # a call of a user's function, which may close over more
                 self.complete = False
             parts = parts_of_record(item)
             if parts is not None:

@@ -32,9 +32,7 @@ SMALL = 4096  # elements up to which a sum in a new Array is faster than a write
 
 
 class RawData:
-    """The operations of a pass on raw data.
-
-    In the methods, "data of this pass" is raw data; in the subclass ArrayData it is Arrays.
+    """The operations of a pass on raw data; the subclass ArrayData has the same operations on Arrays.
 
     storage, kind, xp : the storage of the cotangent in use, its type of raw data, its raw namespace.
     """
@@ -104,24 +102,24 @@ class RawData:
 
     # --- to and from Arrays and raw data ----------------------------------------------------------
     def array_of(self, g: RawArray) -> Array:
-        """Return a cotangent as an Array for a user's rule."""
+        """Return a cotangent as an Array, which a user's rule gets."""
         # A NumPy scalar has no storage among STORAGES, and becomes an array first.
         data = g if type(g) in STORAGES else storage_of(g).asarray(g, None, None, None)
         return wrap(data, 0, KEPT)
 
     def of_array(self, x: Array) -> Any:
-        """Return the Array x, such as the result of a user's rule, as data of this pass."""
+        """Return the raw data of the Array x, such as the result of a user's rule."""
         return current(x)[1]
 
     def as_gradient(self, g: RawArray) -> Array:
         return wrap(g)
 
     def of_raw(self, data: RawArray) -> Any:
-        """Return raw data as data of this pass: unchanged here, an Array in ``ArrayData``."""
+        """Return raw data unchanged.  The method of ``ArrayData`` returns an Array."""
         return data
 
     def lift(self, plan: Any, record: Record) -> Record:
-        """Return the record with its kept data as data of this pass: unchanged, since it is raw."""
+        """Return the record unchanged.  The method of ``ArrayData`` replaces kept data by Arrays."""
         return record
 
     def widen_buffer(self, buffer: RawArray, g: RawArray) -> Any:
@@ -182,7 +180,10 @@ class RawData:
         return self.fit_contribution(part, record[shape], record[dtype], plan.op.name)
 
     def of_users_rule(self, part: Any, op: str) -> Any:
-        """Return the result of a user's rule as data of this pass; raise TypeError for other types."""
+        """Return the result of a user's rule in the form in which this pass computes.
+
+        That is raw data here, and an Array in ``ArrayData``.  Raise TypeError for other types.
+        """
         if isinstance(part, list | tuple):
             return [self.of_users_rule(one, op) for one in part]
         if isinstance(part, Array):

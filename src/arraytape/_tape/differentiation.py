@@ -121,7 +121,7 @@ class Differentiation:
             self.lacks = Lacks(recording.records, recording.journal, value_ids, self.starts)
 
     def locate_source(self, x: Array, unwatched: dict[int, int]) -> Place:
-        """Return the place of a source that is not watched: the id of its current value and the path ().
+        """Return the pair (value id, path) of a source x that is not watched; the path is ().
 
         A value without an id gets a new id.  ``unwatched`` maps ``id(x)`` to it, since x may be given
         twice, or be the target, too.

@@ -231,8 +231,8 @@ class Recording(BaseRecorder, SeesAssignments):
 
     def forget_records(self) -> None:
         """Return to the state of a tape that has recorded nothing; an active tape stays active."""
-        # Set until all is done.  If an interruption comes before that, a request for a gradient raises,
-        # and the next ``enter_block`` calls this method again.
+        # ``used_up`` is reset last.  After an interruption of this method a request for a gradient
+        # raises, and the next ``enter_block`` calls the method again.
         self.used_up = True
         self.known: set[int] = set()
         self.watched: dict[int, Watched] = {}
@@ -559,10 +559,9 @@ class Recording(BaseRecorder, SeesAssignments):
             self.choose_record()
 
     def source_of(self, root: Array, value_id: int, path: Path) -> tuple[int, Path]:
-        """Return the place of the gradient of a watched Array whose root the tape follows already.
+        """Return (source, path), as in ``Watched``, for an Array whose root the tape follows already.
 
         root, value_id : the root and the id of its value.  path : the path from the root to the Array.
-        The result is a pair (source, path), as in ``Watched``.
         """
         if not path and value_id not in self.implied:
             return value_id, path

@@ -82,7 +82,7 @@ class Group:
 
 
 class Member:
-    """The hook of value number ``number`` of a group."""
+    """The hook of one value of a Group, which stores the cotangent at index ``number`` of the list."""
 
     def __init__(self, group: Group, number: int) -> None:
         self.group, self.number = group, number
@@ -98,9 +98,8 @@ def groups_of(hooks: Iterable[Sequence[Hook]]) -> list[Group]:
 
 def makers_of(records: Sequence[Record], value_ids: Collection[int]) -> dict[int, int]:
     """Return a dict from each of these value ids to the index of the first record with that result."""
-    places = reversed(
-        range(len(records))
-    )  # so that the first record with a result overwrites others
+    # From last to first, so that the entry of the first record with a result overwrites the others.
+    places = reversed(range(len(records)))
     return {
         value_id: i for i in places for value_id in results_of(records[i]) if value_id in value_ids
     }

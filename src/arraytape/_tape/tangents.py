@@ -29,10 +29,10 @@ class Tangents:
 
     def __init__(self) -> None:
         self._held: dict[int, Array] = {}
-        # The value ids of tangents to which nothing else refers, by the id() of the tangent.
+        # Dict from the ``id()`` of tangents to which nothing else refers to the value id of each.
         self._own: dict[int, int] = {}
-        # By the id of a value before a write: the id of the value after the write, the path and the key
-        # of the write, and the part of the tangent that it replaced.
+        # Dict from the id of a value before a write to: the id of the value after the write, the path
+        # and the key of the write, and the part of the tangent that the write replaced.
         self._before: dict[int, tuple[int, Path, Index, Array]] = {}
 
     def __contains__(self, value_id: object) -> bool:

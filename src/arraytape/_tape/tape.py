@@ -143,7 +143,7 @@ class GradientTape(OfThisProcess, Block):
         self._recording.leave_block()
 
     def _dropped(self, held: Callable[[], Any]) -> None:
-        # As in Block: the ``__exit__`` of a ``with`` statement was freed without a call.
+        # ``Block`` calls this if the ``__exit__`` of the ``with`` statement was freed without a call.
         if self._recording.block is held:
             self._recording.leave_block()
         self._held = None

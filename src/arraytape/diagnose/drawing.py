@@ -1,4 +1,4 @@
-"""A picture of what a tape recorded, between sources and a target."""
+"""``graph``: a picture of the records of a tape between sources and a target."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ class Facts:
 
     @property
     def origins(self) -> list[int]:
-        """Return the nonzero value ids of the source: the one of the watch, and the one before it."""
+        """Return the nonzero value ids of the source: its id since ``watch``, and its id before that."""
         entry = self.recording.watched.get(id(self.source))
         value_ids = {self.origin, 0 if entry is None else entry.root} - {0}
         return sorted(value_ids)

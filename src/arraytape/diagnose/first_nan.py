@@ -196,7 +196,7 @@ class Forward:
 
 
 def can_recompute(plan: Plan) -> bool:
-    """Return True if an op can be called again on its operands: it has no parameters, for example."""
+    """Return True if a call of the op needs nothing but its operands, and the op is not the user's."""
     op = plan.op
     return not (op.checked or op.variadic or op.parameters or op.moves)
 

@@ -32,7 +32,7 @@ from ..variable import Variable
 
 
 class Step(NamedTuple):
-    """One op that ran, or another event that leads from values to values.
+    """An op that ran, an untracked conversion or an assignment, as ``Lines`` notes it.
 
     kind : "op", "left" (an untracked conversion), "constant" (an op without derivative) or "assign".
     outs, ins : the value ids of results and inputs.  dtype : the result's dtype, for the kind

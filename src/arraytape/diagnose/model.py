@@ -22,9 +22,7 @@ from .._tape.table_text import format_bytes
 from .layouts import UNKNOWN, Layout, layouts_of
 
 LONGEST = 46  # the greatest number of characters in a line of a box
-LIGHT = frozenset(
-    ("view", "cast", "positive")
-)  # records that chains of elementwise ops may include
+LIGHT = frozenset(("view", "cast", "positive"))  # records that may be in chains of elementwise ops
 
 
 @dataclass(eq=False)

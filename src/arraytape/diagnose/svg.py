@@ -90,7 +90,7 @@ def as_html(graph: Graph, title: str) -> str:
 
 
 def as_svg(graph: Graph, title: str, top: float = 0.0) -> str:
-    """Return the picture.
+    """Return the graph as the text of an SVG file.
 
     top : the height to leave free for the page's header.  With 0 the picture itself has a title.
     """
