@@ -56,10 +56,7 @@ def texts_of(names: Channel) -> frozenset[str]:
 
 
 def names_of(values: Iterable[Value]) -> Channel:
-    """Return the name of the channel that ``values``, the arguments of a call, denote.
-
-    The name consists of their texts and paths, or of the objects themselves if there are none.
-    """
+    """Return the texts and paths in ``values``, or the objects if there are none: a channel's name."""
     names: set[object] = set()
     others: set[object] = set()
     for thing in NOTHING.union(*values):

@@ -88,9 +88,7 @@ class Flow(Calls):
         own = given.name == entry.op.rpartition(".")[2] and not given.rest and entry.places
         if not own:
             return [*values, *given.keywords.values(), *[given.rest] * bool(given.rest)]
-        if (
-            entry.places[-1] >= len(entry.inputs) and values
-        ):  # an op such as concat: its operands are in a list
+        if entry.places[-1] >= len(entry.inputs) and values:  # operands in a list, as of concat
             return [self.item_of(values[0], i) for i in entry.places]
         found = [values[i] for i in entry.places if i < len(values)]
         names = {entry.inputs[i] for i in entry.places}

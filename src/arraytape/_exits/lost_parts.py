@@ -1,7 +1,4 @@
-"""Findings: warnings and errors for derivatives that lack a part because of exits.
-
-An exit is a conversion of a followed value to data that no tape follows, such as ``float(x)``.
-"""
+"""Findings: warnings and errors for derivatives that lack a part because of untracked conversions."""
 
 from __future__ import annotations
 
@@ -32,9 +29,7 @@ class Finding(NamedTuple):
 
 
 class Doubt(NamedTuple):
-    """The findings of one request of a function form such as ``xp.grad``.
-
-    The caller can run the function again to check whether a part is missing.
+    """The findings of a call of ``xp.grad``, say, which checks them by running the function again.
 
     findings : findings on missing parts.  written : findings on writes to copies.  what : the request,
     such as "gradient".  exits : the exits of values that depend on the sources.  places : keys of the
@@ -49,7 +44,6 @@ class Doubt(NamedTuple):
 
 
 def report_findings(found: Sequence[Finding]) -> None:
-    """Raise or warn for each finding, at the user's line."""
     for text, is_error in found:
         if is_error:
             raise LostGradientError(f"{text} [at {user_line()}]")
@@ -80,10 +74,7 @@ class Lacks:
         return sources_of(self.records, [left.value for _, left in self.between])
 
     def exits_without(self, absent: Container[int]) -> list[tuple[int, Exit]]:
-        """Return pairs (record number, Exit); an Exit says whether it depends on ``absent`` sources.
-
-        absent : the ids of the sources without a derivative.
-        """
+        """Return pairs (record number, Exit).  absent : the ids of sources without a derivative."""
         gone = {value_id for value_id in self.sources if value_id in absent}
         without, others = (
             ids_made_of(self.records, gone),

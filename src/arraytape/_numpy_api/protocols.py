@@ -503,9 +503,7 @@ def compute_by_ops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> A
         return ours(*args)
     try:
         given = signature(function).bind(*args, **kwargs)
-    except (
-        ValueError
-    ):  # a C function without signature, such as np.where: the op has its parameters
+    except ValueError:  # np.where, for example, has no signature, and the parameters of the op
         return ours(*arrays_for_lists(ours, args), **kwargs)
     out = given.arguments.pop("out", None)
     if out is not None:

@@ -234,12 +234,12 @@ def are_one_place(place: tuple[Array, Path], other: tuple[Array, Path]) -> bool:
 
 
 def put_where(x: Array, mask: ArrayLike, value: Array) -> None:
-    """Assign ``value`` to x, or to the elements of x at which ``mask`` is True."""
+    """Assign ``value`` to the elements of x at which the array ``mask`` is True; to all for mask=True."""
     setitem(x, ..., value if mask is True else where(mask_of("copyto", x, mask), value, x))
 
 
 def putmask(a: ArrayLike, mask: ArrayLike, values: ArrayLike) -> None:
-    """Run ``numpy.putmask``: element i becomes value i where the mask is True; repeat too few values."""
+    """Run ``numpy.putmask``: element i becomes value i where the mask is True; values are repeated."""
     a, weak = target("putmask", a), not isinstance(values, Array | np.ndarray)
     weak = weak or (isinstance(values, Array) and bool(values._state & SCALAR))
     values, mask = arrays_like_first(a, values)[1], of_size_of(a, mask, "putmask")

@@ -64,9 +64,7 @@ class Buffers:
                 continue
             if isinstance(item, list):  # a list may contain itself
                 lists.add(id(item))
-            if hasattr(
-                item, "kept_arrays"
-            ):  # a call of a user's function, which may close over more
+            if hasattr(item, "kept_arrays"):  # the call of a user's function, which may keep more
                 self.complete = False
             parts = parts_of_record(item)
             if parts is not None:

@@ -152,7 +152,7 @@ class RawData:
         return part
 
     def call_rule(self, plan: Plan, pull: Pull, g: ResultCotangents, record: Record) -> Any:
-        """Call a rule with a cotangent and the kept values that its parameters name."""
+        """Return a rule's result on the cotangent g and the kept values that its parameters name."""
         xp = self.xp
         arguments = [record[place] if place else xp for place in pull.asks]
         if plan.diagonal and is_complex(g):

@@ -94,7 +94,7 @@ class GuardedPass(BackwardPass):
             )
 
     def pull_structural(self, plan: Structural, record: Record) -> None:
-        # A call of ``recompute_grad`` (``unfolds``) runs again, and its own records pass the masks back.
+        # If the plan ``unfolds``, a function runs again: the records of that run pass the masks back.
         if not plan.unfolds:
             self.count_parts(record)
             plan.pull_cotangents(self.activity, record)
@@ -216,10 +216,7 @@ class GuardedPass(BackwardPass):
             from_kept = self.applied(plan, pull, g, record, kept)
             try:
                 from_clean = self.applied(plan, pull, g, record, clean)
-            except (
-                ArithmeticError,
-                ValueError,
-            ):  # a matrix with some generic values may be singular
+            except (ArithmeticError, ValueError):  # a matrix with generic values may be singular
                 from_clean = from_kept
             for (value_id, part), (_, clean_part), one, two in zip(
                 from_kept, from_clean, first, second, strict=True

@@ -29,7 +29,7 @@ class Tangents:
 
     def __init__(self) -> None:
         self._held: dict[int, Array] = {}
-        # Dict from the ``id()`` of tangents to which nothing else refers to the value id of each.
+        # The tangents to which nothing else refers: a dict from ``id(tangent)`` to the value id.
         self._own: dict[int, int] = {}
         # Dict from the id of a value before a write to: the id of the value after the write, the path
         # and the key of the write, and the part of the tangent that the write replaced.

@@ -13,10 +13,7 @@ WAYS = ("auto", "none", "chain", "scope", "line", "op")
 
 
 def folded(graph: Graph, fold: str) -> Graph:
-    """Return the graph folded as the word ``fold`` says; "auto" adds a note that names its choice.
-
-    Raise ValueError for an unknown word.
-    """
+    """Return the graph folded in the way ``fold``; "auto" adds a note on the way that it chose."""
     if fold not in WAYS:
         raise ValueError(
             f"fold must be one of {', '.join(WAYS)}, got {short_repr(fold)} [at {user_line()}]"
