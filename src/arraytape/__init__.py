@@ -88,7 +88,7 @@ if _typing.TYPE_CHECKING:
         finfo,
         iinfo,
         isdtype,
-        reinterpreted,  # noqa: F401  (not public: rules ask the namespace for it)
+        reinterpreted,  # noqa: F401  (not public: rules call it)
         result_type,
     )
     from .ops.elementwise_functions import (
@@ -146,7 +146,7 @@ if _typing.TYPE_CHECKING:
         not_equal,
         positive,
         pow,
-        power_derivative,  # noqa: F401  (not public: rules ask the namespace for it)
+        power_derivative,  # noqa: F401  (not public: rules call it)
         real,
         reciprocal,
         remainder,
@@ -154,7 +154,7 @@ if _typing.TYPE_CHECKING:
         sign,
         signbit,
         sin,
-        sinc_derivative,  # noqa: F401  (not public: rules ask the namespace for it)
+        sinc_derivative,  # noqa: F401  (not public: rules call it)
         sinh,
         sqrt,
         square,
@@ -166,12 +166,12 @@ if _typing.TYPE_CHECKING:
     from .ops.extras import bincount, diag, einsum, logspace, median, pad
     from .ops.indexing_functions import scatter_add, take, take_along_axis
     from .ops.linear_algebra_functions import (
-        cofactors,  # noqa: F401  (not public: rules ask the namespace for it)
-        inverse_again,  # noqa: F401  (as cofactors)
+        cofactors,  # noqa: F401  (not public: rules call it)
+        inverse_again,  # noqa: F401  (not public: rules call it)
         matmul,
-        matmul_adjoint,  # noqa: F401  (as cofactors)
+        matmul_adjoint,  # noqa: F401  (not public: rules call it)
         matrix_transpose,
-        solve_again,  # noqa: F401  (as cofactors)
+        solve_again,  # noqa: F401  (not public: rules call it)
         tensordot,
         vecdot,
     )
@@ -204,7 +204,7 @@ if _typing.TYPE_CHECKING:
         prod,
         std,
         sum,
-        sum_adjoint,  # noqa: F401  (as cofactors)
+        sum_adjoint,  # noqa: F401  (not public: rules call it)
         var,
     )
     from .ops.utility_functions import all, any, diff

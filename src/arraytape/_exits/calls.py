@@ -843,7 +843,7 @@ class Calls(Interpreter):
         return [*dict.fromkeys(found)]
 
     def call_back(self, carried: list[Value], given: Arguments, scope: Scope) -> Value:
-        """Interpret the functions in ``carried``, arguments of a call, as callbacks; return the results."""
+        """Interpret the functions in ``carried``, a call's arguments, as callbacks; return the results."""
         spot = spot_at(given.node, scope)
         found = NOTHING
         for thing in {thing for value in carried for thing in value}:

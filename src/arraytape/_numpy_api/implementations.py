@@ -287,9 +287,7 @@ def nanmedian_of_lines(
 ) -> Any:
     """Replace ``_nanmedian_small`` of ``numpy.nanmedian``, which uses masked arrays."""
     ordered: Any = np.sort(a, axis=axis)  # NaN is sorted to the end
-    order: Any = (
-        order_of(ordered)[:1] or "K"
-    )  # the memory order of the mask that NumPy's masked array has
+    order: Any = order_of(ordered)[:1] or "K"  # that of the mask in NumPy's masked array
     count = np.sum(np.copy(~np.isnan(a), order=order), axis=axis, keepdims=True)
     for _ in range(np.count_nonzero(count == 0)):
         warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=errors.stacklevel())

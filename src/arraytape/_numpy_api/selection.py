@@ -234,7 +234,7 @@ def are_one_place(place: tuple[Array, Path], other: tuple[Array, Path]) -> bool:
 
 
 def put_where(x: Array, mask: ArrayLike, value: Array) -> None:
-    """Assign ``value`` to the elements of x at which the array ``mask`` is True; to all for mask=True."""
+    """Assign ``value`` to the elements of x at which ``mask`` is True; to all if it is no array."""
     setitem(x, ..., value if mask is True else where(mask_of("copyto", x, mask), value, x))
 
 
