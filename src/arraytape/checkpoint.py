@@ -285,7 +285,7 @@ def read_arrays_of(path: Path) -> dict[str, Host]:
         for name, value in values.items():
             if value.dtype.kind not in "biufc":
                 raise ValueError(f"{name!r} has dtype {value.dtype}, which no Array can have")
-    except Exception as error:  # an error of safetensors, or a KeyError: NumPy lacks the dtype
+    except Exception as error:  # from safetensors, such as KeyError for a dtype that NumPy lacks
         raise ValueError(
             f"load: {str(path)!r} is damaged, cut short or no safetensors file: "
             f"{type(error).__name__}: {error} [at {user_line()}]"

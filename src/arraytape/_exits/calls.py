@@ -1,8 +1,8 @@
 """The interpretation of calls: the user's functions are entered, and other functions follow rules.
 
-Stacks of exits and entries show functions whose frames ran in a call: these are interpreted first.  Else
-the user's functions that are called are interpreted on the arguments.  Any other function has a rule by
-its name, or the general rule ``of_all``: the result has the taint of all arguments.
+The stacks of exits and entries show functions that ran in a call: these are interpreted.  If there are
+none, the user's functions that may be called are interpreted on the arguments.  Any other function has a
+rule by its name, or the general rule ``of_all``: the result has the taint of all arguments.
 
 Results and arguments are Values: sets of the objects (``Thing``) that an expression may evaluate to.
 """

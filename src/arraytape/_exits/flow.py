@@ -152,7 +152,7 @@ def flow_of(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
             flow.run_analysis(exits[0][-1])
         except TooLong:
             continue
-        except Exception:  # an error in the analysis must not become one of the gradient
+        except Exception:  # an error in the analysis must not make the gradient raise
             return None
         return [[flow.is_reached(i, j) for j in range(len(entries))] for i in range(len(exits))]
     return None

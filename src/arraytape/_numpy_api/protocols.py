@@ -83,8 +83,8 @@ REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.minimum: reductions.amin,
     np.multiply: reductions.prod,
 }
-# The modules with counterparts, for functions that the standard lacks or has with fewer parameters.  The
-# first two parameters of a counterpart are those of NumPy's function.
+# The modules with counterparts of NumPy's functions that the standard lacks, or has with fewer
+# parameters.  The first two parameters of a counterpart are those of NumPy's function.
 MODULES = (
     emath,
     files,

@@ -155,7 +155,7 @@ def as_places(indices: ArrayLike) -> Any:
 
 
 def within(indices: ArrayLike, n: int, mode: str) -> Any:
-    """Return indices into an axis of length n by ``mode``: unchanged ('raise'), wrapped, or clipped."""
+    """Return ``indices`` for an axis of length n: unchanged, wrapped or clipped, according to ``mode``."""
     if mode == "raise":
         return indices
     if mode not in ("wrap", "clip"):

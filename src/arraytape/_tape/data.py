@@ -291,7 +291,7 @@ class ArrayData(RawData):
             return record
         items = list(record)
         for place in plan.saved:
-            # An outer op that gets a raw mask keeps a copy of it, since the mask may be written to.
+            # Rules get a mask as an Array, since an outer op would have to keep a copy of a raw mask.
             if getattr(items[place], "dtype", None) == BOOL:
                 items[place] = wrap(items[place], 0, KEPT)
         for place, source, output in plan.lifts:

@@ -203,7 +203,7 @@ class Differentiation:
     def seed(self, pass_: BackwardPass, seeds: Sequence[Array]) -> None:
         """Set the seeds of a pass, the ids of the wanted cotangents, and its flag ``frugal``.
 
-        Leaves need not be wanted: no record takes the cotangent of a value that no record made.
+        Cotangents of watched values (leaves) stay without being wanted: no record takes them.
         """
         value_ids, known = {value_id for value_id, _ in self.places}, self.recording.known
         pass_.wanted = value_ids - self.recording.leaves

@@ -41,7 +41,7 @@ MUCH = 2**24  # bytes that all records keep, from which on freeing them during t
 SEGMENT = 2**22  # the least number of bytes that the records of a segment keep
 SEGMENTS = 4  # about the most segments, since each of them costs a NaN check of the cotangents
 FEW = 4  # the number of records in the sample by which ``keeps_much`` estimates the bytes
-MANY = 64  # the same, for a tape that watches a large array
+MANY = 64  # the number of records in that sample for a tape that watches a large array
 
 
 # --- conditions ---------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ class ReleasingPass:
 
 # --- records without their arrays ---------------------------------------------------------------------
 def may_be_hollow(record: Record) -> bool:
-    """Return False for a call of a user's function, which must not run on made-up cotangents."""
+    """Return True unless a record is a call of a user's function: no made-up values may reach it."""
     plan = PLANS[record[0]]
     if isinstance(plan, Structural):
         return plan in (VIEW, PUT, ADD, WATCH)

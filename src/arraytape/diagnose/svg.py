@@ -1,4 +1,4 @@
-"""A graph as SVG, and as an HTML page with zoom and details that loads nothing from elsewhere."""
+"""A graph as SVG, and as an HTML page that can zoom, shows details of boxes, and loads no files."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class ZeroSearch(BackwardPass):
 
 
 def is_zero(data: Any) -> bool:
-    """Return True if all elements are zero, of raw data or of a number that a record keeps."""
+    """Return True if all elements of ``data``, which is raw data or a kept number, are zero."""
     return not values_on_host(data).any()
 
 
