@@ -359,7 +359,7 @@ class Calls(Interpreter):
         return found
 
     def fill_fields(self, thing: Thing, names: list[str], given: Arguments, numbered: bool) -> None:
-        """Assign the arguments of a class's call to the attributes of its instance.
+        """Assign the arguments of a class's call to attributes of ``thing``, the instance.
 
         names : the fields of a dataclass or named tuple, in their order; empty for other classes.
         numbered : True for a named tuple, whose arguments are also its items 0, 1 and so on.
@@ -843,7 +843,7 @@ class Calls(Interpreter):
         return [*dict.fromkeys(found)]
 
     def call_back(self, carried: list[Value], given: Arguments, scope: Scope) -> Value:
-        """Interpret the functions in ``carried``, a call's arguments, as callbacks; return the results."""
+        """Interpret functions in ``carried``, a call's arguments, as callbacks; return the results."""
         spot = spot_at(given.node, scope)
         found = NOTHING
         for thing in {thing for value in carried for thing in value}:

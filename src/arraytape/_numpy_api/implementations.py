@@ -228,7 +228,7 @@ def extremum_but_nan(
     """Return ``numpy.nanmax`` or ``nanmin`` for Arrays.
 
     If all elements are NaN and ``initial=`` is given, NumPy returns the initial value for an ndarray,
-    but its program for other array types returns NaN.  So that program runs only without ``initial=``.
+    but its code for other array types returns NaN.  So that code runs only without ``initial=``.
 
     neutral : -inf for ``nanmax``, inf for ``nanmin``; replaces NaN before ``extremum`` is called.
     """

@@ -99,7 +99,7 @@ def one_by_one(
 
 
 def together(found: Sequence[Any], axis_id: int) -> Any:
-    """Stack the results of all examples; return a NumPy value that is the same for all unstacked."""
+    """Return the results of all examples, stacked; a NumPy value that all examples share is kept."""
     first = found[0]
     if isinstance(first, Array):
         return batched(stack(found), axis_id)

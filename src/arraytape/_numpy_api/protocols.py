@@ -493,7 +493,7 @@ def with_plain_options(function: Callable[..., Any], args: tuple[Any, ...]) -> t
 
 
 def compute_by_ops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Run NumPy's function as its counterpart, or as the op of the same name."""
+    """Call arraytape's counterpart of NumPy's ``function``, or else the op of the same name."""
     name, ours = function.__name__, COUNTERPARTS.get(function)
     if ours is None:
         ours = op_of_numpy_function(function)

@@ -155,7 +155,7 @@ def as_places(indices: ArrayLike) -> Any:
 
 
 def within(indices: ArrayLike, n: int, mode: str) -> Any:
-    """Return ``indices`` for an axis of length n: unchanged, wrapped or clipped, according to ``mode``."""
+    """Return ``indices`` into an axis of length n, unchanged, wrapped or clipped as ``mode`` says."""
     if mode == "raise":
         return indices
     if mode not in ("wrap", "clip"):

@@ -157,7 +157,7 @@ def join_ranges(ranges: Iterable[Range]) -> str:
 
 # --- forward ------------------------------------------------------------------------------------------
 class Checks:
-    """The checks of one tape.
+    """The checks of one tape for NaN and infinities (``check_numerics``).
 
     ``observe`` is the observer of the tape's records, and ``pass_of`` returns passes that check rules.
 

@@ -204,9 +204,9 @@ def left_the_tape(facts: Facts) -> str:
 
 
 def view_of_its_own(facts: Facts) -> str:
-    """Report a source that is an unused view, because each ``x[key]`` creates a new view.
+    """Report a source that is a view which no op used.
 
-    The target may depend on another view of the same part.
+    The target may depend on another view of the same part, since each ``x[key]`` creates a new view.
     """
     is_watched = id(facts.source) in facts.recording.watched
     if not facts.source._state & IS_VIEW or is_watched or facts.users:
