@@ -294,8 +294,8 @@ Shapes = dict[int, list[str]]  # the different shapes of a Module's results, by 
 def shapes_of(module: Module, args: tuple[Any, ...], keywords: dict[str, Any]) -> Shapes:
     """Call a Module once without recording, and collect the shape of each submodule's results.
 
-    A function set by ``sys.setprofile`` sees each return of a ``__call__`` and its result, since users
-    write ``__call__`` without any hook.
+    Users write ``__call__`` themselves, so Module cannot intercept its result.  A function set by
+    ``sys.setprofile`` sees each return of a ``__call__``, with the result.
     """
     found: Shapes = {}
 

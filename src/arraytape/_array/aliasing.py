@@ -106,8 +106,8 @@ def view_record(view: int, root: int, shape: tuple[int, ...], path: Path) -> Rec
 class ViewsRead:
     """An index of the recorded views of each root, updated as a list of records grows.
 
-    Each record is read once.  Views are grouped by their index on the root's first axis, or None for
-    views of several indices.  So a loop over rows does not compare each row with all others.
+    Each record is read once.  Views of one index on the root's first axis are grouped by that index,
+    others by None.  So a loop over rows does not compare each row with all others.
 
     found : dict from pairs (root's id, index) to the views, a dict from value ids to paths.
     roots : dict from the root's id to the indices that occur (a dict, used as an ordered set).

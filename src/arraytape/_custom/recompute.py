@@ -306,7 +306,7 @@ def matters(variable: Variable, records: Sequence[Record], results: Sequence[int
 
 # --- backward and forward -----------------------------------------------------------------------------
 def pull_recomputed(pass_: BackwardPass, record: Record) -> None:
-    """Run the function again, and pass the cotangents of its results back through its own records.
+    """Run the function again, and pass the cotangents of its results back through the new records.
 
     A guarded pass consists of two passes, of cotangents and of masks, which both go through the records.
     """

@@ -23,7 +23,7 @@ def is_option(parameter: Parameter) -> bool:
 def write_option_check(s: Source, parameter: Parameter, *, tuples: bool) -> None:
     """Write the line that converts an option of an unusual type to Python's own type.
 
-    tuples : True to convert options with a tuple as annotation, too, at each call and without a test;
+    tuples : True to convert options whose annotation is a tuple, too, at each call and without a test;
     False to write nothing for these options.
     """
     x, note = parameter.name, str(parameter.annotation)

@@ -92,7 +92,7 @@ class Journal:
         self.entries += [(index, entry, came_back) for _, entry, came_back in entries]
 
     def left_before(self, data: Any) -> bool:
-        """Return True if ``data`` contains a number of a value that an exit converted, in other memory."""
+        """Return True if ``data`` holds a number of a value that an exit converted, in other memory."""
         numbers = {*numbers_of(data)} if id(data) not in STOPPED else set()
         return any(
             not numbers.isdisjoint(seen.numbers) and not may_share_memory(data, seen.data())

@@ -698,7 +698,7 @@ class Interpreter(abc.ABC):
         return made
 
     def name_channel(self, made: Value, parts: list[Value]) -> None:
-        """Name a channel by an object that was computed from paths or texts: it may be a file's path."""
+        """Let objects name the channels of the paths or texts from which they were computed."""
         if any(thing.channel or thing.text for part in parts for thing in part):
             for thing in made:
                 thing.channel = names_of(parts) | (thing.channel or NOTHING)
@@ -821,7 +821,7 @@ class Interpreter(abc.ABC):
         return self.attribute(owners, node.attr, node, scope)
 
     def attribute(self, owners: Value, name: str, node: ast.AST, scope: Scope) -> Value:
-        """Return the possible values of an attribute of objects."""
+        """Return the possible values of the attribute ``name`` of ``owners``."""
         if name == "__dict__":
             return self.views_of(owners)
         if name == "__class__":

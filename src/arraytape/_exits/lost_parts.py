@@ -51,7 +51,7 @@ def report_findings(found: Sequence[Finding]) -> None:
 
 
 class Lacks:
-    """The exits because of which a derivative may lack a part.
+    """The exits between sources and targets, each of which may cost a derivative a part.
 
     They are collected before the backward pass, and reported after it.
 

@@ -66,7 +66,7 @@ def sources_of(records: Sequence[Record], value_ids: Iterable[int]) -> set[int]:
 
 
 def frames_in_library(stack: Stack) -> Stack:
-    """Return the innermost frames of a stack, as far as they are a library's; () if all are."""
+    """Return the innermost frames of a stack that lie in a library; () if all frames do."""
     inside = tuple(itertools.takewhile(lambda place: place.lies_in_library, stack))
     return inside if len(inside) < len(stack) else ()
 

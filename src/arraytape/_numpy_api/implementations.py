@@ -102,7 +102,7 @@ class Converter:
         self.arrays = tuple([asarray_in_program(x) for x in given])
 
     def keep_python_numbers(self, arrays: Iterable[Any]) -> list[Any]:
-        """Return ``arrays``, but for arguments that are Python numbers the arguments themselves."""
+        """Return ``arrays``, with each argument that is a Python number in place of its array."""
         plain = (int, float, complex)
         pairs = zip(self.given, arrays, strict=True)
         return [x if type(x) in plain else other for x, other in pairs]
@@ -141,7 +141,7 @@ class AnyArray(metaclass=OfArrays):
 
 
 def nan_to_num(x: ArrayLike, copy: bool = True, *more: Any, **named: Any) -> Any:
-    """Compute ``numpy.nan_to_num``, for each part of complex x alone: NumPy's code writes to x.real."""
+    """Compute ``numpy.nan_to_num``; a complex x is split first, since NumPy's code writes to x.real."""
     if not isinstance(x, Array) or x.dtype.kind != "c":
         return of_numpy(np.nan_to_num)(x, copy, *more, **named)
     parts = [of_numpy(np.nan_to_num)(part(x), True, *more, **named) for part in (np.real, np.imag)]

@@ -381,7 +381,7 @@ def missing_ufunc(ufunc: np.ufunc, method: str, options: dict[str, Any]) -> Type
 
 
 def write_broadcast(out: Array, result: Array, casting: Casting = "same_kind") -> Array:
-    """Broadcast a result to the shape of ``out``, write it into ``out``, and return ``out``."""
+    """Write a result, broadcast to the shape of ``out``, into ``out``, and return ``out``."""
     check_fits(out, result, casting)
     if result.shape != out.shape:
         result = broadcast_to(result, np.broadcast_shapes(result.shape, out.shape))

@@ -118,5 +118,5 @@ def bytes_or_zero(data: RawArray) -> int:
 
 
 def is_large_data(data: RawArray) -> bool:
-    """Return True if data has at least ``LARGE`` bytes, so that freeing it while its tape lives pays."""
+    """Return True if data has at least ``LARGE`` bytes, and is worth freeing while its tape lives."""
     return bytes_or_zero(data) >= LARGE

@@ -82,7 +82,7 @@ class NonFiniteError(FloatingPointError):
 class Range(NamedTuple):
     """A summary of an array: its finite elements, and counts of NaN and infinite elements.
 
-    low, high : the least and the greatest finite element; of complex arrays, of the magnitudes.
+    low, high : the least and the greatest finite element, or finite magnitude of a complex array.
     finite : the number of finite elements.
     """
 
