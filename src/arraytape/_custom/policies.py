@@ -63,7 +63,7 @@ class Policy:
         return REGISTRY.data.get(op.name) is op if self.ops is None else op in self.ops
 
     def keeps(self, call: OpCall, answer: Any) -> bool:
-        """Return True if a result is to be kept: ``answer``, of a ``call`` of an op that is_about accepts."""
+        """Return True if ``answer``, the result of ``call``, is to be kept.  The op is in the policy."""
         if self.choose is None:
             return True
         with without_program_modes():

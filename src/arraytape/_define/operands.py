@@ -197,9 +197,9 @@ def accepted(value: Any) -> bool:
 def has_own_operators(kind: type) -> bool:
     """Return True if an operator has to return NotImplemented for values of the type ``kind``.
 
-    Python then calls the type's reflected operator.  NumPy's operators do the same for a type with an
-    ``__array_ufunc__`` of its own or None, or, without that attribute, with an ``__array_priority__``
-    above 0, that of NumPy's arrays.
+    Python then calls the type's reflected operator.  NumPy's operators do the same for a type whose
+    ``__array_ufunc__`` is its own or None.  A type without that attribute needs an
+    ``__array_priority__`` above 0, the priority of NumPy's arrays.
     """
     if kind in LISTS or kind in STORAGES or issubclass(kind, Array):
         return False

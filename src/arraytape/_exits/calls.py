@@ -654,7 +654,7 @@ class Calls(Interpreter):
         if into and method and given.name not in READS:
             for thing in given.owner:
                 self.mark(thing, into)
-        # An argument may be a bound method, such as ``history.append``, with its later arguments.
+        # An argument may be a bound method to call with the others: ``f(history.append, value)``.
         if into:
             for thing in given.functions.union(*carried):
                 for owner in thing.fields.get("<of>", NOTHING):

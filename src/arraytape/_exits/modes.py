@@ -9,7 +9,7 @@ DEFAULT = ["warn"]
 
 
 def mode_of(exits: str | None) -> str:
-    """Return ``exits``, or the default if it is None; raise ValueError for another word."""
+    """Return ``exits``, or the default if it is None; raise ValueError if it is no mode."""
     if exits is None:
         return DEFAULT[0]
     if not isinstance(exits, str) or exits not in MODES:

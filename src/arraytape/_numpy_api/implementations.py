@@ -137,7 +137,7 @@ class OfArrays(type):
 
 
 class AnyArray(metaclass=OfArrays):
-    """A replacement for ``numpy.ndarray`` in calls of ``isinstance``."""
+    """A replacement for ``numpy.ndarray`` in calls of ``isinstance``: Arrays are instances, too."""
 
 
 def nan_to_num(x: ArrayLike, copy: bool = True, *more: Any, **named: Any) -> Any:

@@ -125,7 +125,7 @@ def closing(count: int, edges: Sequence[Edge]) -> set[Edge]:
 
 
 def layers(count: int, edges: Sequence[Edge]) -> list[int]:
-    """Return the layer of each node: its longest path from a node without inputs.
+    """Return the layer of each node: the length of the longest path from a node without inputs.
 
     A node without inputs is put in the layer directly above its uppermost user.
     """

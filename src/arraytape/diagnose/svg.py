@@ -184,7 +184,7 @@ def edge(
 
 
 def colours_of(graph: Graph) -> dict[str, str]:
-    """Return a dict from scopes to colours; {} if there is one scope, too many, or a box for a scope."""
+    """Return a dict from scopes to colours; {} for one, too many or folded scopes."""
     scopes = dict.fromkeys(node.place.scope for node in graph.nodes if node.place.scope)
     folded = any(node.title in scopes for node in graph.nodes)
     several = 1 < len(scopes) <= len(COLOURS) and not folded
