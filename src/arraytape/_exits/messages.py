@@ -151,8 +151,8 @@ def by_interop(package: str, function: str, place: Place, exit_: Exit | LeftReco
         )
     if other not in (*INTEROP, *ARRAYS):
         return (
-            f"keep {other}, to which {name} hands what {other} takes the values of, out of it, or "
-            f"give {name} a gradient with host_function(f, vjp)"
+            f"call {name} in a way that does not use {other}, which takes the values alone, or give "
+            f"{name} a gradient with host_function(f, vjp)"
         )
     statements, context = [  # imported by name, because interop is a higher room
         import_module(f"{namespace().__name__}.interop.{part}")

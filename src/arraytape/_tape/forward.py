@@ -254,7 +254,7 @@ class ForwardPass(BaseRecorder):
         """Return the tangents of an op's results, computed by the transpose of its VJP."""
         op, xp = plan.op, data.xp
         device = self.some_tangent(record).device
-        # The cotangents below are 0, which does not mean that the target does not read these results.
+        # With ``unread=()`` a rule assumes that all results are read, though the cotangents are 0.
         if plan.keeps_value("unread"):
             lifted = plan.with_kept(lifted, {"unread": ()})
         g = []

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from .._util.array_types import RawArray
     from .recording import Recording
 
-MUCH = 2**24  # bytes that all records keep, from which on freeing them during the pass pays
+MUCH = 2**24  # bytes: if the records keep as many or more, freeing them during the pass pays
 SEGMENT = 2**22  # the least number of bytes that the records of a segment keep
-SEGMENTS = 4  # about the most segments, since each of them costs a NaN check of the cotangents
+SEGMENTS = 4  # about the greatest number of segments: each costs a NaN check of the cotangents
 FEW = 4  # the number of records in the sample by which ``keeps_much`` estimates the bytes
 MANY = 64  # the number of records in that sample for a tape that watches a large array
 
