@@ -494,7 +494,7 @@ def choose_subset(
 
     subset : the followed inputs among those before ``at``, as bits: 1 for the first input, 2 for the
     second, 3 for both.  values : dict from the names of values that a record may keep to variables and
-    expressions.  wide : True for the record of a plan that needs fit (keeps shape and dtype of inputs).
+    expressions.  wide : True for the record of a plan with fit, which keeps shape and dtype of inputs.
     """
     inputs = form.op.inputs
     if at < len(inputs):

@@ -350,7 +350,7 @@ def check_number_of_inputs(name: str, word: str, inputs: Sequence[str]) -> None:
 def check_rules(
     name: str, word: str, inputs: Sequence[str], rules: Sequence[Any], joint: Rule | None
 ) -> None:
-    """Raise TypeError if the number of rules does not fit the word.
+    """Raise TypeError if a rule is no function, or if their number does not fit ``word``.
 
     A joint rule is allowed for "primitive" alone, and without other rules.
     """

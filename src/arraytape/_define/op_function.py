@@ -53,7 +53,7 @@ def give_code(public: FunctionType, source: str, file: str, name: str) -> None:
 class OpFunction:
     """The public function of an op, or the method of an operator, with the names of its parameters.
 
-    build : a function that generates and compiles the code of ``function``, called at the first call.
+    build : generates and compiles the code of ``function`` when the op is called for the first time.
     """
 
     __slots__ = ("build", "function", "names", "op")

@@ -125,7 +125,7 @@ class Calls(Interpreter):
         return found
 
     def is_by_key(self, given: Arguments) -> bool:
-        """Return True if only the function ``key=`` of this call converts values, as sort keys."""
+        """Return True if only the call's function ``key=`` converts values, to sort by the results."""
         if given.name not in ORDERED or "key" not in given.keywords:
             return False
         ordered = NOTHING.union(*given.positional) or given.owner
@@ -331,7 +331,7 @@ class Calls(Interpreter):
         return made
 
     def supers_of(self, value: Value) -> Value:
-        """Return the result of ``super()``: objects with the fields of ``value``, methods of bases."""
+        """Return objects for ``super()``, with the fields of ``value`` and the methods of its bases."""
         tree, found = self.running[-1], set()
         for thing in value:
             proxy = self.thing("super", thing, tree)
@@ -831,7 +831,7 @@ class Calls(Interpreter):
     def handlers(self, owners: Value) -> list[logging.Handler]:
         """Return the handlers of the loggers in ``owners`` and of the loggers' parents.
 
-        If ``owners`` has the module ``logging``, that means the root logger.
+        The module ``logging`` in ``owners`` stands for the root logger.
         """
         known = [x for x in [*self.actuals, logging] if self.things.get(id(x)) in owners]
         loggers = [logging.root if x is logging else x for x in known]

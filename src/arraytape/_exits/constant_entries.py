@@ -101,7 +101,7 @@ class Journal:
 
 
 def has_numbers(plan: Plan, record: Record) -> bool:
-    """Return True if a parameter of an op is a floating-point number."""
+    """Return True if a record keeps a float as the value of one of its op's parameters."""
     return any(
         plan.keeps_value(name) and type(plan.kept_value(record, name)) is float
         for name in plan.op.parameters

@@ -41,7 +41,10 @@ class Flow(Calls):
         self.anyhow: dict[int, int] = {}
 
     def is_reached(self, exit_: int, entry: int) -> bool | None:
-        """Return True if the value of an exit arrives at an entry; None if that is unknown."""
+        """Return True if the value of exit number ``exit_`` arrives at entry number ``entry``.
+
+        Return None if that is unknown.
+        """
         arrived = self.exactly.get(entry, self.anyhow.get(entry))
         if arrived is None or not self.left >> exit_ & 1:
             return None
@@ -67,7 +70,10 @@ class Flow(Calls):
             self.exactly[i] = self.exactly.get(i, 0) | taint
 
     def operands_of_node(self, node: ast.AST, entry: Entry, scope: Scope) -> list[Value]:
-        """Return the possible objects of each operand of an operation that no recorder followed."""
+        """Return the possible objects of the operands at ``entry.places``, which no recorder follows.
+
+        Return those of all operands if ``node`` does not show which operand is which.
+        """
         sides = OPERANDS.get(type(node))
         if sides is not None and len(entry.inputs) == 2:
             chosen = [getattr(node, sides[i]) for i in entry.places if i < 2]
@@ -79,7 +85,7 @@ class Flow(Calls):
         return self.evaluate_each(subexpressions(node), scope)
 
     def operands_of_call(self, node: ast.Call, entry: Entry, scope: Scope) -> list[Value]:
-        """Return the arguments of a call that no recorder followed.
+        """Return the arguments of a call at ``entry.places``, and those that are no inputs of the op.
 
         Return all arguments if the name in the call is not that of the op.
         """
@@ -129,7 +135,7 @@ KNOWN: dict[object, tuple[Told | None, object]] = {}
 
 
 def analysed(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
-    """Return the verdicts for stacks that share the outermost frame; None if the analysis fails."""
+    """Return the result of ``flow_of``, cached; all stacks must share the outermost frame."""
     key = (
         tuple([stack_key(stack) for stack in exits]),
         tuple([(stack_key(entry.stack), *entry[1:]) for entry in entries]),

@@ -509,7 +509,7 @@ class Interpreter(abc.ABC):
         )
 
     def loop(self, turn: Callable[[], None], scope: Scope) -> None:
-        """Interpret a loop's body, ``turn``, until a turn changes neither names nor objects."""
+        """Interpret a loop's body, ``turn``, until a turn changes nothing, at most TURNS times."""
         jumps, scope.jumps = scope.jumps, []
         for _ in range(TURNS):
             before, grown = dict(scope.names), self.grown

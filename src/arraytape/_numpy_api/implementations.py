@@ -505,7 +505,7 @@ def program_of(function: types.FunctionType) -> Callable[..., Any]:
 
 
 def raised_by_numpy(error: Exception) -> bool:
-    """Return True if NumPy's code raised the error, so that the message does not name the function."""
+    """Return True if NumPy's code raised the error, whose message then does not name the function."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
