@@ -327,7 +327,7 @@ class Interpreter(abc.ABC):
 
     # --- running ----------------------------------------------------------------------------------
     def run_analysis(self, place: Place) -> None:
-        """Interpret the function at ``place``, on unknown arguments, until no object changes."""
+        """Interpret the function at ``place`` until a run changes no object, at most TURNS times."""
         tree = tree_of_code(place.code)
         if tree is None:
             raise Unknown

@@ -134,7 +134,7 @@ class ActivityPass(BackwardPass):
     def pull_users_rule(
         self, outs: Sequence[int], value_ids: Sequence[int], gradients: Gradients
     ) -> None:
-        """Mark all inputs of a user's rule as active, since the rule is never run on masks."""
+        """Mark all inputs as active if a result has a mask: a user's rule is never run on masks."""
         held = [self.take_cotangent(out) for out in outs]
         if any(mask is not None for mask in held):
             for value_id in value_ids:
