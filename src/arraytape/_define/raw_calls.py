@@ -134,7 +134,7 @@ def at_users_line(raw: Raw, error: Exception) -> Raw:
 
 
 def is_warning(error: Exception) -> bool:
-    """Return True if an exception replaces a warning: CPython complains that the registry is no dict."""
+    """Return True for the error that CPython raises for a warning, as NO_REGISTRY holds no dict."""
     return type(error) is TypeError and "'registry' must be a dict" in str(error)
 
 

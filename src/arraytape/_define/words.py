@@ -169,7 +169,7 @@ def composite(function: Callable[..., Any] | None = None, /, **facts: Any) -> An
 
 
 def enter_op(op: Op, public: Callable[..., Any]) -> None:
-    """Enter one of arraytape's own ops in the registry, and its facts in ``FACTS``.
+    """Enter one of arraytape's own ops in the registry and in ``FACTS``, and set its flag ``jumps``.
 
     public : the op's public function.
     """

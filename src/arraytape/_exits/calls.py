@@ -940,7 +940,7 @@ class Calls(Interpreter):
 
         The user may have a function or method of the same name.  A method counts as the one in STEPS if
         its object is tainted itself, as an array is, or holds no tainted object.  A function counts if
-        it holds no tainted object, as a ``functools.partial`` may.
+        it holds no tainted object, unlike a ``functools.partial`` that holds one.
         """
         node = given.node
         count = len(node.args) + len(node.keywords)

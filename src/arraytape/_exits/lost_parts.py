@@ -74,7 +74,7 @@ class Lacks:
         return sources_of(self.records, [left.value for _, left in self.between])
 
     def exits_without(self, absent: Container[int]) -> list[tuple[int, Exit]]:
-        """Return pairs (record number, Exit).  absent : the ids of sources without a derivative."""
+        """Return pairs (record number, Exit); ``absent`` has the ids of sources without a derivative."""
         gone = {value_id for value_id in self.sources if value_id in absent}
         without, others = (
             ids_made_of(self.records, gone),

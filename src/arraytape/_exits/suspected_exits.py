@@ -150,7 +150,7 @@ def suspicions(
     exits: Sequence[tuple[int, Exit]],
     targets: Sequence[int],
 ) -> list[Exit]:
-    """Return the suspected exits, each with ``back`` set to the stacks of the entries that caused it."""
+    """Return the suspected exits.  The field ``back`` has the stacks of the entries that gave cause."""
     left = [(i, exit_) for i, exit_ in exits if exit_.how not in STEPS]
     if not left:
         return []

@@ -79,7 +79,7 @@ def maker(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def empty(*args: Any, **options: Any) -> Any:
-    """Make an Array of zeros; make a NumPy array for integers, in which programs hold lengths."""
+    """Make an Array of zeros; make a NumPy array for integers, in which NumPy's code holds lengths."""
     made = np.zeros(*args, **options)  # a replay needs the same values in each call
     return made if made.dtype.kind in "iu" else asarray_in_program(made)
 
@@ -183,7 +183,7 @@ def piecewise(
     **kw: Any,
 ) -> Any:  # fmt: skip
     """Compute ``numpy.piecewise``; ``condlist`` may be one condition that is in no list."""
-    # NumPy's program assumes several conditions if condlist[0] is an ndarray.  For a single condition
+    # NumPy's code assumes several conditions if condlist[0] is an ndarray.  For a single condition
     # that is an Array, condlist[0] is an Array, too, and counts as an ndarray: see AnyArray.
     several = isinstance(condlist, list | tuple) or np.ndim(condlist) > 0
     single = not several or (
@@ -298,7 +298,7 @@ def nanmedian_of_lines(
 def i0(x: Any) -> Any:
     """Compute ``numpy.i0``; where abs(x) < 1, with the derivative of a series.
 
-    NumPy's program computes with abs(x), whose corner at 0 would make the second derivative wrong there.
+    NumPy's code computes with abs(x), whose corner at 0 would make the second derivative wrong there.
     The series is formula 9.6.12 in Abramowitz and Stegun; 16 terms are exact in double precision where
     abs(x) < 1.
     """
@@ -349,7 +349,7 @@ def private(path: str) -> Any:
     return found
 
 
-# From objects in the globals of NumPy's programs to their replacements.
+# From objects in the globals of NumPy's Python code to their replacements.
 REPLACED: dict[Any, Any] = {
     np.array: array_in_program,
     np.asanyarray: asarray_in_program,
@@ -373,7 +373,7 @@ REPLACED: dict[Any, Any] = {
 
 # --- programs with copied globals -----------------------------------------------------------------
 class Warnings:
-    """A replacement for the module ``warnings`` in NumPy's programs; warnings name the user's line."""
+    """A replacement for the module ``warnings`` in NumPy's code; warnings name the user's line."""
 
     def warn(
         self, message: str, category: type[Warning] | None = None, stacklevel: int = 1, **more: Any
@@ -412,7 +412,7 @@ class Program:
 
 
 class DispatchingFunction:
-    """A replacement for a NumPy function that has ``__array_function__`` dispatch, for use in programs.
+    """A replacement, in NumPy's code, for a NumPy function that has ``__array_function__`` dispatch.
 
     Lists of Arrays among the arguments are joined to Arrays first, since NumPy does not dispatch on
     them.  NumPy arrays in the result are converted to Arrays.
@@ -476,14 +476,14 @@ def replace_numpys_global(value: Any) -> Any:
 
 
 def of_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that runs the program of NumPy's ``function`` on Arrays."""
+    """Return a function that runs the Python code of NumPy's ``function`` on Arrays."""
     implementation: types.FunctionType = function._implementation  # type: ignore[attr-defined]
     call: Callable[..., Any] = functools.wraps(function)(program_of(implementation))
     return call
 
 
 def program_of(function: types.FunctionType) -> Callable[..., Any]:
-    """Return a function that runs NumPy's program on Arrays, also under ``vmap``."""
+    """Return a function that runs NumPy's Python code on Arrays, also under ``vmap``."""
     program, name = Program(function), f"np.{function.__name__}"
 
     def run_numpys_program(*args: Any, **options: Any) -> Any:

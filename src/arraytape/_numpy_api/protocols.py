@@ -295,7 +295,7 @@ def op_of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
 
 def in_dtype(ufunc: np.ufunc, inputs: Sequence[Any], dtype: DType, casting: Casting) -> list[Any]:
     """Cast inputs to the dtypes in which NumPy computes a result of ``dtype``; None means any dtype."""
-    # NumPy's own programs pass a class of dtypes, which np.dtype would convert to the dtype object.
+    # NumPy's own code passes a class of dtypes, which np.dtype would convert to the dtype object.
     make: Any = dtype if isinstance(dtype, type(np.dtype)) else lambda: dtype and np.dtype(dtype)
     dtype = make()
     # Python's numbers stay, since their dtypes depend on the dtypes of the arrays.

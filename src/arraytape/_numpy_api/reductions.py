@@ -237,7 +237,7 @@ def floating(a: ArrayLike, dtype: DType) -> Array:
 def spread_reduction(name: str) -> Callable[..., Array]:
     """Return ``numpy.std`` or ``numpy.var``, by ``name``.
 
-    With ``mean=`` or ``where=``, which the standard lacks, NumPy's own program runs on the Arrays.
+    With ``mean=`` or ``where=``, which the standard lacks, NumPy's Python code runs on the Arrays.
     """
     function = getattr(statistics, name)
     variance = program_of(private("_core._methods._var"))
