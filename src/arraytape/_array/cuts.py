@@ -58,7 +58,7 @@ left = [float(FIRST), monotonic()]
 
 
 def may_note() -> bool:
-    """Add the growth since the last update to the budget; return True if a tape may be awaited."""
+    """Let the budget grow by the time since its last update; return True if it is at least LEAST."""
     now = monotonic()
     left[:] = min(FIRST, left[0] + RATE * (now - left[1])), now
     return left[0] >= LEAST

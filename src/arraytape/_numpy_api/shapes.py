@@ -44,7 +44,7 @@ def at_least(n: int) -> Callable[..., Any]:
 
 
 def each_at_least(n: int, tup: Sequence[Any]) -> list[Array]:
-    """Return the arrays in ``tup`` with n axes or more."""
+    """Return the arrays in ``tup``, each with axes added if it has fewer than n."""
     return [at_least(n)(x) for x in as_operands(*tup)]
 
 

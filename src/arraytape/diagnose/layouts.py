@@ -54,7 +54,7 @@ def learn(found: dict[int, Layout], value_id: int, layout: Layout) -> bool:
 
 
 def stated(record: Record) -> Iterator[tuple[int, Layout]]:
-    """Yield the layouts of inputs and results that a record itself stores."""
+    """Yield pairs (value id, layout) for inputs and results whose layouts the record stores."""
     plan = plan_of(record)
     if isinstance(plan, Plan):
         yield from zip(results_of(record), (plan.result_layout(record, y) for y in plan.op.outputs),
