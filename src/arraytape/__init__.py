@@ -1,8 +1,9 @@
 """arraytape: a differentiable array API namespace.
 
 ``import arraytape as xp`` gives a Python array API namespace whose every op is recorded on the
-gradient tapes that are active in the thread, with tf.GradientTape's semantics.  All but constants and
-data types is imported at its first use, so that the import of the package is fast.
+gradient tapes that are active in the thread, with tf.GradientTape's semantics.  The constants and data
+types are defined in this file.  Everything else is imported at its first use, so that the import of the
+package is fast.
 
 PYTEST_DONT_REWRITE
 """
@@ -87,7 +88,7 @@ if _typing.TYPE_CHECKING:
         finfo,
         iinfo,
         isdtype,
-        reinterpreted,  # noqa: F401  (not public: rules ask the namespace for it)
+        reinterpreted,  # noqa: F401  (not public: rules call it)
         result_type,
     )
     from .ops.elementwise_functions import (
@@ -145,7 +146,7 @@ if _typing.TYPE_CHECKING:
         not_equal,
         positive,
         pow,
-        power_derivative,  # noqa: F401  (not public: rules ask the namespace for it)
+        power_derivative,  # noqa: F401  (not public: rules call it)
         real,
         reciprocal,
         remainder,
@@ -153,7 +154,7 @@ if _typing.TYPE_CHECKING:
         sign,
         signbit,
         sin,
-        sinc_derivative,  # noqa: F401  (not public: rules ask the namespace for it)
+        sinc_derivative,  # noqa: F401  (not public: rules call it)
         sinh,
         sqrt,
         square,
@@ -165,12 +166,12 @@ if _typing.TYPE_CHECKING:
     from .ops.extras import bincount, diag, einsum, logspace, median, pad
     from .ops.indexing_functions import scatter_add, take, take_along_axis
     from .ops.linear_algebra_functions import (
-        cofactors,  # noqa: F401  (not public: rules ask the namespace for it)
-        inverse_again,  # noqa: F401  (as cofactors)
+        cofactors,  # noqa: F401  (not public: rules call it)
+        inverse_again,  # noqa: F401  (not public: rules call it)
         matmul,
-        matmul_adjoint,  # noqa: F401  (as cofactors)
+        matmul_adjoint,  # noqa: F401  (not public: rules call it)
         matrix_transpose,
-        solve_again,  # noqa: F401  (as cofactors)
+        solve_again,  # noqa: F401  (not public: rules call it)
         tensordot,
         vecdot,
     )
@@ -203,7 +204,7 @@ if _typing.TYPE_CHECKING:
         prod,
         std,
         sum,
-        sum_adjoint,  # noqa: F401  (as cofactors)
+        sum_adjoint,  # noqa: F401  (not public: rules call it)
         var,
     )
     from .ops.utility_functions import all, any, diff
@@ -313,7 +314,8 @@ _FOR_RULES = (
     "cofactors", "inverse_again", "matmul_adjoint", "power_derivative", "reinterpreted",
     "sinc_derivative", "solve_again", "sum_adjoint",
 )  # fmt: skip
-# The public modules, and then the other public names, each with the module that defines it.
+# _MODULES: from public modules to their import paths.  _HOMES: from other public names to the modules
+# that define them.
 _MODULES = {
     name: f".{name}"
     for name in (

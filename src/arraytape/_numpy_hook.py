@@ -1,7 +1,7 @@
 """Stand-ins for NumPy's methods and protocols on Array, which import ``_numpy_api`` at the first use.
 
-``np.sum(x)``, ``np.sin(x)``, ``x.sum()`` and ``x.real = y`` need ``_numpy_api``: 2,000 lines that code
-in the standard's own names never runs.  Before that import ``Array`` has two functions for NumPy's
+``np.sum(x)``, ``np.sin(x)``, ``x.sum()`` and ``x.real = y`` need ``_numpy_api``, a large package that
+code in the standard's own names never uses.  Before its import ``Array`` has two functions for NumPy's
 protocols, and a descriptor for each method and property.  The first use of any of them imports
 ``_numpy_api`` and replaces all stand-ins by the real functions, so later uses cost nothing more.
 

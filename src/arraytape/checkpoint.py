@@ -56,8 +56,8 @@ def __dir__() -> list[str]:
 Host = np.ndarray[Any, np.dtype[Any]]
 PathLike = str | os.PathLike[str]
 HEADER = "arraytape"  # the key of the package's own entry in the file's metadata
-# The version of that entry.  In version 1 the checksum covered the data alone.  Version 2 had a second
-# entry and padding, to detect damage.
+# The version of that entry.  In version 1 the checksum did not cover the entry itself.  Version 2 had a
+# second entry and padding, to detect damage.
 VERSION = 3
 
 
@@ -219,7 +219,7 @@ def check_fit(path: str, values: Mapping[str, Host], variables: Mapping[str, Var
 
 
 def variables_of(caller: str, state: Any) -> dict[str, Variable]:
-    """Return the Variables of a Module or nesting by path.  A shared Variable is included once."""
+    """Return a dict from paths to the Variables of ``state``; a shared Variable is included once."""
     if not isinstance(state, Module):
         if not isinstance(nest.parts_of_nesting(state), dict):
             raise TypeError(
@@ -285,7 +285,7 @@ def read_arrays_of(path: Path) -> dict[str, Host]:
         for name, value in values.items():
             if value.dtype.kind not in "biufc":
                 raise ValueError(f"{name!r} has dtype {value.dtype}, which no Array can have")
-    except Exception as error:  # an error of safetensors, or a KeyError: NumPy lacks the dtype
+    except Exception as error:  # from safetensors, such as KeyError for a dtype that NumPy lacks
         raise ValueError(
             f"load: {str(path)!r} is damaged, cut short or no safetensors file: "
             f"{type(error).__name__}: {error} [at {user_line()}]"
@@ -329,7 +329,7 @@ def as_path(caller: str, path: PathLike) -> Path:
 
 
 def existing(caller: str, path: PathLike) -> Path:
-    """Resolve symbolic links, and raise OSError if the path exists and is no regular file."""
+    """Return the path without symbolic links; raise OSError if it exists and is no regular file."""
     found = Path(os.path.realpath(as_path(caller, path)))
     with contextlib.suppress(FileNotFoundError):
         mode = found.stat().st_mode  # raises OSError for links in a circle
@@ -383,7 +383,7 @@ def open_temporary(path: Path, tried: list[Path]) -> tuple[Path, BinaryIO]:
         mode = 0o600 if path.exists() else 0o666
         flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0)
         file = os.fdopen(os.open(temporary, flags, mode), "w+b")
-        # Before the lock, another process's ``remove_stale`` may have removed the file.
+        # Another process's ``remove_stale`` may have removed the file before it was locked: try again.
         if locked(file) is not False and temporary.exists():
             return temporary, file
         file.close()
@@ -401,7 +401,7 @@ def locked(file: BinaryIO) -> bool | None:
 
 
 def remove_stale(path: Path) -> None:
-    """Remove the temporary files for ``path`` without a lock, whose processes have ended."""
+    """Remove temporary files for ``path`` that no process has locked: their processes have ended."""
     for other in path.parent.glob(f".{glob.escape(path.name)}.{'[0-9a-f]' * 12}.tmp"):
         # Another process may have removed the file, or another user may own it.
         with contextlib.suppress(OSError):

@@ -1,6 +1,7 @@
 """Module: a named container that lists the Variables in its attributes.
 
-``walk`` visits all parts of a Module or nesting.  ``tree`` and ``table`` are its texts.
+``walk`` yields all Variables and Modules inside a Module or nesting.  ``tree`` makes the text for
+``repr``, and ``table`` makes that of ``summary``.
 """
 
 from __future__ import annotations
@@ -184,7 +185,8 @@ Seen = dict[int, Any]  # objects by id(), kept alive: the id of a freed object m
 def walk(root: Any, seen: Seen | None = None) -> Iterator[Found]:
     """Yield each Variable and Module inside a Module or nesting once, as (path, object).
 
-    All parts of the Module's own attributes come before the parts of submodules.
+    What the Module's own attributes hold comes before the contents of submodules.
+    seen : the objects to leave out, by ``id()``.
     """
     seen = {} if seen is None else seen
     parts = root
@@ -247,9 +249,9 @@ Row = tuple[str, str, str]  # the indented path, a description, and the number o
 
 
 def tree(module: Module) -> str:
-    """Return a text with one line for each part of a Module, with shapes and numbers of parameters.
+    """Return a text with a line for each Variable and submodule: its shape and number of parameters.
 
-    Only shapes are used.  No Variable's value is read, so no tape watches a Variable.
+    No Variable's value is read, since a tape would watch the Variable then.
     """
     rows = list(itertools.islice(rows_of(module, "  ", {id(module): "the whole"}), LINES + 1))
     title = f"{said(module)}: {counts(module)}"
@@ -265,10 +267,10 @@ def tree(module: Module) -> str:
 
 
 def rows_of(module: Module, indent: str, paths: dict[int, str], path: str = "") -> Iterator[Row]:
-    """Yield the rows of a Module's Variables, then those of each submodule and its parts.
+    """Yield the rows of a Module's Variables, then those of each submodule and its contents.
 
-    paths : the path of each part that has a row already, by ``id()``.  Further rows of the part refer to
-    this path.
+    paths : dict from the ``id()`` of each Variable and Module that has a row already to its path.
+    Further rows of a shared object refer to this path.
     """
     modules = []
     for key, leaf in parts_of(vars(module), "", {}):
@@ -292,7 +294,8 @@ Shapes = dict[int, list[str]]  # the different shapes of a Module's results, by 
 def shapes_of(module: Module, args: tuple[Any, ...], keywords: dict[str, Any]) -> Shapes:
     """Call a Module once without recording, and collect the shape of each submodule's results.
 
-    A profile function observes the returns of ``__call__``, so ``__call__`` itself needs no hook.
+    Users write ``__call__`` themselves, so Module cannot intercept its result.  A function set by
+    ``sys.setprofile`` sees each return of a ``__call__``, with the result.
     """
     found: Shapes = {}
 
@@ -351,7 +354,7 @@ def table(module: Module, shapes: Shapes) -> str:
 
 
 def variables_in(module: Module) -> list[Variable]:
-    """Return a Module's Variables, without the check and the storing of paths as in ``named``."""
+    """Return a Module's Variables; unlike ``named``, neither check their paths nor store them."""
     return [leaf for _, leaf in walk(module) if isinstance(leaf, Variable)]
 
 

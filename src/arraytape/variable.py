@@ -241,8 +241,8 @@ class Variable(Array):
     def _host_data(self, value: Operand) -> Array:
         """Return an Array unchanged, and host data as an Array on the Variable's device.
 
-        Host data gets the Variable's dtype, unless the data is of a greater kind, as complex numbers for
-        a Variable of floats.
+        Host data is cast to the Variable's dtype, unless the data is of a greater kind, such as complex
+        numbers for a Variable of floats.
         """
         if isinstance(value, Array):
             return value
@@ -286,7 +286,7 @@ class Variable(Array):
 
 
 def detached(x: Array) -> Array:
-    """Return an Array with the same data that no tape follows."""
+    """Return an Array that shares the data of ``x``, and that no tape follows."""
     return wrap(peek(x if isinstance(x, Variable) else asarray(x)), 0, KEPT)
 
 
@@ -306,7 +306,8 @@ class AllOrNone:
 def restore_values(kept: Iterable[tuple[Variable, Any]]) -> None:
     """Restore the data that Variables held before.
 
-    The data is intact, since assignments replace data and never write to it.
+    kept : pairs (Variable, data).  The data is intact, since assignments replace data and never write
+    to it.
     """
     for variable, data in kept:
         variable._data = data

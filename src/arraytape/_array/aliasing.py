@@ -77,7 +77,7 @@ class PutRecord(NamedTuple):
     value: int
     path: Path
     key: Any
-    shape: tuple[int, ...]  # the shape of the value, as ``dtype``
+    shape: tuple[int, ...]  # shape and dtype of the value
     dtype: Any
     lost: Any
     root_shape: tuple[int, ...]
@@ -93,7 +93,7 @@ class AddRecord(NamedTuple):
     value: int
     path: Path
     sign: int
-    shape: tuple[int, ...]  # the shape of the value, as ``dtype``
+    shape: tuple[int, ...]  # shape and dtype of the value
     dtype: Any
     root_shape: tuple[int, ...]
     root_dtype: Any
@@ -106,11 +106,11 @@ def view_record(view: int, root: int, shape: tuple[int, ...], path: Path) -> Rec
 class ViewsRead:
     """An index of the recorded views of each root, updated as a list of records grows.
 
-    Each record is read once.  Views are grouped by their index on the root's first axis, or None for
-    views of several indices.  So a loop over rows does not compare each row with all others.
+    Each record is read once.  Views of one index on the root's first axis are grouped by that index,
+    others by None.  So a loop over rows does not compare each row with all others.
 
-    found : by the root's id and that index, the views as a dict from value ids to paths.
-    roots : by the root's id, the indices that occur (a dict, used as an ordered set).
+    found : dict from pairs (root's id, index) to the views, a dict from value ids to paths.
+    roots : dict from the root's id to the indices that occur (a dict, used as an ordered set).
     """
 
     def __init__(self) -> None:
@@ -189,7 +189,10 @@ def pull_view(at: Cotangents, record: Record) -> None:
 
 
 def pull_put(at: Cotangents, record: Record) -> None:
-    """Split the new root's cotangent: the written region goes to the value, the rest to the old root."""
+    """Split the cotangent of the root after the write between the written value and the old root.
+
+    The value gets the written region.  The old root gets all other elements, and 0 in that region.
+    """
     _, new, old, value, path, key, shape, dtype, lost, _, _ = record
     data, buffer = at.data, at.take_owned(new)
     if buffer is None:
@@ -204,7 +207,7 @@ def pull_put(at: Cotangents, record: Record) -> None:
 
 
 def pull_add(at: Cotangents, record: Record) -> None:
-    """Pass the new root's cotangent to the old root, and a copy of the written region to the value."""
+    """Pass the cotangent of the root after ``x += value`` to the root before and, at x, to ``value``."""
     _, new, old, value, path, sign, shape, dtype, _, _ = record
     data, buffer = at.data, at.take_owned(new)
     if buffer is None:
@@ -220,7 +223,7 @@ def pull_add(at: Cotangents, record: Record) -> None:
 def pull_watch(at: Cotangents, record: Record) -> None:
     """Add the cotangent of ``seen`` to that of ``watched``, and leave the former in place.
 
-    At this point the sum has the contributions of the ops after the watch alone.
+    When the pass reaches this record, the cotangent has contributions only from ops after the watch.
     """
     _, seen, watched, shape, path_to_seen, path = record
     g = at.peek(seen)

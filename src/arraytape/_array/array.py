@@ -42,9 +42,9 @@ ONLY_KEPT = KEPT  # if state == ONLY_KEPT, a record shares this data already: no
 # ``views.keep_data`` has to be called.
 KEEP_IS_A_MARK = HOT
 
-# Held while the memory of a handle or the id of a value changes, or a tape gets the record of such a
-# change, if threads may share the handle or the tape.  Ops read without the lock.  So where one field
-# shows that others are valid (as ``View.seen`` for ``View.written_id``), that field is set last.
+# Held while the memory of a handle or the id of a value changes, and while a tape records such a change,
+# since threads may share the handle or the tape.  Ops read without the lock.  So where one field shows
+# that others are valid (as ``View.seen`` for ``View.written_id``), that field is set last.
 MOVING = reentrant_lock()
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")

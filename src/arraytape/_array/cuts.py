@@ -27,7 +27,7 @@ from .array import IS_VIEW, Array
 MANY = 64  # the greatest number of ids in a Cut
 FIRST = 1000  # the budget at the start, and its maximum: the number of ops that may be noted
 RATE = 3000  # ops per second by which the budget grows
-ENOUGH = FIRST / 2  # with this budget a tape is awaited at once, without a look at the clock
+ENOUGH = FIRST / 2  # with this budget a tape is awaited at once, without updating the budget
 LEAST = 30  # with a smaller budget no tape is awaited
 
 
@@ -58,7 +58,7 @@ left = [float(FIRST), monotonic()]
 
 
 def may_note() -> bool:
-    """Add the growth since the last update to the budget; return True if a tape may be awaited."""
+    """Let the budget grow by the time since its last update; return True if it is at least LEAST."""
     now = monotonic()
     left[:] = min(FIRST, left[0] + RATE * (now - left[1])), now
     return left[0] >= LEAST

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from .._util.array_types import RawArray
 
 LEFT = Structural("left", lambda at, record: None, lambda at, record: [None])
-# Data that stop_gradient returned, by its address.  Its conversion is intended and causes no warning.
+# From the ``id()`` of data that stop_gradient returned to the data.  Converting it causes no warning.
 STOPPED: WeakValueDictionary[int, Any] = WeakValueDictionary()
-# ``Recorder.notice`` gets (ENTERED, entries, id of the result) for a call of a user's function: the
-# constants that entered ops inside the call.  This is never recorded.
+# For a call of a user's function, ``Recorder.notice`` gets (ENTERED, entries, id of the result).  The
+# entries are the constants that entered ops inside the call.  This tuple is never recorded.
 ENTERED = Structural("entered", lambda at, record: None, lambda at, record: [None])
 
 

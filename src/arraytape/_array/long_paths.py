@@ -21,11 +21,11 @@ Axis = tuple[int, range] | None
 
 
 class Box:
-    """A part of some data, as keys and permutations select it.
+    """A part of an array (the data) that keys and permutations select.
 
     shape : the shape of the data.
-    axes : the axes of the part, in order.
-    fixed : for each axis of the data that the part does not have, the index at which the part lies.
+    axes : list of an ``Axis`` for each axis of the part, in order.
+    fixed : dict from each axis of the data that the part lacks to the index of the part along that axis.
     """
 
     def __init__(self, shape: tuple[int, ...]) -> None:

@@ -158,9 +158,9 @@ def add_through(buffer: RawArray, path: Path, g: RawArray, at: SummingPlace) -> 
 
 
 def add_windows(whole: RawArray, argument: tuple[int, int], g: RawArray, at: Place) -> Any:
-    """Return ``whole`` after g, with the shape of sliding windows of it, was added to the windows.
+    """Return ``whole`` after g was added to its sliding windows; g has their shape.
 
-    An element gets the sum over all windows that contain it.
+    An element of ``whole`` gets the sum of g over all windows that contain the element.
     """
     axis, length = argument
     count = g.shape[axis - 1]
@@ -186,9 +186,10 @@ def write_through(buffer: RawArray, path: Path, key: Index, value: RawOperand, a
 
 
 def write_back(buffer: Any, last: tuple[str, Any], part: RawArray, at: Place) -> Any:
-    """Return ``buffer``, or a copy, after a change to its part was written back.
+    """Return ``buffer``, or a copy of it, that contains the changed ``part``.
 
-    part : the changed result of a step of a path on the buffer.  last : the step, (kind, argument).
+    part : the result of a step of a path on the buffer, changed since.  last : that step, a pair
+    (kind, argument).
     """
     kind, argument = last
     if type(buffer) is ndarray or at.in_place(buffer):
@@ -216,9 +217,9 @@ def diagonal_key(part: RawArray, offset: int, xp: Namespace) -> tuple[Any, ...]:
 
 
 def dtype_at_root(path: Path, dtype: np.dtype[Any]) -> Any:
-    """Return the dtype of a root's cotangent or tangent, if its part at ``path`` has ``dtype``.
+    """Return the dtype of a root's cotangent or tangent whose part at ``path`` has ``dtype``.
 
-    That is a complex dtype if the path has a step to the real or imaginary part.
+    The result is a complex dtype if the path has a step to the real or imaginary part.
     """
     parts = any(kind is REAL or kind is IMAG for kind, _ in path)
     return np.result_type(dtype, np.complex64) if parts else dtype

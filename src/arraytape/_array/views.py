@@ -457,8 +457,8 @@ def settle_write(x: Array, key: Index, written: RawArray, memory: RawArray) -> N
 def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
     """Return an ndarray that shares the memory of ``x``, for NumPy code.
 
-    As long as the ndarray lives, no record shares this memory, since NumPy code may write to it.  But
-    records may share read-only memory.  firm : True if the export is not to be revoked: see ``exports``.
+    As long as the ndarray lives, records share its memory only if it is read-only, since NumPy code may
+    write to other memory.  firm : True if the export is not to be revoked: see ``exports``.
     """
     root = root_of(x)
     if not root._data.flags.writeable:

@@ -394,7 +394,7 @@ def argument_words(f: Callable[..., Any], position: int | str) -> str:
         return f"argument {position!r}"
     try:
         parameters = list(inspect.signature(f).parameters.values())
-    except (TypeError, ValueError):  # a builtin
+    except (TypeError, ValueError):  # a builtin has no signature
         parameters = []
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     named = [p.name for p in parameters if p.kind in positional]

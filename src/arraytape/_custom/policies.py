@@ -59,11 +59,11 @@ class Policy:
         self.ops = frozenset(map(checked_op, [policy] if callable(policy) else policy))
 
     def is_about(self, op: Op) -> bool:
-        """Return True if the calls of an op are counted and their results may be kept."""
+        """Return True if the calls of ``op`` are counted and their results may be kept."""
         return REGISTRY.data.get(op.name) is op if self.ops is None else op in self.ops
 
     def keeps(self, call: OpCall, answer: Any) -> bool:
-        """Return True if the results ``answer`` of a call of an op of the policy are to be kept."""
+        """Return True if ``answer``, the result of ``call``, is to be kept.  The op is in the policy."""
         if self.choose is None:
             return True
         with without_program_modes():
@@ -72,15 +72,15 @@ class Policy:
 
 
 def op_of(function: Callable[..., Any]) -> Op | None:
-    """Return the op whose public function this is, or None."""
+    """Return the op whose public function is ``function``; None if there is no such op."""
     return next((op for op in REGISTRY.values() if op.public is function), None)
 
 
 def checked_op(function: Callable[..., Any]) -> Op:
-    """Return the op whose public function this is.
+    """Return the op whose public function is ``function``.
 
-    Raise ValueError if there is none, or if the op is composed of other ops: a mode only sees the calls
-    of those, not the call of the composed op.
+    Raise ValueError if there is no such op, or if the op is composed of other ops: a mode gets the calls
+    of the other ops, but not the call of the composed op.
     """
     op = op_of(function)
     if op is not None and op.functions:
@@ -104,10 +104,10 @@ def with_layouts(value: Any) -> Any:
 
 
 def compared(value: Any) -> Any:
-    """Return the part of an argument that is compared between the runs.
+    """Return the part of an argument of an op that must be the same in both runs.
 
-    It is the layout of an array, the value of a bool, int, str or None, and else the type: floats, for
-    example, may be random.
+    This part is the layout of an array, the value of a bool, int, str or None, or the type of any other
+    object, since floats, for example, may be random.
     """
     value = with_layouts(value)
     if type(value) is tuple:

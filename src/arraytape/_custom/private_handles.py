@@ -153,8 +153,8 @@ def note_use(given: Sequence[Any], private: Sequence[Array]) -> None:
     note_cut("a call", (), [handle._value_id for _, handle in pairs], [x for x, _ in pairs])
     for x, handle in pairs:
         handle._cut = cut_of(x)
-        # The handle of a view has an id of its own, which may be new: refer to the id of the view's
-        # root.
+        # The private handle of a view may have a new id, which no recorder knows: the Cut names the id
+        # of the view's root.
         if handle._cut is None and handle._value_id and x._state & IS_VIEW:
             handle._cut = Cut(new_value_id(), "view", (x._view.seen,), None, 0)
 

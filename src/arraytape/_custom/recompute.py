@@ -294,11 +294,10 @@ def held_again(state: Sequence[tuple[Variable, Any]]) -> Iterator[None]:
 
 
 def matters(variable: Variable, records: Sequence[Record], results: Sequence[int]) -> bool:
-    """Return True if results of a function may depend on a Variable, according to its records.
+    """Return True if results of a function may depend on a Variable, as far as its ``records`` show.
 
-    The records show a dependence if a result was computed from the Variable.  A dependence is also
-    possible if a value computed from the Variable was converted to NumPy, or if no record uses the
-    Variable.
+    Results depend on it if a record computed one of them from the Variable.  They may depend on it if a
+    value computed from it was converted to NumPy, or if no record uses it though the function read it.
     """
     made = ids_made_of(records, [variable._current_id()])
     left = any(PLANS[r[0]] is LEFT and not made.isdisjoint(results_of(r)) for r in records)
@@ -307,7 +306,7 @@ def matters(variable: Variable, records: Sequence[Record], results: Sequence[int
 
 # --- backward and forward -----------------------------------------------------------------------------
 def pull_recomputed(pass_: BackwardPass, record: Record) -> None:
-    """Run the function again, and pass the cotangents of its results back through its own records.
+    """Run the function again, and pass the cotangents of its results back through the new records.
 
     A guarded pass consists of two passes, of cotangents and of masks, which both go through the records.
     """
@@ -337,7 +336,7 @@ def push_recomputed(pass_: ForwardPass, record: Record) -> list[Array | None]:
 
 
 class Either:
-    """The union of several containers of value ids, for ``in``; later additions to them count."""
+    """The union of several containers of value ids; ids that are added to them later count, too."""
 
     def __init__(self, *parts: Container[int]) -> None:
         self.parts = parts

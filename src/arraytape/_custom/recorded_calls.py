@@ -113,7 +113,8 @@ class Call:
         self.results = [Layout(y) for y in trace.leaves]
         self.careful = needs_care((*trace.arrays, *trace.leaves))
         self.history: list[tuple[Record, Plan | Structural | None]] = []
-        # A recorder that got the history follows this id, so that it does not get the history twice.
+        # An id that no value has.  ``_tell`` makes each recorder that got the history follow this id, so
+        # that no recorder gets the history twice.
         self.told = new_value_id()
         self.surroundings = [note() for note in CARRIED]
 
@@ -153,8 +154,7 @@ class Call:
             for record, _ in self.history
             for value_id in results_of(record)
         ):
-            # After the records: if an exception interrupts the loop, the next call hands them over
-            # again.
+            # Added after the loop: if an exception interrupts the loop, the next call repeats it.
             recorder.followed.add(self.told)
 
     def gradients(self, cotangents: Sequence[Array | None]) -> list[Array | None]:
@@ -245,7 +245,7 @@ def followers_of(value_ids: Sequence[int]) -> list[Recorder]:
 def may_record_gradients(stack: Sequence[Recorder]) -> bool:
     """Return True if one of these recorders may be active while a gradient through a call is computed.
 
-    A one-shot tape alone on the stack is not: it stops recording before it computes its gradient.
+    If a one-shot tape is alone on the stack, return False: it stops recording before its gradient.
     """
     return bool(stack) and not (len(stack) == 1 and stack[0].one_shot)
 

@@ -294,8 +294,8 @@ class Trace:
     def input_ids(self) -> list[int]:
         """Return the value ids of the arguments, then of the captures, then of the trainable Variables.
 
-        To be called with the caller's recorders active: the Variables are read, so that the caller's
-        tapes watch them.
+        The caller's recorders must be active, since this method reads the Variables, so that the
+        caller's tapes watch them.
         """
         variables = [current(variable)[0] for variable in self.recorder.variables]
         return [*self.value_ids, *self.recorder.captures, *variables]

@@ -2,22 +2,20 @@
 
 The steps of the generated function, in the order of the source:
 
-0.  If a thread has modes (``_record.mode_stack``), the modes of this thread see the call, and may return
-the
-   answer.
-1.  Each operand is read into local variables: for an operand x the value id ``t_x`` and the data
-``d_x``.
+0. If a thread has modes (objects that intercept calls: ``_record.mode_stack``), the modes of this thread
+   get the call, and may return the answer.
+1. Each operand is read into local variables: for an operand x the value id ``t_x`` and the data ``d_x``.
    ``operands.coerce`` does this for operands that are no Arrays.
-2.  Operands of different types of data are converted to one type, ``kind``.
-3.  The raw function for that type computes ``result``.
-4.  The result is wrapped in an Array, ``answer``.
+2. Operands of different types of data are converted to one type, ``kind``.
+3. The raw function for that type computes ``result``.
+4. The result is wrapped in an Array, ``answer``.
 5. If an operand has a value id, the recorders of this thread that follow the operand get a record: a
    tuple of the plan's number, the value ids and the values that the rules name.
 
 So an op adds only one Python frame to the raw call, also when a tape records it.  After the first call
 of an op ``print(arraytape.exp.__source__)`` shows its source.
 
-The functions below with a parameter ``s`` write lines to that Source.
+Functions with a parameter ``s`` write lines of the generated function to that ``Source``.
 """
 
 from __future__ import annotations
@@ -77,15 +75,16 @@ def compile_function(
     convert: bool = True, name: str | None = None, given: dict[type, Any] | None = None,
     into: Callable[..., Any] | None = None,
 ) -> Callable[..., Any]:  # fmt: skip
-    """Return the public function of an op, or the method of an operator.
+    """Return a function on Arrays that runs and records an op; the first call compiles its source.
 
-    operator : True for a method that returns NotImplemented for operands that it does not accept.  raw :
-    the name of the storage's function, if it is not the name of the op.  given : a dict from the type of
-    data to the raw function, in place of the storage's functions.  convert : True to convert Python
-    scalars to 0-d data once.  Otherwise NumPy converts them in the forward pass and again in the
-    backward pass.  into : a function that handles calls with NumPy's parameters ``out`` and ``where``,
-    which the function then accepts besides those of the signature; None for an op without these
-    parameters.
+    operator : True for the method of an operator, such as ``__add__``, which returns NotImplemented for
+    operands that it does not accept.
+    raw : the name of the raw function, if it is not the name of the op.
+    given : a dict from types of data to raw functions, in place of the storages' functions.
+    convert : True to convert Python scalars to 0-d data once; False to leave that to NumPy, which
+    does it in the forward pass and again in the backward pass.
+    into : a function that handles calls with NumPy's parameters ``out`` and ``where``, which the
+    returned function then has, too; None for an op without these parameters.
     """
     name = name or op.name.rpartition(".")[2]
     scope: dict[str, Any] = {"__builtins__": OP_BUILTINS}
@@ -144,7 +143,7 @@ COMMON: dict[str, Any] = {
 
 
 def globals_of(op: Op) -> dict[str, Any]:
-    """Return the globals of a compiled function other than raw functions and defaults."""
+    """Return the globals of a compiled op, without its raw functions and defaults of parameters."""
     scope = COMMON | {"NAME": op.name, "INPUTS": op.inputs, "alone": op.alone}
     scope |= {"PLANS": op.plans, "WIDES": op.wides}
     scope |= {f"SAVE_{saved}": function for saved, function in op.saves.items()}
@@ -152,7 +151,7 @@ def globals_of(op: Op) -> dict[str, Any]:
     return scope | {f"WIDE{subset}": plan.number for subset, plan in enumerate(op.wides)}
 
 
-FEW = 3  # up to so many inputs, the source has one branch for each subset of followed inputs
+FEW = 3  # the most inputs for which the source has a branch for each subset of followed inputs
 
 
 class Form(NamedTuple):
@@ -162,7 +161,7 @@ class Form(NamedTuple):
     signature: inspect.Signature
     operator: bool = False  # True if it returns NotImplemented for operands that it does not accept
     convert: bool = True  # True if Python scalars are converted to 0-d data
-    condition: str = ""  # key in CONDITIONS: when to call NumPy's ufunc without looking in RAW
+    condition: str = ""  # the key in CONDITIONS; "" if NumPy's ufunc is never called directly
     like_ufunc: bool = False  # True if it accepts NumPy's parameters out and where
     own: bool = False  # True if NumPy's function of the same name serves NumPy's further keywords
 
@@ -176,26 +175,26 @@ class Form(NamedTuple):
 
     @property
     def order(self) -> list[str]:
-        """Return the inputs in the order of the signature: a reflected operator has x2 first."""
+        """Return the names of inputs in the signature's order: a reflected operator has x2 first."""
         return [p.name for p in self.parameters if p.name in self.op.inputs]
 
     @property
     def handles(self) -> list[str]:
-        """Return the source text of an expression for each result as an Array."""
+        """Return source texts: for each result, an expression whose value is the result as an Array."""
         return [f"ys[{i}]" for i in range(len(self.op.outputs))] if self.several else ["answer"]
 
     @property
     def results(self) -> list[str]:
-        """Return the source text of an expression for each result as raw data."""
+        """Return source texts: for each result, an expression whose value is its raw data."""
         return [f"{y}._data" for y in self.handles] if self.several else ["result"]
 
 
-# Positional parameters, since Python handles them quicker than keyword-only ones: see ``keywords``.
+# These are not keyword-only, since Python handles positional parameters more quickly: see ``keywords``.
 HIDDEN_OF_UFUNCS = [
     inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)
     for name in ("out", "where")
 ]
-# The key is ``Form.condition``, the value the test in the source.
+# Dict from the values of ``Form.condition`` to the tests in the source.
 CONDITIONS = {"ufunc": "kind is ndarray", "float64": "kind is ndarray and d_x.dtype is FLOAT64"}
 
 
@@ -229,7 +228,7 @@ def source_of(form: Form) -> str:
 
 
 def write_mode_test(s: Source, form: Form) -> None:
-    """Write the call of ``ask_modes``, which the function makes while a thread has modes."""
+    """Write the lines that call ``ask_modes`` if a thread has modes, and return the answer of a mode."""
     positional = [p.name for p in form.parameters if p.kind is not p.KEYWORD_ONLY]
     named = [f"{p.name!r}: {p.name}" for p in form.parameters if p.kind is p.KEYWORD_ONLY]
     given = f"({', '.join(positional)}{',' * (len(positional) == 1)})"
@@ -239,17 +238,16 @@ def write_mode_test(s: Source, form: Form) -> None:
 
 
 def check_dtype_parameter(s: Source, form: Form) -> None:
-    """Write a check that the ``dtype`` parameter of one of arraytape's ops is a dtype of Arrays."""
+    """Write a check that the argument ``dtype`` is a dtype of Arrays; no check for a user's op."""
     dtype = form.signature.parameters.get("dtype")
     if dtype is not None and dtype.default is None and not form.op.checked:
         s.line("if dtype is not None: check_dtype(NAME, dtype)")
 
 
 class Reference(NamedTuple):
-    """A default of a parameter whose repr is the name of a global variable that holds the real default.
+    """A stand-in for a parameter's default: its repr is the name of a global that holds the default.
 
-    Signatures are written into the source by their str, so that the repr of each default must be valid
-    source.
+    The source contains ``str(signature)``, so that the repr of each default must be valid source.
     """
 
     name: str
@@ -259,7 +257,7 @@ class Reference(NamedTuple):
 
 
 def by_reference(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
-    """Return the parameters with a Reference in place of each default: see ``defaults_of``."""
+    """Return the parameters with a Reference in place of defaults other than None and ABSENT."""
     return [
         p if p.default is p.empty or p.default is ABSENT or p.default is None
         else p.replace(default=Reference(f"DEFAULT_{p.name}"))
@@ -274,7 +272,7 @@ def defaults_of(signature: inspect.Signature) -> dict[str, Any]:
 
 # --- operands -----------------------------------------------------------------------------------------
 def read_sequence(s: Source, form: Form) -> None:
-    """Write the lines that read a variadic op's sequence of operands: their ids and data."""
+    """Write the lines that read the value ids and the data of a variadic op's sequence of operands."""
     (x,) = form.op.inputs
     s.line(f"{x}, t_{x}, d_{x} = coerce_all(NAME, '{x}', {x})")
     s.line(f"kind, *d_{x} = promote(NAME, ('{x}',), {x}, d_{x})")
@@ -284,7 +282,7 @@ def read_operands(s: Source, form: Form) -> None:
     """Write the lines that read the value id and the data of each input."""
     op = form.op
     first, *_ = form.order
-    left_out = [p.name for p in form.parameters if p.default is None]  # may be None
+    left_out = [p.name for p in form.parameters if p.default is None]  # inputs that may be None
     for x in form.order:
         with s.block(f"if type({x}) is Array:"):
             s.line(f"t_{x} = {x}._value_id")
@@ -344,7 +342,7 @@ def find_kind(s: Source, form: Form) -> None:
 
 # --- the raw function and its results -----------------------------------------------------------------
 def call_raw(s: Source, form: Form) -> None:
-    """Write the call of the raw function, whose exception may replace a warning: see ``raw_calls``."""
+    """Write the call of the raw function, and of ``call_again`` if it raises: see ``raw_calls``."""
     op, condition = form.op, form.condition
     value = {p.name: f"d_{p.name}" if p.name in op.inputs else p.name for p in form.parameters}
     keyword_only = [p.name for p in form.parameters if p.kind is p.KEYWORD_ONLY]
@@ -384,8 +382,8 @@ def wrap_results(s: Source, form: Form) -> None:
 def record(s: Source, form: Form) -> None:
     """Write the lines that hand a record to the recorders of this thread.
 
-    If the recorders belong to other threads, these are notified that the values are used.  If no
-    recorder gets a record, the lines note the op as a Cut, which explains gradients of None.
+    If only other threads have recorders, these are notified that the values are used.  If no recorder
+    gets a record, the lines note the op as a ``Cut``, by which warnings explain gradients of None.
     """
     op = form.op
     ids = [f"t_{x}" for x in op.inputs]
@@ -415,13 +413,13 @@ def record(s: Source, form: Form) -> None:
 
 
 def has_one_form(op: Op) -> bool:
-    """Return True if the record for each subset of inputs is fixed when the op is compiled."""
+    """Return True if the source can have one branch, with a fixed record, for each subset of inputs."""
     one_result = len(op.outputs) == 1 and not op.moves and not op.partly_unknown
     return bool(not op.variadic and one_result and (op.rules or op.joint))
 
 
 def needs_fit(form: Form) -> str:
-    """Return the source text of a test: True if contributions must be summed or cast to fit an input."""
+    """Return the source text of a test whether contributions must be summed or cast to fit an input."""
     op = form.op
     if op.variadic:
         return "True"
@@ -444,7 +442,10 @@ def needs_fit(form: Form) -> str:
 
 
 def save(s: Source, form: Form) -> dict[str, str]:
-    """Write the lines that compute the op's ``saves``; return the local variable of each saved name."""
+    """Write the lines that compute the op's ``saves``.
+
+    Return a dict from the saved names to the local variables that hold their values.
+    """
     op = form.op
     known = {x: f"d_{x}" for x in op.inputs} | dict(zip(op.outputs, form.results, strict=True))
     known["storage"] = "STORAGES[kind]"
@@ -458,14 +459,14 @@ def save(s: Source, form: Form) -> dict[str, str]:
 
 
 def places(form: Form, saved: dict[str, str]) -> dict[str, str]:
-    """Return the local variable of each value that a rule may name: see ``Op.value_positions``."""
+    """Return a dict from names that a rule may use to local variables: see ``Op.value_positions``."""
     op = form.op
     data = {x: f"d_{x}" for x in op.inputs} | dict(zip(op.outputs, form.results, strict=True))
     return data | {p: p for p in op.parameters} | saved
 
 
 def layouts(form: Form) -> dict[str, str]:
-    """Return expressions for shapes and dtypes, by names such as ``shape x``: see Op.value_positions."""
+    """Return a dict from names such as ``shape x`` to expressions for shapes and dtypes in source."""
     op, found = form.op, {}
     of_constant = {"shape": "()", "dtype": "None"}
     for what in LAYOUT:
@@ -492,11 +493,11 @@ def record_each_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
 def choose_subset(
     s: Source, form: Form, values: dict[str, str], wide: bool, at: int = 0, subset: int = 0
 ) -> None:
-    """Write the nested branches for the inputs from number ``at`` on: does the recorder follow them?
+    """Write nested ``if`` statements that test which inputs, from number ``at`` on, a recorder follows.
 
     subset : the followed inputs among those before ``at``, as bits: 1 for the first input, 2 for the
-    second, 3 for both.  values : the local variables and expressions of the values that a record may
-    keep.  wide : True for the record of a plan that needs fit.
+    second, 3 for both.  values : dict from the names of values that a record may keep to variables and
+    expressions.  wide : True for the record of a plan with fit, which keeps shape and dtype of inputs.
     """
     inputs = form.op.inputs
     if at < len(inputs):
@@ -511,7 +512,10 @@ def choose_subset(
 
 
 def record_subset(s: Source, op: Op, subset: int, values: dict[str, str], wide: bool) -> None:
-    """Write the lines that give the result an id, mark kept data, and hand over the subset's record."""
+    """Write the lines that record the op for one subset of followed inputs.
+
+    They give the result a value id, mark the kept data, and pass the record to the recorder.
+    """
     plan = (op.wides if wide else op.plans)[subset]
     s.line("if not out: out = answer._value_id = new_value_id()")
     for x in op.inputs:
@@ -530,7 +534,10 @@ def record_subset(s: Source, op: Op, subset: int, values: dict[str, str], wide: 
 
 
 def record_any_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
-    """Write lines for every subset at once: the plan of a subset picks its record from all values."""
+    """Write lines that serve every subset of followed inputs.
+
+    The lines make a tuple of all values.  The plan of the subset picks its record from the tuple.
+    """
     op = form.op
     bits = [f"(t_{x} in followed) << {i}" for i, x in enumerate(op.inputs)]
     one_bit = f"any([t in followed for t in t_{op.inputs[0]}])"
@@ -562,7 +569,10 @@ def record_any_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
 
 
 def all_values(form: Form, saved: dict[str, str]) -> str:
-    """Return the source text of the tuple of all values, in the order of ``Op.value_positions``."""
+    """Return the source of the tuple of all values that a record may keep: see ``Op.value_positions``.
+
+    The caller writes the text between "(" and ")".
+    """
     op = form.op
     ids = [f"t_{x}" for x in op.inputs]
     values = ["plan.number", "out", *ids, *places(form, saved).values(), *op.inputs, *form.handles]

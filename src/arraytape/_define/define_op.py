@@ -65,8 +65,8 @@ def stop_gradient(x: Nesting) -> Nesting:
         if not isinstance(leaf, Array):
             raise TypeError(f"stop_gradient takes Arrays, got {describe(leaf)} [at {user_line()}]")
     stopped = [_stopped(leaf) for leaf in found]
-    # The data is remembered, so that diagnostics do not take the constant for a value that left a tape
-    # and came back.
+    # Remember the data, so that diagnostics can tell this intended constant from a value that was
+    # converted to untracked data by mistake.
     for leaf in stopped if OPEN else ():
         if type(leaf._data) is np.ndarray:
             STOPPED[id(leaf._data)] = leaf._data
@@ -299,7 +299,10 @@ def check_statement(name: str, forward: Callable[..., Any], word: str) -> None:
 def inputs_of_forward(
     name: str, forward: Callable[..., Any], word: str
 ) -> tuple[inspect.Signature, list[str], bool]:
-    """Return the op's signature, its array inputs, and True if there is one, a sequence of arrays."""
+    """Return the op's signature, the names of its array inputs, and True if the op is variadic.
+
+    The only array input of a variadic op is a sequence of arrays.
+    """
     try:
         signature = inspect.signature(forward)
     except (TypeError, ValueError) as error:
@@ -315,7 +318,7 @@ POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR
 
 
 def check_parameters(name: str, signature: inspect.Signature, inputs: Sequence[str]) -> None:
-    """Check that inputs are positional, and that each default is a literal."""
+    """Raise TypeError if an input is not positional, or a default is no literal."""
     for p in signature.parameters.values():
         collects = p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
         if collects or (p.name in inputs and p.kind not in POSITIONAL):
@@ -347,7 +350,10 @@ def check_number_of_inputs(name: str, word: str, inputs: Sequence[str]) -> None:
 def check_rules(
     name: str, word: str, inputs: Sequence[str], rules: Sequence[Any], joint: Rule | None
 ) -> None:
-    """Check that the number of rules fits the word, and that there are none besides a joint rule."""
+    """Raise TypeError if a rule is no function, or if their number does not fit ``word``.
+
+    A joint rule is allowed for "primitive" alone, and without other rules.
+    """
     for rule in (*rules, joint):
         if rule is not None and not callable(rule) and not isinstance(rule, Unknown):
             raise misstated(name, f"a rule must be a function or None, got {describe(rule)}")
@@ -371,19 +377,19 @@ def check_outputs(name: str, outputs: Sequence[str]) -> None:
 
 
 def check_names(op: Op, signature: inspect.Signature) -> None:
-    """Check that no parameter has the name of a local or global variable in the generated source."""
+    """Raise TypeError if a parameter has the name of a variable in the generated source."""
     for parameter in signature.parameters:
         if parameter in names_in_source() or parameter[:2] in VALUES_OF:
             raise misstated(op.name, f"a parameter may not be called {parameter!r}")
 
 
-VALUES_OF = ("d_", "t_", "s_")  # generated source: data, value id and saved value of a name
+VALUES_OF = ("d_", "t_", "s_")  # prefixes in generated source: data, value id and saved value
 UNTAKEN = ("_a_", "_b_", "_c_")  # names of inputs that occur nowhere else in generated source
 
 
 @functools.cache
 def names_in_source() -> frozenset[str]:
-    """Return the variables in generated source: those of three sample ops that cover all forms."""
+    """Return the names of variables that generated source may use, taken from three sample ops."""
     forms = [
         Op("", "elementwise", UNTAKEN[:2], rules=[lambda t, _b_: t, lambda t, _a_: t]),
         Op("", "primitive", UNTAKEN, outputs=("y", "z")),
@@ -400,9 +406,9 @@ def names_in_source() -> frozenset[str]:
 
 
 class Forward(dict[type, Callable[..., Any]]):
-    """The raw functions of a user's op by type of data, made of the user's function ``forward``.
+    """A dict from types of data to raw functions of a user's op, which call the user's ``forward``.
 
-    Each gives NumPy inputs to ``forward`` read-only, and checks the results.
+    Each raw function passes NumPy inputs to ``forward`` as read-only views, and checks the results.
     """
 
     def __init__(self, op: Op, forward: Callable[..., Any]) -> None:
@@ -443,7 +449,7 @@ class Forward(dict[type, Callable[..., Any]]):
         return run
 
     def takes_one(self, error: TypeError) -> TypeError:
-        """Return the error for a forward that calls NumPy functions on the batched data of a vmap."""
+        """Return the error for a ``forward`` that calls NumPy functions on batched data of a vmap."""
         why, _, line = str(error).partition(". Use where")
         return TypeError(
             f"{why}. The forward of {self.op.name} is given the data of all examples at once, which "
@@ -452,7 +458,10 @@ class Forward(dict[type, Callable[..., Any]]):
         )
 
     def result(self, found: Any, arrays: list[Any], storage: Storage) -> Any:
-        """Return a result as raw data of a known dtype, copied if it shares memory with an input."""
+        """Return a result of ``forward`` as raw data; copy it if it shares memory with an input.
+
+        Raise TypeError for a result that is neither a raw array nor a number.
+        """
         if type(found) not in STORAGES:
             if not isinstance(found, bool | int | float | complex | np.generic):
                 raise TypeError(
@@ -474,7 +483,7 @@ class Forward(dict[type, Callable[..., Any]]):
 
 
 def read_only(data: RawArray) -> Any:
-    """Return a read-only view of NumPy data (of each part of a list), and other data unchanged."""
+    """Return a read-only view of NumPy data, a list of such views for a list, other data unchanged."""
     if isinstance(data, list):
         return [read_only(part) for part in data]
     if type(data) is not np.ndarray:

@@ -34,7 +34,8 @@ FILLED_IN_LATER = "unread"  # a saved value that the backward pass sets, so no t
 COMPLEX = "When {} is complex."
 FRACTIONAL = "When {} has a floating-point dtype."
 SEVERAL_DEVICES = "When Arrays are on different devices."
-# The value of ``Op.takes`` -> the text on the array arguments after "Of", and the text on a TypeError.
+# Dict from the values of ``Op.takes`` to two texts: the dtypes of array arguments, which follow "Of" in
+# "Parameters", and the condition of a TypeError.
 TAKES = {
     "any": ("any dtype", ""),
     "boolean": ("boolean dtype; a number counts as True unless it is 0", ""),
@@ -57,7 +58,7 @@ TAKES = {
         "",
     ),
 }
-# The values of ``Op.gives`` -> the texts on the shape and on the dtype of the result.
+# Two dicts for the two values of ``Op.gives``: to the texts on the shape and on the dtype of the result.
 SHAPES = {
     "broadcast": "Of the shape to which x1 and x2 broadcast",
     "given": "Of the given shape",
@@ -86,7 +87,7 @@ DTYPES = {
 
 
 # --- parameters -----------------------------------------------------------------------------------
-# The name of a parameter -> the text on it, unless the op's own docstring has an entry.
+# Dict from names of parameters to texts, for parameters on which the op's own docstring has none.
 PARAMETERS = {
     "arrays": "Arrays of any dtype.",
     "axes": "The axes; None: the last len(s) axes, or all axes if s is None.",
@@ -153,12 +154,15 @@ ERRORS = (
 )  # fmt: skip
 
 
-# Sections that ops without a docstring of their own share, by (inputs, takes, gives).
+# Cache of sections, since ops without an own docstring share them: dict from (inputs, takes, gives).
 SAME: dict[Any, dict[str, str]] = {}
 
 
 def docstring(op: Op, signature: Signature, own: str | None) -> str | None:
-    """Return the docstring of an op's public function.  own : the docstring of its declaration."""
+    """Return the docstring of an op's public function; None under ``python -OO``.
+
+    own : the docstring in the op's declaration, or None.
+    """
     if sys.flags.optimize > 1:  # python -OO removes docstrings
         return None
     name = op.name
@@ -193,7 +197,7 @@ def with_example(function: Callable[..., Any], example: str, notes: str = "") ->
     """Append notes and an Examples section to the docstring of a function, if it has a docstring."""
     own = function.__doc__
     if own is not None:
-        text = own if "\n----" in own else dedented(own)  # with headings it is dedented already
+        text = own if "\n----" in own else dedented(own)  # a text with headings is dedented already
         function.__doc__ = f"{text.rstrip()}{notes}\n{HEADINGS['Examples']}{IMPORTED}{example}"
 
 
@@ -235,7 +239,7 @@ def dedented(text: str) -> str:
 
 
 def entries_of(section: str) -> dict[str, str]:
-    """Split a section into a dict by name: each name stands unindented above its indented text."""
+    """Return a dict from names to texts: in a section, each name is a line above its indented text."""
     entries: dict[str, str] = {}
     name = ""
     for line in section.split("\n") if section else ():
@@ -247,7 +251,7 @@ def entries_of(section: str) -> dict[str, str]:
 
 
 def text_of(p: Parameter, op: Op, takes: str, signature: Signature) -> str:
-    """Return the text on a parameter that the tables give: see ``PARAMETERS`` and ``TAKES``."""
+    """Return the text on a parameter from the tables ``PARAMETERS`` and ``TAKES``."""
     name = p.name
     if takes and name in op.inputs:
         return f"    Of {indented(TAKES[takes][0])}."
@@ -267,7 +271,7 @@ def indented(text: str) -> str:
 def heading(p: Parameter, op: Op) -> str:
     """Return the line ``name : type, default: value`` for a parameter."""
     name, note = p.name, p.annotation
-    if not isinstance(note, str) and note is not p.empty:  # not a string: annotations are evaluated
+    if not isinstance(note, str) and note is not p.empty:  # a module without lazy annotations
         note = formatannotation(note)
     if note is p.empty:  # an op of ``elementwise`` or ``nondifferentiable``
         note = "Array" if len(op.inputs) == 1 else "Array or number"
@@ -340,7 +344,7 @@ def not_arrays(op: Op, signature: Signature) -> list[str]:
 
 
 def derivative_text(op: Op) -> str:
-    """Return the note on an op's derivative, with the source text or docstring of each rule."""
+    """Return the text on an op's derivative for "Notes": the source or docstring of each rule."""
     if op.kind == "nondifferentiable":
         return "Derivative: none; the gradient is None."
     if op.kind == "composite":
@@ -408,7 +412,7 @@ def source_line(rule: Rule) -> str:
     return " ".join(" ".join(lines).split())
 
 
-LONGEST = 86  # characters after "A tape keeps "
+LONGEST = 86  # the most characters of the list on the line "A tape keeps ..."
 
 
 def kept_words(op: Op) -> str:
@@ -501,7 +505,7 @@ ValueError
 
 
 def operator_docstring(op: str, short: str, *operands: str) -> str:
-    """Return the docstring of the operator ``__short__`` of an op, with its operands in order."""
+    """Return the docstring of the method ``__short__`` of an op.  operands : their names, in order."""
     symbol = SYMBOLS[short]
     if len(operands) == 1:
         return UNARY.format(symbol=symbol, op=op)

@@ -19,9 +19,9 @@ BUILDING = reentrant_lock()  # held while the function of an op is compiled, at 
 
 
 def uncompiled(*args: Any, **kwargs: Any) -> Any:
-    """Compile the function and call it.
+    """Call ``first_call``, which replaces the code of the public function and calls it again.
 
-    Each public function has this code until its first call, and finds ``first_call`` in its own globals.
+    Each public function has this code until its first call.  ``first_call`` is one of its own globals.
     """
     return first_call(args, kwargs)  # type: ignore[name-defined]  # noqa: F821
 
@@ -31,10 +31,7 @@ UNCOMPILED = uncompiled.__code__
 
 @functools.cache
 def compiled(source: str) -> CodeType:
-    """Compile a source text.
-
-    Many ops have the same source text, and compiling takes most of the time of a first call.
-    """
+    """Compile a source text; cached, since many ops share a text, and compiling is slow."""
     return compile(source, "<arraytape>", "exec")
 
 
@@ -54,9 +51,9 @@ def give_code(public: FunctionType, source: str, file: str, name: str) -> None:
 
 
 class OpFunction:
-    """The public function of an op, or the method of an operator, with its names of parameters.
+    """The public function of an op, or the method of an operator, with the names of its parameters.
 
-    build : generates and compiles the code of ``function``; runs at the first call.
+    build : generates and compiles the code of ``function`` when the op is called for the first time.
     """
 
     __slots__ = ("build", "function", "names", "op")

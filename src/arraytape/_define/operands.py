@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-# The handle of Python scalars.  It has no data, and KEPT, so that nothing marks or copies its data.
+# The handle of Python scalars.  It has no data, and its state is KEPT, so that no code marks or copies
+# its data.
 CONSTANT = wrap(None, 0, KEPT)
 # The handle of NumPy's scalars and of lists, whose data is converted to the storage of the other
 # operands.
@@ -148,11 +149,11 @@ def first_array(nested: Iterable[Any], depth: int = 0) -> Array | None:
 def from_list(name: str, value: Any) -> Array | np.ndarray[Any, Any] | None:
     """Convert a nested list or tuple that is an operand of an operator.
 
-    If it contains Arrays, return an Array, whose making is recorded.  If it contains only numbers,
-    return NumPy data.  Return None for any other value, but raise TypeError for Dask's collections.
+    Return a recorded Array if the list contains Arrays, and NumPy data if it contains only numbers.
+    Return None for any other value, but raise TypeError for Dask's collections.
     """
     if not isinstance(value, list | tuple | range) or has_own_operators(type(value)):
-        if is_of_dask(type(value)):  # Dask's operator would convert the Array to a constant
+        if is_of_dask(type(value)):  # after None, Dask's operator would make the Array a constant
             raise no_array(name, "an operand", type(value))
         return None
     if first_array(value) is not None:
@@ -182,7 +183,10 @@ def coerce_list(name: str, argument: str, value: Any) -> tuple[Array, int, Any] 
 
 
 def accepted(value: Any) -> bool:
-    """Return True if ``coerce`` accepts the other operand of an operator: see ``has_own_operators``."""
+    """Return True if ``coerce`` accepts ``value`` as the other operand of an operator.
+
+    Return False for types with operators of their own (``has_own_operators``).
+    """
     kind = type(value)
     if kind in STORAGES or kind in USUAL:
         return True
@@ -191,11 +195,11 @@ def accepted(value: Any) -> bool:
 
 
 def has_own_operators(kind: type) -> bool:
-    """Return True if an operator has to return NotImplemented for values of this type, as NumPy's do.
+    """Return True if an operator has to return NotImplemented for values of the type ``kind``.
 
-    Python then calls the reflected operator of the type.  Such a type has an ``__array_ufunc__`` of its
-    own or sets it to None.  A type without the attribute has an ``__array_priority__`` above 0, which is
-    that of NumPy's arrays.
+    Python then calls the type's reflected operator.  NumPy's operators do the same for a type whose
+    ``__array_ufunc__`` is its own or None.  A type without that attribute needs an
+    ``__array_priority__`` above 0, the priority of NumPy's arrays.
     """
     if kind in LISTS or kind in STORAGES or issubclass(kind, Array):
         return False
@@ -231,7 +235,7 @@ def coerce_all(
 
 
 def coerce_part(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
-    """Return what ``coerce`` returns, but for a Python number return data of shape (), as NumPy does."""
+    """Return the results of ``coerce``; for a Python number return GENERIC, 0 and data of shape ()."""
     handle, value_id, data = coerce(name, argument, value)
     if type(data) in NUMBERS:
         return GENERIC, 0, number_data(name, argument, data)
@@ -325,6 +329,6 @@ def wrap_all(results: tuple[Any, ...]) -> tuple[Any, list[Array]]:
 
 
 def saving(function: Callable[..., Any], storage: Storage, *values: Any) -> Any:
-    """Call a function of an op's ``saves`` on its arguments, with their device as the current device."""
+    """Call a function of an op's ``saves`` while the device of its arguments is the current device."""
     with storage.at(*values):
         return function(*values)

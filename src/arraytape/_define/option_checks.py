@@ -1,7 +1,7 @@
 """Checks of options, the parameters of ops that are not arrays, in the generated functions.
 
-A check is a test of the option's type, written into the source.  Only an option of an unusual type, such
-as NumPy's integer, costs a call of ``unwrap_option``, which converts it to Python's type.
+A check is a test of the option's type, written into the source.  ``unwrap_option``, which converts an
+option to Python's type, is called only for an unusual type, such as NumPy's integer.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ NUMBERS = frozenset(("int", "bool", "float", "Axis"))
 
 
 def is_option(parameter: Parameter) -> bool:
-    """Return True if the annotation of a parameter has a type of numbers or Axis, and not Array."""
+    """Return True if a parameter's annotation names a type of numbers or ``Axis``, but not Array."""
     note = str(parameter.annotation)
     words = note.translate(str.maketrans("[],|'\"", "      ")).split()
     return "Array" not in words and not NUMBERS.isdisjoint(words)
@@ -23,8 +23,8 @@ def is_option(parameter: Parameter) -> bool:
 def write_option_check(s: Source, parameter: Parameter, *, tuples: bool) -> None:
     """Write the line that converts an option of an unusual type to Python's own type.
 
-    tuples : True to convert an option whose annotation is a tuple, too, at each call and without a test;
-    False to write nothing for such an option.
+    tuples : True to convert options whose annotation is a tuple, too, at each call and without a test;
+    False to write nothing for these options.
     """
     x, note = parameter.name, str(parameter.annotation)
     unusual = [f"{x} is not None"] if "None" in note or note == "Axis" else []

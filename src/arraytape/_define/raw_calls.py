@@ -67,8 +67,8 @@ def call_again(
 ) -> Any:  # fmt: skip
     """Run a raw call again after it raised ``error``, so that a warning appears at the user's line.
 
-    A TypeError may be CPython's replacement of a warning: then the second call warns and its result is
-    returned.  If the call raises again, or ``error`` has another type, raise the documented exception.
+    If ``error`` is a TypeError that CPython raised in place of a warning, the second call warns: return
+    its result.  If that call raises, too, or ``error`` is no TypeError, raise the documented exception.
 
     raw : a ufunc, or the raw functions by type of data.  kind : the type of data.  names : the names of
     the positional arguments.
@@ -93,9 +93,9 @@ def fail(
     op: str, error: Exception, raw: RawTable, kind: type, names: Sequence[str], /,
     *args: Any, **keywords: Any,
 ) -> NoReturn:  # fmt: skip
-    """Raise the exception that arraytape documents for an error which a raw function raised.
+    """Raise the exception that arraytape documents in place of ``error``, which a raw function raised.
 
-    names : the names of the positional arguments, for the message.
+    The other parameters are those of ``call_again``.
     """
     if isinstance(error, AttributeError):  # a Python number has no attributes of an array
         for name, value in zip(names, args, strict=False):
@@ -121,8 +121,8 @@ def at_users_line(raw: Raw, error: Exception) -> Raw:
     if "__warningregistry__" not in getattr(raw, "__globals__", ()):
         code = call.__code__.replace(co_filename=file, co_firstlineno=line)
         return partial(FunctionType(code, scope), raw)
-    # The raw function is Python code that warns itself.  Set its first line number so that the line that
-    # warned has the line number of the user's call.
+    # A raw function in Python warns itself.  Shift its first line number, so that the line that warned
+    # gets the line number of the user's call.
     code, trace = raw.__code__, error.__traceback__
     while trace is not None and trace.tb_frame.f_code != code:
         trace = trace.tb_next
@@ -134,7 +134,7 @@ def at_users_line(raw: Raw, error: Exception) -> Raw:
 
 
 def is_warning(error: Exception) -> bool:
-    """Return True if an exception replaces a warning: CPython complains that the registry is no dict."""
+    """Return True for the error that CPython raises for a warning, as NO_REGISTRY holds no dict."""
     return type(error) is TypeError and "'registry' must be a dict" in str(error)
 
 
@@ -159,9 +159,9 @@ DIVISIONS = ("divide", "floor_divide", "remainder")
 
 
 def errors_shown(op: str, result: HostArray, operand: HostArray) -> list[str]:
-    """Return NumPy's names for the floating-point errors that a result gives away, for warnings.
+    """Return NumPy's names for the floating-point errors of an op, inferred from NaN and infinities.
 
-    Without such a trace in the result, return ["a floating-point error"].
+    Return ["a floating-point error"] if the result shows none of them.
     """
     nan, far = np.isnan(result), np.isinf(result)
     if op in DIVISIONS and (by_zero := np.equal(operand, 0)).any():
@@ -175,6 +175,6 @@ def errors_shown(op: str, result: HostArray, operand: HostArray) -> list[str]:
     return [what for what, where in found if where.any()] or ["a floating-point error"]
 
 
-# A lambda on one line: its first line number, which ``at_users_line`` replaces, is also that of the
-# call.
+# The lambda must be on one line: ``at_users_line`` replaces its first line number, which then is also
+# the line of the call in it.
 call: Any = lambda raw, *args, **keywords: raw(*args, **keywords)  # noqa: E731

@@ -2,12 +2,12 @@
 
 A rule receives values by the names of its parameters; ``_record.op`` lists the names.
 
-word              JVP                          VJP                          a record keeps elementwise
-the rule                     the same rule, conjugated    the values that the rule names linear
-the op itself on t           a declared transpose         shape, parameters primitive         the
-transpose of the VJPs    a rule for each input        the values that the rules name composite
-those of the ops in it       those of the ops in it       as those ops do nondifferentiable none
-none: the gradient is None   nothing
+word               JVP                       VJP                         a record keeps
+elementwise        the rule                  the same rule, conjugated   the values that the rule names
+linear             the op itself on t        a declared transpose        shape, parameters
+primitive          transpose of the VJPs     a rule for each input       the values that the rules name
+composite          those of the ops in it    those of the ops in it      as those ops do
+nondifferentiable  none                      none: the gradient is None  nothing
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ def operands(names: Sequence[str]) -> inspect.Signature:
 
 
 UNARY, BINARY = operands(("x",)), operands(("x1", "x2"))
-# The samples that tests use for elementwise ops of one and of two operands: shapes, and 0.7 for a
-# scalar.
+# The operands with which tests call elementwise ops of one and of two operands, as shapes or numbers.
 SHAPES1 = (sample((3, 4)), sample(()), sample((0, 3)))
 SHAPES2 = (
     sample((3, 4), (3, 4)),
@@ -54,7 +53,7 @@ SHAPES2 = (
 
 
 def shapes_of(count: int) -> tuple[Sample, ...]:
-    """Return the samples for an elementwise op of ``count`` operands, three or more."""
+    """Return the samples for an elementwise op of ``count`` operands; ``count`` is 3 or more."""
     rest = count - 2
     return (
         sample(*[(3, 4)] * count),
@@ -132,7 +131,7 @@ def nondifferentiable(
 
 
 def linear(*, transpose: Rule, **options: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator that states an op linear in its one array input, with ``transpose`` as VJP."""
+    """Return a decorator that states a linear op of one array input; ``transpose`` is its VJP."""
     return functools.partial(from_signature, "linear", transpose=transpose, **options)
 
 
@@ -170,7 +169,7 @@ def composite(function: Callable[..., Any] | None = None, /, **facts: Any) -> An
 
 
 def enter_op(op: Op, public: Callable[..., Any]) -> None:
-    """Enter one of arraytape's own ops in the registry, and its facts in ``FACTS``.
+    """Enter one of arraytape's own ops in the registry and in ``FACTS``, and set its flag ``jumps``.
 
     public : the op's public function.
     """

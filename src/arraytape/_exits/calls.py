@@ -1,8 +1,10 @@
-"""Interpretation of calls: of the user's functions, which are entered, and of all others.
+"""The interpretation of calls: the user's functions are entered, and other functions follow rules.
 
-A call is first compared with the frames that were seen to run in it.  Then the user's functions are
-interpreted on their arguments.  All other functions have a rule by their name, or the general rule
-``of_all``: the result has the taint of all arguments.
+The stacks of exits and entries show functions that ran in a call: these are interpreted.  If there are
+none, the user's functions that may be called are interpreted on the arguments.  Any other function has a
+rule by its name, or the general rule ``of_all``: the result has the taint of all arguments.
+
+Results and arguments are Values: sets of the objects (``Thing``) that an expression may evaluate to.
 """
 
 from __future__ import annotations
@@ -50,9 +52,9 @@ from .objects import ANY, KEYS, KNOWN, NOTHING, Channel, Thing, Value, taint_of
 from .scopes import Scope
 from .sources import FOLDED, FUNCTIONS, tree_of_code
 
-# Functions that print, warn or log: streams, handlers and lists of warnings receive their arguments.
+# Functions that print, warn or log.  Their arguments go to streams, handlers and lists of warnings.
 OUTPUTS = words("print warn warn_explicit debug info warning error exception critical log")
-STREAMS = {  # the attribute of ``sys`` that a context manager replaces
+STREAMS = {  # from context managers of ``contextlib`` to the attributes of ``sys`` that they replace
     "redirect_stdout": "stdout",
     "redirect_stderr": "stderr",
 }
@@ -82,7 +84,7 @@ class Arguments(NamedTuple):
     def carried(self) -> list[Value]:
         """Return the arguments whose values may be part of the result.
 
-        Arguments that only select, such as indices and sort keys, are not returned.
+        Leave out arguments that only select elements, such as indices and sort keys.
         """
         steering = STEERING.get(self.name, ())
         found = [v for i, v in enumerate(self.positional) if i not in steering]
@@ -95,9 +97,9 @@ class Arguments(NamedTuple):
 
 
 class Calls(Interpreter):
-    """The part of the interpreter that handles calls.
+    """The interpreter with its methods for calls.
 
-    databases : for each SQL cursor, the connection that created the cursor.
+    databases : dict from SQL cursors to the connections that created them.
     """
 
     def __init__(self, exits: Iterable[tuple[int, Stack]], stacks: Iterable[Stack]) -> None:
@@ -123,7 +125,7 @@ class Calls(Interpreter):
         return found
 
     def is_by_key(self, given: Arguments) -> bool:
-        """Return True if the exits in this call are only in its ``key=``, where values are sort keys."""
+        """Return True if only the call's function ``key=`` converts values, to sort by the results."""
         if given.name not in ORDERED or "key" not in given.keywords:
             return False
         ordered = NOTHING.union(*given.positional) or given.owner
@@ -131,16 +133,16 @@ class Calls(Interpreter):
 
     @staticmethod
     def only_steers(given: Arguments) -> bool:
-        """Return True if arguments with an exit can only select, as x in ``copysign(1.0, x)``.
+        """Return True if a value that is converted in this call cannot be part of the result.
 
-        So it is if all other arguments are constants.
+        This is so if all arguments but those that select are constants, as in ``copysign(1.0, x)``.
         """
         steering = STEERING.get(given.name, ())
         others = [value for i, value in enumerate(given.positional) if i not in steering]
         return bool(steering) and not given.rest and all(value <= KNOWN for value in others)
 
     def call_arguments(self, node: ast.Call, scope: Scope) -> Arguments:
-        """Evaluate the function and the arguments of a call."""
+        """Evaluate the function and the arguments of a call, and return them as Arguments."""
         owner = NOTHING
         if isinstance(node.func, ast.Attribute):
             owner = self.evaluate(node.func.value, scope)
@@ -168,16 +170,16 @@ class Calls(Interpreter):
         return Arguments(node, name, owner, functions, positional, keywords, rest)
 
     def decorated(self, decorator: ast.expr, function: Value, scope: Scope) -> Value:
-        """Return the result of a decorator.  A library's decorator counts as the identity."""
+        """Return the result of ``decorator(function)``; a library's decorator counts as the identity."""
         functions = self.evaluate(decorator, scope)
         given = implicit_call(decorator, functions=functions, given=[function])
         return self.call_each(functions, given, spot_at(decorator, scope), scope) or function
 
     # --- functions that run -----------------------------------------------------------------------
     def seen_to_run(self, given: Arguments, spot: Spot, scope: Scope) -> tuple[Value, bool]:
-        """Interpret the functions whose frames ran in a call.
+        """Interpret the functions whose frames ran in the call at ``spot``.
 
-        Return their results, and True if the call itself runs one of the functions, not as a callback.
+        Return their results, and True if one of the functions is the called one, not a callback.
         """
         found, known = NOTHING, False
         for code, place in self.callees.get(spot, {}).items():
@@ -197,7 +199,7 @@ class Calls(Interpreter):
                     self.bind_free_names(outer, code)
             handed = given if direct else self.handed_on(given)
             if direct and code.co_name != "__call__" and (held := held_by(given.functions)):
-                handed = all_to_each(given._replace(rest=given.rest | held))  # functools.partial
+                handed = all_to_each(given._replace(rest=given.rest | held))  # of functools.partial
             result = self.inline(tree, outer, handed, me, spot, scope, code)
             made = code.co_name in ("__init__", "__post_init__") and given.name != code.co_name
             if not is_key(tree, given):
@@ -206,7 +208,7 @@ class Calls(Interpreter):
         return found, known
 
     def run_by_operator(self, node: ast.expr, scope: Scope) -> Value:
-        """Return the results of methods whose frames ran in an operator, property or f-string."""
+        """Return the results of the user's methods that an operator, property or f-string called."""
         values = NOTHING.union(*self.evaluate_each(subexpressions(node), scope))
         values |= self.elements_in(values)
         given = implicit_call(node, owner=values, given=[values], rest=values)
@@ -222,13 +224,16 @@ class Calls(Interpreter):
         self.seen_to_run(implicit_call(target, "__set__", me, given=given), spot, scope)
 
     def know_free_names(self, tree: ast.AST, given: Arguments) -> None:
-        """Set ``scopes[tree]`` to the scope in which the called function was defined."""
+        """Set ``scopes[tree]`` to the scope that defines the called function, if that is known."""
         for thing in given.functions:
             if thing.closure is not None and thing.closure[0] is tree:
                 self.scopes[tree] = thing.closure[1]
 
     def handed_on(self, given: Arguments) -> Arguments:
-        """Return the arguments with which a library's function calls its callbacks."""
+        """Return the Arguments with which a library's function calls the callbacks in ``given``.
+
+        ``map``, ``filter`` and ``reduce`` pass elements of their arguments, other functions anything.
+        """
         name, sources = given.name, given.positional[1:]
         if name in ("map", "filter") and sources:
             return given._replace(positional=[self.elements_in(s) for s in sources], keywords={})
@@ -240,9 +245,9 @@ class Calls(Interpreter):
 
     @staticmethod
     def is_direct(given: Arguments, code: CodeType) -> bool:
-        """Return True if a call itself runs the function of ``code``, not as the callback of another.
+        """Return True if the called function has this ``code``; False if it is called back by another.
 
-        Frames do not show the callers that are compiled, so the answer is a guess by names.
+        Compiled functions have no frames, so the answer is a guess by names.
         """
         if code.co_name in (given.name, "__init__", "__call__", "wrapper", "wrapped", "inner"):
             return True
@@ -255,7 +260,7 @@ class Calls(Interpreter):
         return not builtin and not callbacks
 
     def self_of(self, given: Arguments, code: CodeType, scope: Scope) -> Value:
-        """Return the possible objects for ``self`` or ``cls`` of a method whose frame ran."""
+        """Return the possible objects for ``self`` or ``cls`` of a function whose frame ran."""
         if code.co_name in ("__init__", "__new__", "__post_init__") and code.co_name != given.name:
             made = self.instance(given, scope)
             if code.co_name == "__post_init__":
@@ -283,7 +288,7 @@ class Calls(Interpreter):
         return made
 
     def call_of(self, thing: Thing, given: Arguments, spot: Spot, scope: Scope) -> Value | None:
-        """Return the result of a call of the user's function or class; None for other objects."""
+        """Return the result of a call of ``thing``; None if it is no function or class of the user."""
         if self.only_seen:
             return None
         if thing.closure is not None:
@@ -305,7 +310,7 @@ class Calls(Interpreter):
     def call_each(
         self, functions: Value, given: Arguments, spot: Spot, scope: Scope
     ) -> Value | None:
-        """Return the results of those functions that the user defined; None if there are none."""
+        """Return the results of the functions that the user defined; None if there are none."""
         results = [self.call_of(function, given, spot, scope) for function in functions]
         known = [value for value in results if value is not None]
         return NOTHING.union(*known) if known else None
@@ -326,7 +331,7 @@ class Calls(Interpreter):
         return made
 
     def supers_of(self, value: Value) -> Value:
-        """Return the result of ``super()``: an object with ``self``'s fields and its bases' methods."""
+        """Return objects for ``super()``, with the fields of ``value`` and the methods of its bases."""
         tree, found = self.running[-1], set()
         for thing in value:
             proxy = self.thing("super", thing, tree)
@@ -347,17 +352,17 @@ class Calls(Interpreter):
         return frozenset(found)
 
     def lineage(self, classes: Value) -> list[Thing]:
-        """Return classes of the analysed code, followed by all their direct and indirect bases."""
+        """Return ``classes``, which the analysed code defines, followed by all their bases."""
         found = [*classes]
         for one in found:  # the loop appends to the list that it walks
             found += [base for base in one.fields.get("<bases>", NOTHING) if base not in found]
         return found
 
     def fill_fields(self, thing: Thing, names: list[str], given: Arguments, numbered: bool) -> None:
-        """Assign the arguments of a class's call to the attributes of its instance.
+        """Assign the arguments of a class's call to attributes of ``thing``, the instance.
 
         names : the fields of a dataclass or named tuple, in their order; empty for other classes.
-        numbered : True for a named tuple, whose arguments are its items, too.
+        numbered : True for a named tuple, whose arguments are also its items 0, 1 and so on.
         """
         for i, value in enumerate(given.positional):
             self.add_field(thing, f".{names[i]}" if i < len(names) else ANY, value)
@@ -371,7 +376,7 @@ class Calls(Interpreter):
         self.add_field(thing, ANY, given.rest)
 
     def inherited(self, thing: Thing, name: str, node: ast.AST, scope: Scope) -> Value:
-        """Return the attribute that an object inherits: a bound method, a property, a value."""
+        """Return an attribute from the class of ``thing``: a bound method or a property's value."""
         found: set[Thing] = set()
         for one in thing.fields.get("<class>", NOTHING) if not thing.bases else thing.bases:
             found |= self.of_class(one, name)
@@ -395,9 +400,9 @@ class Calls(Interpreter):
         return frozenset(self.bound_to(one, thing) for one in found)
 
     def got_by(self, member: Any, thing: Thing, node: ast.AST, scope: Scope) -> Value:
-        """Return the result of a descriptor's ``__get__``.
+        """Return the result of ``member.__get__(thing)``; ``member`` is a descriptor of its class.
 
-        The result of a library's descriptor is a new object with the taint of ``thing``.
+        A descriptor of a library returns a new object with the taint of ``thing``.
         """
         getter = getattr(member, "func", None)
         if isinstance(getter, FunctionType):
@@ -427,7 +432,7 @@ class Calls(Interpreter):
         return self.call_each(methods, arguments, spot_at(node, scope), scope)
 
     def of_class(self, thing: Thing, name: str) -> Value:
-        """Return the attribute of a class of the analysed code, or else of its bases."""
+        """Return attribute ``name`` of a class that the analysed code defines, or of its bases."""
         found = thing.fields.get(f".{name}", NOTHING)
         if found:
             return found
@@ -475,8 +480,8 @@ class Calls(Interpreter):
     ) -> Value:  # fmt: skip
         """Interpret a function's body on the arguments of a call, and return its result.
 
-        A function that is nested too deeply in calls is not entered: its result has the taint of all
-        arguments.
+        Beyond DEPTH nested calls, or RECURSION calls of one function, do not enter the function: its
+        result has the taint of all arguments.
         """
         if self.running.count(tree) > RECURSION or len(self.running) >= DEPTH:
             return self.object_made(given.node, scope, taint_of([*given.all, me]))
@@ -531,7 +536,7 @@ class Calls(Interpreter):
 
     # --- functions that do not run ----------------------------------------------------------------
     def unknown_function(self, given: Arguments, scope: Scope) -> Value:
-        """Return the result of a function that is not interpreted, by its name or else by ``of_all``."""
+        """Return a function's result by the rule for its name, or else by ``of_all``."""
         if given.name in OUTPUTS:
             self.put_out(given, scope)
         for known in (self.listener, self.of_name, self.progress, self.moved_elements):
@@ -541,7 +546,7 @@ class Calls(Interpreter):
         return self.of_all(given, scope)
 
     def of_name(self, given: Arguments, scope: Scope) -> Value | None:
-        """Return the result of a function whose name is in BY_NAME or STEPS; None for others."""
+        """Return the result of a function whose name is in BY_NAME or STEPS; None for other names."""
         if given.name in STEPS and self.is_step(given):
             return self.object_made(given.node, scope)
         method = BY_NAME.get(given.name)
@@ -562,7 +567,10 @@ class Calls(Interpreter):
         return self.of_all(given, scope, variables)
 
     def of_replace(self, given: Arguments, scope: Scope) -> Value | None:
-        """Return a copy of a dataclass or named tuple with other attributes."""
+        """Return the result of ``replace``: a copy of a dataclass or named tuple with other attributes.
+
+        Return None for calls without keywords, such as ``str.replace``.
+        """
         if not given.keywords:
             return None
         made = self.replaced_copy(given, scope)
@@ -634,8 +642,8 @@ class Calls(Interpreter):
     def of_all(self, given: Arguments, scope: Scope, more: Value = NOTHING) -> Value:
         """Apply the general rule for functions that are not interpreted, and return the result.
 
-        The result has the taint of all arguments, of ``more``, and of a method's object.  The function
-        may also write to its arguments, to files and to generators, or return a view of an argument.
+        The result has the taint (the exits whose values it may contain) of all arguments, of ``more``,
+        and of a method's object.  The function may also write to arguments, files and generators.
         """
         carried, method = [*given.carried, more], given.is_method
         owners = [given.owner] if method else []
@@ -646,9 +654,8 @@ class Calls(Interpreter):
         if into and method and given.name not in READS:
             for thing in given.owner:
                 self.mark(thing, into)
-        if (
-            into
-        ):  # a bound method such as ``history.append`` that is passed with its later arguments
+        # An argument may be a bound method to call with the others: ``f(history.append, value)``.
+        if into:
             for thing in given.functions.union(*carried):
                 for owner in thing.fields.get("<of>", NOTHING):
                     self.mark(owner, into)
@@ -683,10 +690,10 @@ class Calls(Interpreter):
     def read_outside(
         self, given: Arguments, carried: list[Value], owners: list[Value], into: int
     ) -> tuple[int, Channel | None]:
-        """Return the taint of the channels that a call may read, and the names of these channels.
+        """Return the taint that a call may read from channels, and the names of these channels.
 
-        A channel is a file, device or process.  The names are None for a function that neither reads
-        nor writes channels.
+        A channel is a file, device or process.  The names are None for a function that uses none.  Also
+        note what the call may write to channels.  into : the taint of the arguments.
         """
         opened = [thing.channel for owner in owners for thing in owner if thing.channel is not None]
         outside = leads_outside(given.functions, given.name) or bool(opened)
@@ -704,7 +711,11 @@ class Calls(Interpreter):
         return taint, names
 
     def of_heap(self, given: Arguments) -> Value:
-        """Add an element to a heap or sorted list, and return the possible results of the call."""
+        """Interpret a function of ``heapq`` or ``bisect`` that adds an element to a list.
+
+        Return the elements of the heap, each of which the call may return.  For a function that only
+        adds, return KNOWN, an object without taint.
+        """
         heap, *values = given.positional
         for thing in heap:
             for value in values[:1]:
@@ -712,10 +723,10 @@ class Calls(Interpreter):
         return KNOWN if given.name in ("heappush", *INSERTS) else self.elements_in(heap)
 
     def of_database(self, given: Arguments, scope: Scope) -> Value | None:
-        """Interpret the SQL statement of a call, as reads and writes of the tables that it names.
+        """Interpret the SQL statement of a call, and return the object that the call returns.
 
-        A cursor shares the tables of its connection.  The result is None if the text of this or of an
-        earlier statement is not understood.
+        The statement reads and writes the tables that it names.  A cursor shares the tables of its
+        connection.  Return None if this or an earlier statement is not understood.
         """
         made = self.object_made(given.node, scope)
         owners = [(thing, self.databases.get(thing, thing)) for thing in given.owner]
@@ -745,7 +756,7 @@ class Calls(Interpreter):
     def progress(self, given: Arguments, scope: Scope) -> Value | None:
         """Return a progress bar of tqdm, which yields its argument's elements; None for other calls.
 
-        The bar is fixed afterwards: values that it displays do not become its elements.
+        The bar gets ``is_fixed``, so that values which it displays do not become its elements.
         """
         if not given.positional or not any(map(is_progress, given.functions)):
             return None
@@ -789,7 +800,7 @@ class Calls(Interpreter):
             self.mark(thing, taint)
 
     def emit(self, given: Arguments, taint: int, scope: Scope) -> None:
-        """Interpret ``emit`` of the handlers that the analysed code added to a logger."""
+        """Add taint to the handlers that the analysed code added to a logger, and interpret ``emit``."""
         added = [thing.fields.get("<handlers>", NOTHING) for thing in given.owner]
         record = self.object_made(given.node, scope, taint, "record")
         for handler in NOTHING.union(*added):
@@ -818,9 +829,9 @@ class Calls(Interpreter):
         return None
 
     def handlers(self, owners: Value) -> list[logging.Handler]:
-        """Return the handlers of loggers and of their parents.
+        """Return the handlers of the loggers in ``owners`` and of the loggers' parents.
 
-        The module ``logging`` in ``owners`` means the root logger.
+        The module ``logging`` in ``owners`` stands for the root logger.
         """
         known = [x for x in [*self.actuals, logging] if self.things.get(id(x)) in owners]
         loggers = [logging.root if x is logging else x for x in known]
@@ -832,7 +843,7 @@ class Calls(Interpreter):
         return [*dict.fromkeys(found)]
 
     def call_back(self, carried: list[Value], given: Arguments, scope: Scope) -> Value:
-        """Interpret the functions among the arguments as callbacks, and return their results."""
+        """Interpret functions in ``carried``, a call's arguments, as callbacks; return the results."""
         spot = spot_at(given.node, scope)
         found = NOTHING
         for thing in {thing for value in carried for thing in value}:
@@ -841,7 +852,7 @@ class Calls(Interpreter):
         return found
 
     def write_out(self, given: Arguments, taint: int) -> None:
-        """Add taint to the arguments that a function writes to: ``out``, the first argument, or all."""
+        """Add taint to the arguments to which a function writes: ``out``, the first, or all of them."""
         targets = given.keywords.get("out", NOTHING)
         if given.name in WRITES and given.positional:
             targets |= given.positional[0]
@@ -851,7 +862,7 @@ class Calls(Interpreter):
             self.mark(thing, taint)
 
     def wrote_by_call(self, given: Arguments, taint: int) -> None:
-        """Add the taint of a value that left in a call to the call's owner and written arguments."""
+        """Add the taint of a value that a call converts to the objects to which the call may write."""
         if given.owner and not is_module(given.owner) and given.name not in READS:
             for thing in given.owner:
                 self.mark(thing, taint)
@@ -860,7 +871,7 @@ class Calls(Interpreter):
     def wrote_for_effect(self, given: Arguments, taint: int, scope: Scope) -> None:
         """Add taint to all arguments of a compiled function that is called as a statement.
 
-        Only if it is a builtin, has callbacks, or is called in an installed package.
+        Do so only if the function is a builtin, has callbacks, or is called in an installed package.
         """
         if leads_outside(given.functions, given.name):  # ``shutil.copy(a, b)``
             self.write_outside(names_of(given.all), taint)
@@ -875,7 +886,7 @@ class Calls(Interpreter):
                 self.mark(thing, taint)
 
     def add_to(self, given: Arguments) -> None:
-        """Add the arguments of a call to a container."""
+        """Add the arguments of a call such as ``x.append(y)`` to the container ``x``."""
         key = ANY
         if given.name in ("put", "setdefault") and len(given.positional) > 1:
             arguments = given.positional[1:]
@@ -892,7 +903,7 @@ class Calls(Interpreter):
     def iterable_of_tuples(
         self, node: ast.AST, scope: Scope, parts: list[Value], kind: str = "pairs"
     ) -> Value:
-        """Return an iterable whose elements are tuples of ``parts``."""
+        """Return an iterable of tuples; item i of each tuple may be any object in ``parts[i]``."""
         element = self.object_made(node, scope, kind=f"{kind} element")
         for thing in element:
             for i, part in enumerate(parts):
@@ -911,7 +922,7 @@ class Calls(Interpreter):
         return self.iterable_of_tuples(given.node, scope, [keys or elements, given.positional[0]])
 
     def mapped_elements(self, given: Arguments, scope: Scope) -> Value:
-        """Return the result of ``map`` or ``filter``: an iterable of results or elements."""
+        """Return the iterable that ``map`` or ``filter`` returns."""
         function, *sources = given.positional
         elements = [self.elements_in(value) for value in sources]
         if given.name == "filter":
@@ -925,11 +936,11 @@ class Calls(Interpreter):
         return self.container(given.node, scope, found)
 
     def is_step(self, given: Arguments) -> bool:
-        """Return True if a call's result has the derivative 0, as the name in STEPS suggests.
+        """Return True if a call's result has the derivative 0, as its name in STEPS suggests.
 
-        A user's object may have a method of the same name.  The name of a method is trusted if its
-        object is tainted itself, as an array, or reaches no tainted object.  The name of a function is
-        trusted if the function holds no tainted object, as a ``functools.partial`` may.
+        The user may have a function or method of the same name.  A method counts as the one in STEPS if
+        its object is tainted itself, as an array is, or holds no tainted object.  A function counts if
+        it holds no tainted object, unlike a ``functools.partial`` that holds one.
         """
         node = given.node
         count = len(node.args) + len(node.keywords)
@@ -942,7 +953,7 @@ class Calls(Interpreter):
         return not taint_of((given.functions,))
 
     def same_as(self, given: Arguments, carried: list[Value], scope: Scope) -> Value:
-        """Return the result of a function in SAME: its arguments, or a new dict with the keywords."""
+        """Return the result of a function in SAME: its arguments, or a new object with the keywords."""
         made = self.object_made(given.node, scope)
         for thing in made:
             for name, value in given.keywords.items():
@@ -959,13 +970,13 @@ class Calls(Interpreter):
         return NOTHING.union(*map(all_fields, given.positional[0]))
 
 
-BY_NAME = {  # for the name of a function, the method of ``Calls`` that returns its result
+BY_NAME = {  # from the names of functions to the methods of ``Calls`` that return their results
     "globals": "of_globals", "locals": "of_globals", "eval": "of_eval", "exec": "of_eval",
     "replace": "of_replace", "_replace": "of_replace", "super": "of_super", "getattr": "of_getattr",
     "setattr": "of_setattr", "__setattr__": "of_setattr",
 }  # fmt: skip
 ORDERED = words("max min nlargest nsmallest sorted")
-UNTOLD = "<untold>"  # a field of a database that says: some SQL statement was not understood
+UNTOLD = "<untold>"  # the field of a database that received an SQL statement we do not understand
 INSERTS = words("insort insort_left insort_right")
 HEAPS = INSERTS | words("heappush heappop heappushpop heapreplace")
 # Prefixes of the names of functions that return a part of their object or argument.
@@ -982,13 +993,13 @@ def implicit_call(
     node: ast.AST, name: str = "", owner: Value = NOTHING, functions: Value = NOTHING,
     given: Iterable[Value] = (), rest: Value = NOTHING,
 ) -> Arguments:  # fmt: skip
-    """Return the arguments of a method's call that Python makes implicitly, such as for an operator."""
+    """Return the Arguments of a call that Python makes implicitly, such as that of ``__add__``."""
     call = ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [], []), node)
     return Arguments(call, name, owner, functions, [*given], {}, rest)
 
 
 def is_module(value: Value) -> bool:
-    """Return True if all possible objects are modules or classes."""
+    """Return True if ``value`` has objects, and all of them are modules or classes."""
     return bool(value) and all(isinstance(thing.actual, ModuleType | type) for thing in value)
 
 
@@ -1049,18 +1060,18 @@ def is_progress(thing: Thing) -> bool:
 
 
 def held_by(functions: Value) -> Value:
-    """Return the callable objects that hold tainted values, such as a ``functools.partial``."""
+    """Return the callables that hold tainted objects, such as ``functools.partial`` objects."""
     made = (thing for thing in functions if thing.closure is None)
     return frozenset(thing for thing in made if taint_of([frozenset((thing,))]))
 
 
 def is_key(tree: ast.AST, given: Arguments) -> bool:
-    """Return True if a function is the argument ``key=`` of a call that sorts elements."""
+    """Return True if the function with this ``tree`` is the argument ``key=`` of a sorting call."""
     keys = given.keywords.get("key", NOTHING) if given.name in ORDERED else NOTHING
     return any(thing.closure is not None and thing.closure[0] is tree for thing in keys)
 
 
 def all_to_each(given: Arguments) -> Arguments:
-    """Return a call in which each parameter may be any argument, or any part of an argument."""
+    """Return a call in which each parameter may get any argument, or any part of an argument."""
     values = frozenset(t for v in (*given.all, given.owner) for t in v if t.closure is None)
     return given._replace(positional=[], keywords={}, rest=values.union(*map(all_fields, values)))

@@ -1,4 +1,7 @@
-"""Channels: files, devices and processes through which a value that left the tape may come back."""
+"""Channels: files, devices and processes through which a converted value may come back to the tape.
+
+The name of a channel is a set of texts and objects, such as paths and open files.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ MODE = re.compile(r"[rwaxbtU+]{1,3}")  # a mode of ``open`` such as "rb" is not 
 class Channels:
     """The values that were written to files, devices and processes.
 
-    taints : dict from the names of a channel to the exits (bits of an int) whose values were written
-    to the channel.
+    taints : dict from the names of a channel to the taint of what was written to it.  Taint is an int
+    with a bit for each exit, that is for each conversion to untracked data.
     """
 
     def __init__(self) -> None:
@@ -48,12 +51,12 @@ def is_same_channel(written: Channel, read: Channel) -> bool:
 
 
 def texts_of(names: Channel) -> frozenset[str]:
-    """Return the texts among names, without modes of ``open``."""
+    """Return the strings in the name of a channel, without modes of ``open`` such as "rb"."""
     return frozenset(name for name in names if type(name) is str and not MODE.fullmatch(name))
 
 
 def names_of(values: Iterable[Value]) -> Channel:
-    """Return the names of channels among objects: texts and paths, or the objects if there are none."""
+    """Return the texts and paths in ``values``, or the objects if there are none: a channel's name."""
     names: set[object] = set()
     others: set[object] = set()
     for thing in NOTHING.union(*values):
@@ -82,13 +85,13 @@ def leads_outside(functions: Value, name: str) -> bool:
 
 
 def makes_path(functions: Value) -> bool:
-    """Return True if functions only compose paths of files."""
+    """Return True if all functions are from modules such as ``pathlib``, which only compose paths."""
     modules = [getattr(thing.actual, "__module__", None) for thing in functions]
     return bool(modules) and all(module in PATHS for module in modules)
 
 
 def globals_of(functions: Value) -> list[object]:
-    """Return the global objects of the modules of functions, such as ``os.environ``."""
+    """Return the globals of the modules that define the functions, such as ``os.environ``."""
     names = {getattr(thing.actual, "__module__", None) or "" for thing in functions if thing.actual}
     modules = [sys.modules[name] for name in names if name in sys.modules]
     return [value for module in modules for value in vars(module).values()]

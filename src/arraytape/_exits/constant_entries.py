@@ -25,7 +25,7 @@ OPERATORS = "<arraytape"  # the beginning of the file name of a compiled op
 
 
 class Entry(NamedTuple):
-    """The entry of a constant into a recorded op.
+    """An op to which a constant was passed after an exit, and which the recorder recorded.
 
     places : the indices of the inputs that no recorder follows.  inputs : the names of all inputs.
     """
@@ -37,18 +37,18 @@ class Entry(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """The data of an exit's value, and the numbers in it that are unlikely to be equal by chance."""
+    """The data that an exit converted, and the numbers in it that are unlikely to be equal by chance."""
 
     numbers: frozenset[Any]
     data: Any  # a weak reference
 
 
 class Journal:
-    """The values of exits, and the entries, of one recorder.
+    """The exits and entries of one recorder.
 
     known : the value ids that the recorder follows.  frames : the ``id`` of each frame with a block of
-    the recorder.  seen : the values of the first exits.  entries : tuples of a record's index, its
-    entry, and True if the constant equals a number in the value of an exit.
+    the recorder.  seen : list of a Seen for each of the first REMEMBERED exits.  entries : list of
+    tuples (index of a record, Entry, True if its constant has a number of an exit's value).
     """
 
     def __init__(self, known: Container[int], frames: Container[int]) -> None:
@@ -57,7 +57,10 @@ class Journal:
         self.entries: list[tuple[int, Entry, bool]] = []
 
     def left(self, record: Sequence[Any]) -> None:
-        """Keep the numbers of an exit's value, to recognize them in later constants."""
+        """Keep the numbers of the converted value, to recognize them in later constants.
+
+        record : a LEFT record, which marks an exit.
+        """
         data = LeftRecord(*record).data()
         if data is not None and len(self.seen) < REMEMBERED:
             numbers = frozenset(numbers_of(data))
@@ -85,11 +88,11 @@ class Journal:
         self.entries.append((index, Entry(stack, plan.name, places, names), came_back))
 
     def entered_inside(self, entries: Sequence[tuple[int, Entry, bool]], index: int) -> None:
-        """Add the entries of the user's function that the record at ``index`` calls."""
+        """Add the entries inside a user's function, whose call has the record at ``index``."""
         self.entries += [(index, entry, came_back) for _, entry, came_back in entries]
 
     def left_before(self, data: Any) -> bool:
-        """Return True if an operand has a number of an exit's value without sharing its memory."""
+        """Return True if ``data`` holds a number of a value that an exit converted, in other memory."""
         numbers = {*numbers_of(data)} if id(data) not in STOPPED else set()
         return any(
             not numbers.isdisjoint(seen.numbers) and not may_share_memory(data, seen.data())
@@ -98,7 +101,7 @@ class Journal:
 
 
 def has_numbers(plan: Plan, record: Record) -> bool:
-    """Return True if a parameter of an op is a floating-point number."""
+    """Return True if a record keeps a float as the value of one of its op's parameters."""
     return any(
         plan.keeps_value(name) and type(plan.kept_value(record, name)) is float
         for name in plan.op.parameters
@@ -106,7 +109,7 @@ def has_numbers(plan: Plan, record: Record) -> bool:
 
 
 def operands_of(plan: Plan | Structural, places: Sequence[int], depth: int) -> list[Any]:
-    """Return the operands of the compiled op that runs ``depth`` frames above; [] if it is no op."""
+    """Return the operands at ``places`` of the op that runs ``depth`` frames above; [] without an op."""
     frame = sys._getframe(depth)
     if not isinstance(plan, Plan) or not frame.f_code.co_filename.startswith(OPERATORS):
         return []

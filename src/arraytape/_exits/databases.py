@@ -1,4 +1,4 @@
-"""The tables that an SQL statement writes and reads, for the analysis of the flow of values."""
+"""The tables that an SQL statement writes and reads: a value may return to a tape through a table."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ COUNTS = re.compile(r"\s*SELECT\s+COUNT\s*\(\s*\*\s*\)\s+FROM\b", re.IGNORECASE)
 
 
 def tables_of(text: str | None) -> tuple[set[str], set[str]] | None:
-    """Return the tables that a statement writes and reads; None if it is not understood."""
+    """Return the names of tables that a statement writes and reads; None if it is not understood."""
     if text is None or not KNOWN.match(text) or UNTOLD.search(text):
         return None
     written = {name.lower() for name in WRITTEN.findall(text)}
-    read = () if COUNTS.match(text) else READ.findall(text)  # a count has no value of the table
+    # A statement that counts rows returns no value of the table.
+    read = () if COUNTS.match(text) else READ.findall(text)
     return written, {name.lower() for name in read}

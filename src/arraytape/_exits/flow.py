@@ -1,4 +1,8 @@
-"""Verdicts on pairs of exits and entries: does the value that left flow to the constant that entered?"""
+"""Verdicts on pairs of an exit and an entry: may the converted value be part of the entering constant?
+
+An exit is a conversion of a followed value to untracked data.  An entry is a constant that enters a
+recorded op afterwards.  A verdict is True, False, or None if the analysis of the source code fails.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +23,10 @@ Told = list[list[bool | None]]  # a row for each exit, with one verdict for each
 
 
 class Flow(Calls):
-    """An analysis of which exits' values arrive at which entries.
+    """An analysis of the exits whose values arrive at entries.
 
     exactly, anyhow : dicts from the index of an entry to the exits (bits of an int) whose values arrive
-    there. ``exactly`` counts the entry's own path of calls, ``anyhow`` counts any path.
+    at it.  ``exactly`` is for arrivals by the entry's own chain of calls, ``anyhow`` by any chain.
     """
 
     def __init__(self, exits: Sequence[Stack], entries: Sequence[Entry]) -> None:
@@ -37,7 +41,10 @@ class Flow(Calls):
         self.anyhow: dict[int, int] = {}
 
     def is_reached(self, exit_: int, entry: int) -> bool | None:
-        """Return True if the value of an exit arrives at an entry; None if that is unknown."""
+        """Return True if the value of exit number ``exit_`` arrives at entry number ``entry``.
+
+        Return None if that is unknown.
+        """
         arrived = self.exactly.get(entry, self.anyhow.get(entry))
         if arrived is None or not self.left >> exit_ & 1:
             return None
@@ -52,7 +59,7 @@ class Flow(Calls):
 
     def wrote(self, spot: Spot, owners: Value, value: Value, scope: Scope) -> None:
         for i, path, entry in self.waiting.get(spot, ()):
-            sides = (owners, value)  # of x[k] = v: x and v
+            sides = (owners, value)  # x and v of the assignment x[k] = v
             self.note_arrival(
                 i, path, scope, taint_of([sides[at] for at in entry.places if at < 2])
             )
@@ -63,7 +70,10 @@ class Flow(Calls):
             self.exactly[i] = self.exactly.get(i, 0) | taint
 
     def operands_of_node(self, node: ast.AST, entry: Entry, scope: Scope) -> list[Value]:
-        """Return those operands of an operation that no recorder followed."""
+        """Return the possible objects of the operands at ``entry.places``, which no recorder follows.
+
+        Return those of all operands if ``node`` does not show which operand is which.
+        """
         sides = OPERANDS.get(type(node))
         if sides is not None and len(entry.inputs) == 2:
             chosen = [getattr(node, sides[i]) for i in entry.places if i < 2]
@@ -75,13 +85,16 @@ class Flow(Calls):
         return self.evaluate_each(subexpressions(node), scope)
 
     def operands_of_call(self, node: ast.Call, entry: Entry, scope: Scope) -> list[Value]:
-        """Return those arguments of a call that no recorder followed; all if it does not name the op."""
+        """Return the arguments of a call at ``entry.places``, and those that are no inputs of the op.
+
+        Return all arguments if the name in the call is not that of the op.
+        """
         given = self.call_arguments(node, scope)
         values = [given.owner, *given.positional] if given.is_method else given.positional
         own = given.name == entry.op.rpartition(".")[2] and not given.rest and entry.places
         if not own:
             return [*values, *given.keywords.values(), *[given.rest] * bool(given.rest)]
-        if entry.places[-1] >= len(entry.inputs) and values:  # of concat: elements of a list
+        if entry.places[-1] >= len(entry.inputs) and values:  # operands in a list, as of concat
             return [self.item_of(values[0], i) for i in entry.places]
         found = [values[i] for i in entry.places if i < len(values)]
         names = {entry.inputs[i] for i in entry.places}
@@ -91,7 +104,7 @@ class Flow(Calls):
 
 
 def verdicts(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told:
-    """Return for each exit a row over the entries: True, False, or None where the flow is unknown."""
+    """Return a list for each exit with a verdict for each entry: True, False, or None if unknown."""
     rows: Told = [[None] * len(entries) for _ in exits]
     roots: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
     for i, stack in enumerate(exits):
@@ -111,7 +124,7 @@ def verdicts(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told:
 
 
 def root_of(stack: Stack) -> tuple[int, int]:
-    """Return the ids of the outermost frame of a stack and of its code."""
+    """Return the ``id`` of a stack's outermost frame, and the ``id`` of that frame's code."""
     return stack[-1].frame, id(stack[-1].code)
 
 
@@ -122,7 +135,7 @@ KNOWN: dict[object, tuple[Told | None, object]] = {}
 
 
 def analysed(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
-    """Return the verdicts for stacks with one outermost frame; None if the analysis fails."""
+    """Return the result of ``flow_of``, cached; all stacks must share the outermost frame."""
     key = (
         tuple([stack_key(stack) for stack in exits]),
         tuple([(stack_key(entry.stack), *entry[1:]) for entry in entries]),
@@ -145,7 +158,7 @@ def flow_of(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
             flow.run_analysis(exits[0][-1])
         except TooLong:
             continue
-        except Exception:  # an error in the analysis must not become one of the gradient
+        except Exception:  # an error in the analysis must not make the gradient raise
             return None
         return [[flow.is_reached(i, j) for j in range(len(entries))] for i in range(len(exits))]
     return None

@@ -5,10 +5,11 @@ whether an exit's value may reach an entry, where a constant enters a recorded o
 bit.  The **taint** of an object is the set of the bits of exits whose values the object may contain.
 
 The interpretation starts at the function that has the tape's block.  It enters each call whose frame
-was on the stack of an exit or entry, and each call of a user's function that can be resolved.  An
-assignment to a name replaces the name's possible values.  An assignment to an attribute or element adds
-to them.  All branches are taken.  Values that only select carry no taint: tests, comparisons, indices,
-functions with the derivative 0.  The result of any other function gets the taint of all its arguments.
+was on the stack of an exit or entry, and each call of a user's function that can be resolved.  A
+``Thing`` represents an object, and a ``Value`` is the set of objects that an expression may evaluate to.
+An assignment to a name replaces its Value.  An assignment to an attribute or element adds to its Value.
+All branches are taken.  Values that only select carry no taint: tests, comparisons, indices, functions
+with the derivative 0.  The result of any other function gets the taint of all its arguments.
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ def spot_at(node: ast.AST, scope: Scope) -> Spot:
 class Path(NamedTuple):
     """The source locations of the calls that led to an expression, and of the expression itself.
 
-    exact : False in a generator or coroutine.  Any function may resume it, so ``calls`` is not the only
-    way to the expression.
+    exact : False if one of the calls runs a generator or coroutine.  Any function may resume that, so
+    that other calls may lead to the expression, too.
     """
 
     calls: tuple[Spot, ...]
@@ -76,7 +77,7 @@ class TooLong(Unknown):
 
 
 def path_of(stack: Stack) -> Path:
-    """Return the path of a stack, with the outermost call first.
+    """Return the Path of a stack: the locations of its calls, the outermost first.
 
     The frame of a comprehension counts as part of the function around it.
     """
@@ -107,9 +108,9 @@ def without_generated(stack: Stack) -> list[Place]:
 
 
 class Methods(dict[type[ast.AST], str]):
-    """The name of the interpreter's method for a class of nodes, computed at the first lookup.
+    """A dict from classes of AST nodes to names of the interpreter's methods, filled at each lookup.
 
-    Statements have methods such as ``do_If``, and expressions methods such as ``of_Call``.
+    The names are such as ``do_If`` for statements and ``of_Call`` for expressions.
     """
 
     def __missing__(self, kind: type[ast.AST]) -> str:
@@ -123,11 +124,12 @@ METHODS = Methods()
 class Interpreter(abc.ABC):
     """The abstract interpretation of one function.
 
-    leaving : for each source location, the paths and bits of the exits there.  callees : for each source
-    location of a call, the functions whose frames ran in the call, with one place in each function.
-    lines : for each file, the first lines of all these source locations.  things : the ``Thing`` for
-    each key.  paths : interned tuples of calls.  left : the bits of the exits that were reached.
-    grown : the number of changes to objects and channels.
+    leaving : dict from source locations to pairs (Path, bit) of the exits at the location.
+    callees : dict from the source locations of calls to the functions whose frames ran in the call: a
+    dict from code objects to one source location inside the function.
+    lines : dict from files to the first lines of all these source locations.
+    things : dict from keys to objects.  paths : interned tuples of calls.
+    left : the bits of the exits that were reached.  grown : the number of changes of objects.
     """
 
     def __init__(self, exits: Iterable[tuple[int, Stack]], stacks: Iterable[Stack]) -> None:
@@ -156,7 +158,7 @@ class Interpreter(abc.ABC):
         self.channels = Channels()
 
     def remember_callees(self, stack: Stack) -> None:
-        """Note which functions ran in which calls of a stack."""
+        """Note in ``callees`` the functions that the calls of a stack ran."""
         for inner, outer in pairwise(without_generated(stack)):
             node = node_at(outer)
             if node is not None and inner.code.co_name not in FOLDED:
@@ -170,28 +172,31 @@ class Interpreter(abc.ABC):
 
     # --- objects ----------------------------------------------------------------------------------
     def thing(self, *key: Any) -> Thing:
-        """Return the object for a key, and create it at the first call with the key."""
+        """Return the ``Thing`` for a key; create it at the first call with this key."""
         found = self.things.get(key)
         if found is None:
             found = self.things[key] = Thing()
         return found
 
     def object_made(self, node: ast.AST, scope: Scope, taint: int = 0, kind: str = "") -> Value:
-        """Return the object that an expression creates on the current path of calls."""
+        """Return the object that an expression creates in the current chain of calls.
+
+        kind : distinguishes several objects that one expression creates.
+        """
         found = self.thing(node, id(scope.calls), kind)
         if taint:
             self.mark(found, taint)
         return frozenset((found,))
 
     def container(self, node: ast.AST, scope: Scope, elements: Value, kind: str = "") -> Value:
-        """Return the container that an expression creates, with ``elements`` at unknown keys."""
+        """Return the container that an expression creates; its ``elements`` are at unknown keys."""
         made = self.object_made(node, scope, kind=kind)
         for thing in made:
             self.add_field(thing, ANY, elements)
         return made
 
     def mark(self, thing: Thing, taint: int) -> None:
-        """Add taint to an object, and to its channel."""
+        """Add taint (bits of exits) to an object, and to the channel that the object names."""
         if taint & ~thing.taint and not thing.is_fixed:
             thing.taint |= taint
             self.grown += 1
@@ -240,14 +245,15 @@ class Interpreter(abc.ABC):
         return frozenset(found)
 
     def unknown(self, node: ast.AST, scope: Scope) -> Value:
-        """Return the result of a read that finds no value, because the analysis missed a write.
+        """Return an object for a read that finds no value, because the analysis missed a write.
 
-        The missed write may have stored the value of any exit reached so far.
+        The missed write may have stored the value of any exit reached so far, so the object has the
+        taint of all of them.
         """
         return self.object_made(node, scope, self.left, "unknown")
 
     def views_of(self, value: Value) -> Value:
-        """Return the result of ``vars``: the attributes of objects as items."""
+        """Return the result of ``vars(x)``, whose items are the attributes of x."""
         found = set()
         for thing in value:
             view = self.thing("vars", thing)
@@ -260,7 +266,7 @@ class Interpreter(abc.ABC):
         return frozenset(found)
 
     def names_in_scope(self, scope: Scope, outermost: bool = False) -> Value:
-        """Return the result of ``locals()``, or with ``outermost`` of ``globals()``."""
+        """Return the result of ``locals()``, or of ``globals()`` if ``outermost`` is True."""
         while outermost and scope.parent is not None:
             scope = scope.parent
         found = self.thing("names", id(scope))
@@ -321,7 +327,7 @@ class Interpreter(abc.ABC):
 
     # --- running ----------------------------------------------------------------------------------
     def run_analysis(self, place: Place) -> None:
-        """Interpret the function that contains a place, on unknown arguments, until nothing changes."""
+        """Interpret the function at ``place`` until a run changes no object, at most TURNS times."""
         tree = tree_of_code(place.code)
         if tree is None:
             raise Unknown
@@ -353,7 +359,7 @@ class Interpreter(abc.ABC):
             scope.names.setdefault(name, frozenset((self.thing("free", code, name),)))
 
     def know_self(self, scope: Scope, place: Place) -> None:
-        """Set the class of the parameter ``self``, if that class is a global of the module."""
+        """Set the class of the parameter ``self``, if the class is a global of its module."""
         of = place.names.get(place.code.co_qualname.partition(".")[0])
         if isinstance(of, type):
             for thing in scope.names.get("self", NOTHING):
@@ -364,7 +370,7 @@ class Interpreter(abc.ABC):
         if isinstance(tree, ast.Lambda):
             return self.evaluate(tree.body, scope)
         if isinstance(tree, FUNCTIONS):
-            self.run_block(tree.body, scope)  # type: ignore[arg-type]  # of a lambda it was an expression
+            self.run_block(tree.body, scope)  # type: ignore[arg-type]  # a list, since this is no lambda
         elif isinstance(tree, ast.expr):
             return self.evaluate(tree, scope)
         if scope.yields:
@@ -382,9 +388,9 @@ class Interpreter(abc.ABC):
             raise TooLong
 
     def leaves_here(self, spot: Spot, scope: Scope) -> int:
-        """Return the bits of the exits at a source location on the current path of calls.
+        """Return the bits of the exits at a source location in the current chain of calls.
 
-        The exits are added to ``left``, the exits that were reached.
+        Add the bits to ``left``, the exits that were reached.
         """
         found = 0
         for path, bit in self.leaving.get(spot, ()):
@@ -395,7 +401,7 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def arrive(self, spot: Spot, node: ast.AST, scope: Scope) -> None:
-        """Handle the evaluation of an expression or statement, which may be the place of an entry."""
+        """Handle the evaluation of an expression or statement at which an entry may be."""
 
     # --- statements -------------------------------------------------------------------------------
     def run_block(self, statements: Iterable[ast.stmt], scope: Scope) -> None:
@@ -413,9 +419,9 @@ class Interpreter(abc.ABC):
                 self.arrive(spot, statement, scope)
 
     def taint_statement(self, statement: ast.stmt, taint: int, scope: Scope) -> None:
-        """Add taint to everything that a statement binds or returns.
+        """Add ``taint`` to all objects that a statement assigns or returns.
 
-        The bits are those of exits at unknown expressions of the statement.
+        The taint is that of exits in the statement whose expressions are unknown.
         """
         made = self.object_made(statement, scope, taint, "left")
         for node in ast.walk(statement):
@@ -503,7 +509,7 @@ class Interpreter(abc.ABC):
         )
 
     def loop(self, turn: Callable[[], None], scope: Scope) -> None:
-        """Interpret turns of a loop until a turn changes neither names nor objects."""
+        """Interpret a loop's body, ``turn``, until a turn changes nothing, at most TURNS times."""
         jumps, scope.jumps = scope.jumps, []
         for _ in range(TURNS):
             before, grown = dict(scope.names), self.grown
@@ -630,7 +636,7 @@ class Interpreter(abc.ABC):
             self.bind_item(target, value, scope)
 
     def store(self, owners: Value, name: str, value: Value, node: ast.AST, scope: Scope) -> None:
-        """Assign a value to an attribute of ``owners``; ``name`` is ``ANY`` if it is unknown."""
+        """Assign a value to the attribute ``name`` of ``owners``; ``name`` is ``ANY`` if unknown."""
         for thing in owners:
             if isinstance(thing.actual, ModuleType):
                 self.module(vars(thing.actual)).bind_weakly(name, value)
@@ -641,7 +647,7 @@ class Interpreter(abc.ABC):
             self.add_field(thing, f".{name}" if name != ANY else ANY, value)
 
     def bind_item(self, target: ast.Subscript, value: Value, scope: Scope) -> None:
-        """Assign to an element of an array or container."""
+        """Interpret the assignment of ``value`` to ``target``, an element of an array or container."""
         owners = self.evaluate(target.value, scope)
         keys = self.evaluate(target.slice, scope)
         spot = spot_at(target, scope)
@@ -658,7 +664,7 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def wrote(self, spot: Spot, owners: Value, value: Value, scope: Scope) -> None:
-        """Handle the write of a value to an element of ``owners`` at a source location."""
+        """Handle a write to an element of ``owners``; ``Flow`` tests if an entry is at ``spot``."""
 
     # --- expressions ------------------------------------------------------------------------------
     def evaluate(self, node: ast.AST, scope: Scope) -> Value:
@@ -692,7 +698,7 @@ class Interpreter(abc.ABC):
         return made
 
     def name_channel(self, made: Value, parts: list[Value]) -> None:
-        """Set the channel of an object that was computed from paths or texts, since it may be a path."""
+        """Let objects name the channels of the paths or texts from which they were computed."""
         if any(thing.channel or thing.text for part in parts for thing in part):
             for thing in made:
                 thing.channel = names_of(parts) | (thing.channel or NOTHING)
@@ -815,7 +821,7 @@ class Interpreter(abc.ABC):
         return self.attribute(owners, node.attr, node, scope)
 
     def attribute(self, owners: Value, name: str, node: ast.AST, scope: Scope) -> Value:
-        """Return the possible values of an attribute of objects."""
+        """Return the possible values of the attribute ``name`` of ``owners``."""
         if name == "__dict__":
             return self.views_of(owners)
         if name == "__class__":
@@ -859,7 +865,7 @@ class Interpreter(abc.ABC):
         """Call an object's method of this name; return None if no user's class defines the method."""
 
     def classes_of(self, owners: Value) -> Value:
-        """Return the known classes of objects."""
+        """Return the classes of ``owners``, as far as they are known."""
         found: set[Thing] = set()
         for thing in owners:
             found |= thing.fields.get("<class>", NOTHING)
@@ -879,17 +885,17 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def inherited(self, thing: Thing, name: str, node: ast.AST, scope: Scope) -> Value:
-        """Return the attribute that an object inherits: a bound method, a property, a value."""
+        """Return an attribute from the class of ``thing``: a bound method or a property's value."""
 
     @abc.abstractmethod
     def run_by_operator(self, node: ast.expr, scope: Scope) -> Value:
-        """Return the results of methods whose frames ran in an operator, property or f-string."""
+        """Return the results of the user's methods that an operator, property or f-string called."""
 
     @abc.abstractmethod
     def run_by_store(
         self, target: ast.Attribute, owners: Value, value: Value, scope: Scope
     ) -> None:
-        """Interpret the ``__set__`` or ``__setattr__`` whose frame ran in an assignment."""
+        """Interpret the user's ``__set__`` or ``__setattr__`` that an assignment called."""
 
     @abc.abstractmethod
     def decorated(self, decorator: ast.expr, function: Value, scope: Scope) -> Value:
@@ -955,7 +961,7 @@ def subexpressions(node: ast.AST) -> list[ast.expr]:
 
 
 def file_of(of: type) -> str:
-    """Return the file that defines a class, or "<frozen" for a class of Python without a file."""
+    """Return the file that defines a class; "<frozen" if it is built in; "" if there is no file."""
     module = inspect.getmodule(of)
     if of.__module__ in sys.builtin_module_names:
         return "<frozen"
@@ -974,9 +980,9 @@ def literal_text(node: ast.AST, scope: Scope) -> str | None:
 
 
 def constant_key(node: ast.AST) -> Any:
-    """Return the name of the field for a literal key; ANY if the key is no literal.
+    """Return the key in ``Thing.fields`` for the literal key of a subscript; ANY if it is no literal.
 
-    The field of a string is the string after "=", and the field of a number is the number.
+    The key for a string is "=" and the string.  The key for a number is the number itself.
     """
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         key = constant_key(node.operand)

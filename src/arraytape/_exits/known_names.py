@@ -1,8 +1,9 @@
-"""Names of functions and attributes whose results the analysis knows better than by its general rule.
+"""Names of functions and attributes for which the analysis of exits has more exact rules.
 
-By the general rule the result of a function that is not run may be made of all its arguments.  STEPS,
-ATTRIBUTES, READS and PURE avoid false alarms: programs of ``tests/exits`` would get one without them.
-The other lists avoid misses: their functions return an existing object, or write to an argument.
+By the general rule (``Calls.of_all``), the result of a library function is a new object that may contain
+values of all arguments.  For STEPS, ATTRIBUTES, READS and PURE this would cause false warnings, as tests
+in ``tests/exits`` show.  For most other lists it would miss that a function returns an existing object,
+or writes to an argument.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ STEPS = words(
     """
 )
 ATTRIBUTES = words("device dtype itemsize nbytes ndim shape size strides")
-# The positions of arguments that only select: the result's elements do not come from them.
+# From functions to the positions of arguments that only select: no element of the result is theirs.
 STEERING = {
     "where": (0,),
     "full_like": (0,),
@@ -36,9 +37,9 @@ STEERING = {
 SAME = words("copy deepcopy dict iter list tuple")
 # Functions that return the same elements at other positions.
 REORDERED = words("frozenset reversed set sorted")
-# Functions that return the attributes of an object as a dict, perhaps the object's own one.
+# Functions that return the attributes of an object as a dict, perhaps as ``__dict__`` itself.
 DICTS = words("_asdict asdict vars")
-# Functions that return an element of their argument, or all of them.
+# ELEMENT: functions that return an element of their argument.  ELEMENTS: functions that return all.
 ELEMENT = words("get pop popleft popitem get_nowait next min max choice setdefault")
 ELEMENTS = words("values keys")
 # Methods that add their arguments to a container.

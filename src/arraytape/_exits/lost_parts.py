@@ -1,4 +1,4 @@
-"""Findings: the warnings and errors for derivatives that lack a part because of exits."""
+"""Findings: warnings and errors for derivatives that lack a part because of untracked conversions."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from .suspected_exits import (
 
 
 class Finding(NamedTuple):
-    """A message about exits; ``is_error`` is False for a warning."""
+    """The ``text`` of a message about exits.  ``is_error`` is True for an error, False for a warning."""
 
     text: str
     is_error: bool
 
 
 class Doubt(NamedTuple):
-    """The findings of one request of a function form, which can run its function again to check them.
+    """The findings of a call of ``xp.grad``, say, which checks them by running the function again.
 
     findings : findings on missing parts.  written : findings on writes to copies.  what : the request,
     such as "gradient".  exits : the exits of values that depend on the sources.  places : keys of the
@@ -44,7 +44,6 @@ class Doubt(NamedTuple):
 
 
 def report_findings(found: Sequence[Finding]) -> None:
-    """Raise or warn for each finding, at the user's line."""
     for text, is_error in found:
         if is_error:
             raise LostGradientError(f"{text} [at {user_line()}]")
@@ -52,7 +51,7 @@ def report_findings(found: Sequence[Finding]) -> None:
 
 
 class Lacks:
-    """The exits because of which a derivative may lack a part.
+    """The exits between sources and targets, each of which may cost a derivative a part.
 
     They are collected before the backward pass, and reported after it.
 
@@ -71,11 +70,11 @@ class Lacks:
         self.between = exits_between(self.records, self.sources, targets)
 
     def sources_that_left(self) -> set[int]:
-        """Return the ids of the values that left, and of all values on which they depend."""
+        """Return the ids of the values that exits converted, and of all values on which they depend."""
         return sources_of(self.records, [left.value for _, left in self.between])
 
     def exits_without(self, absent: Container[int]) -> list[tuple[int, Exit]]:
-        """Return pairs of record number and exit.  absent : the sources without a derivative."""
+        """Return pairs (record number, Exit); ``absent`` has the ids of sources without a derivative."""
         gone = {value_id for value_id in self.sources if value_id in absent}
         without, others = (
             ids_made_of(self.records, gone),
@@ -87,7 +86,7 @@ class Lacks:
         ]
 
     def suspected(self, left: list[tuple[int, Exit]]) -> list[Exit]:
-        """Return those of these exits whose values the targets may depend on."""
+        """Return the exits in ``left`` on whose converted values the targets may depend."""
         return suspicions(self.records, self.journal, left, self.targets)
 
     def tell(
@@ -100,12 +99,12 @@ class Lacks:
         unseen: bool,
         doubts: list[Doubt] | None = None,
     ) -> None:
-        """Warn or raise, according to the recorder's ``exits=``.
+        """Warn or raise, according to ``mode``, if the derivative may lack a part.
 
-        absent : the sources without a derivative.  what : the request, for the message.  never_zeros :
-        True if zeros in place of a missing derivative are an error.  unseen : True if the recorder does
-        not know a target, which may then depend on anything.  doubts : collects the findings instead,
-        for a caller that can run the function again.
+        absent : the ids of sources without a derivative.  what : the request, such as "gradient".
+        mode : "warn" or "raise".  never_zeros : True if zeros in place of a missing derivative are an
+        error.  unseen : True if the recorder does not know a target, which may then depend on any value.
+        doubts : a list to which to append the findings, in place of a warning; None to warn.
         """
         if not self.between:
             return
@@ -121,7 +120,7 @@ class Lacks:
             doubts.append(Doubt(tuple(found), tuple(written), what, tuple(exits), places))
 
     def places(self, exits: Sequence[Exit]) -> frozenset[object]:
-        """Return keys of the locations of these exits and of the journal's entries."""
+        """Return keys of the source locations of ``exits`` and of the constants in the journal."""
         back = [(stack_key(entry.stack), entry.op) for _, entry, _ in self.journal.entries]
         return frozenset([*back, *[stack_key(exit_.stack) for exit_ in exits]])
 
@@ -137,7 +136,10 @@ def findings(
     left: Sequence[tuple[int, Exit]], suspected: Sequence[Exit], what: str, mode: str,
     never_zeros: bool, unseen: bool,
 ) -> list[Finding]:  # fmt: skip
-    """Return the findings on exits: see ``Lacks.tell``."""
+    """Return the findings on missing parts: see ``Lacks.tell``.
+
+    left : all exits, in pairs (record number, Exit).  suspected : those that may have come back.
+    """
     places: dict[object, Exit] = {}
     for _, exit_ in left:
         if exit_.absent:
@@ -166,6 +168,6 @@ def written_copies(exits: Sequence[Exit], mode: str) -> list[Finding]:
 
 
 def come_back(exits: Sequence[Exit], suspected: Sequence[Exit]) -> bool:
-    """Return True if one of these exits is at the location of a suspected exit."""
+    """Return True if an exit in ``exits`` has the source location of an exit in ``suspected``."""
     places = {stack_key(exit_.stack) for exit_ in suspected}
     return any(stack_key(exit_.stack) in places for exit_ in exits)

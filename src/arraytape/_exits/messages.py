@@ -1,4 +1,4 @@
-"""Messages about exits: the lines where a value left and came back, and what to do."""
+"""Messages about exits: the lines where a value was converted and came back, and what to do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .._util.source_locations import Place, Stack, own_place
 from .sources import node_at
 from .suspected_exits import Exit, frames_in_library
 
-SHOWN = 4  # exits in one message
+SHOWN = 4  # the most source lines that a message lists
 CONSTANT = "or stop_gradient the value to say that this is meant"
 # Advice on functions without a gradient, by their module: what to call in their place.
 MODULES = {
@@ -37,7 +37,10 @@ ARRAYS = ("numpy", "array_api_compat", "array_api_extra")
 
 
 def library_call(stack: Stack) -> tuple[str, Place] | None:
-    """Return the library function that the user's code calls, and the place of the call, or None."""
+    """Return the name of the library function that the user called, and the Place of the call.
+
+    Return None if no library function converted the value.
+    """
     inside = frames_in_library(stack)
     if not inside:
         return None
@@ -62,7 +65,7 @@ def library_function(inside: Sequence[Place], place: Place) -> str:
 
 
 def object_named(text: str, place: Place) -> Any:
-    """Return the object that the dotted name ``text`` has in the globals of a place, or None."""
+    """Return the object with the dotted name ``text`` in the globals of a function; None without one."""
     first, *rest = text.split(".")
     value = place.names.get(first)
     for part in rest:
@@ -109,7 +112,7 @@ def exit_text(exit_: Exit | LeftRecord) -> str:
 
 
 def remedy(exit_: Exit | LeftRecord) -> str:
-    """Return advice on one exit, as a clause."""
+    """Return advice on how to avoid the conversion of one exit, as a clause."""
     call = library_call(exit_.stack)
     place = own_place(exit_.stack)
     if call is not None and (package := call[0].partition(".")[0]) in INTEROP:
@@ -129,14 +132,14 @@ def sentence(text: str) -> str:
 
 
 def callable_name(function: str, place: Place) -> str:
-    """Return the public name of a function; a method as the user's line has it: ``norm.logpdf``."""
+    """Return the public name of a function, or of a method as in the user's line: ``norm.logpdf``."""
     text = called_text(place)
     is_method = function.rpartition(".")[0] not in sys.modules
     return text if is_method and 0 < len(text) < 60 else without_private_modules(function)
 
 
 def by_interop(package: str, function: str, place: Place, exit_: Exit | LeftRecord) -> str:
-    """Return advice on a library call: to enter interop if it has a rule, or else another way."""
+    """Return advice on a call of SciPy or scikit-learn: to use interop if that has a rule for it."""
     inside = frames_in_library(exit_.stack)
     modules = [str(place.names.get("__name__", "")) for place in inside]
     name = callable_name(function, place)
@@ -148,8 +151,8 @@ def by_interop(package: str, function: str, place: Place, exit_: Exit | LeftReco
         )
     if other not in (*INTEROP, *ARRAYS):
         return (
-            f"keep {other}, to which {name} hands what {other} takes the values of, out of it, or "
-            f"give {name} a gradient with host_function(f, vjp)"
+            f"call {name} in a way that does not use {other}, which takes the values alone, or give "
+            f"{name} a gradient with host_function(f, vjp)"
         )
     statements, context = [  # imported by name, because interop is a higher room
         import_module(f"{namespace().__name__}.interop.{part}")
@@ -171,14 +174,14 @@ def by_interop(package: str, function: str, place: Place, exit_: Exit | LeftReco
 
 
 def exit_places(exits: Sequence[Exit]) -> str:
-    """Return the text of the source lines of the exits, each line once, at most SHOWN of them."""
+    """Return the source lines of the exits as text, each line once, at most SHOWN lines."""
     lines = [*dict.fromkeys(map(exit_text, exits))]
     more = f" and {len(lines) - SHOWN} more places" if len(lines) > SHOWN else ""
     return ", ".join(lines[:SHOWN]) + more
 
 
 def ways_back(exits: Sequence[Exit]) -> str:
-    """Return the text of the first source lines at which values came back after these exits."""
+    """Return the first SHOWN source lines at which converted values may have come back, as text."""
     lines: dict[str, None] = {}
     for stack in itertools.chain.from_iterable(exit_.back for exit_ in exits):
         place = own_place(stack)

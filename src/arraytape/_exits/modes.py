@@ -1,4 +1,4 @@
-"""Modes for exits: the parameter ``exits=`` of a tape, and its default in this process."""
+"""The parameter ``exits=`` of a tape ("warn", "raise" or "ignore"), and its default in this process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ DEFAULT = ["warn"]
 
 
 def mode_of(exits: str | None) -> str:
-    """Return the mode ``exits``, or the default if it is None; raise ValueError for an unknown mode."""
+    """Return ``exits``, or the default if it is None; raise ValueError if it is no mode."""
     if exits is None:
         return DEFAULT[0]
     if not isinstance(exits, str) or exits not in MODES:

@@ -1,4 +1,4 @@
-"""Objects of the interpreted program: one ``Thing`` for each expression that creates an object.
+"""Objects of the user's program in the analysis: a ``Thing`` for each expression that creates one.
 
 The taint of an object is a set of bits, one for each exit whose value may be part of the object.  Taint
 only grows.
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .scopes import Scope
 
 Value = frozenset["Thing"]  # the objects that an expression may evaluate to
-Channel = frozenset[Any]  # texts and objects
+Channel = frozenset[Any]  # names of a file, device or process: texts and objects
 NOTHING: Value = frozenset()
 VISITED = [0]  # objects that ``taint_of`` visited in all analyses, a measure of time
 ANY = "*"  # the field of elements under an unknown key
@@ -25,13 +25,14 @@ KEYS = "<keys>"  # the field of a dict's keys
 class Thing:
     """One object of the running program, or all objects that one expression creates.
 
-    taint : the exits whose values may be part of it.  fields : attributes (key "." and the name), items
+    taint : bits of the exits whose values the object may contain.
+    fields : dict from keys to possible values: attributes (key "." and the name), items
     (key "=" and a text, or a number), and others in "<...>".  actual : the module, class or function of
     the running program.  of : the class of an instance.  closure : tree and scope of a function or
-    class.  me : the ``self`` of a bound method.  is_whole : True if the analysis has seen all writes, so
-    that a read that finds nothing shows a missed write.  is_display : True for ``[...]`` and ``{...}``,
-    which may be empty before the code fills them.  names : for the result of ``globals()``, the scope
-    that it shows.  is_view : True for the result of ``vars(x)``, which shares the fields of x as items.
+    class.  me : the ``self`` of a bound method.  is_whole : True if all code that writes to the object
+    is analysed, so that a read without a result shows a missed write.  is_display : True for ``[...]``
+    and ``{...}``, which may be empty before the code fills them.  names : the scope that the result of
+    ``globals()`` shows.  is_view : True for ``vars(x)``, whose items are the attributes of x.
     is_fixed : True if nothing can be stored in it.  text : the text of a string literal, or None.
     channel : the names of the file, device or process to which a path or open file leads.  bases : the
     classes that ``super()`` searches.
@@ -68,16 +69,16 @@ class Thing:
         self.bases: Value = NOTHING
 
 
-CONSTANT = Thing()  # a literal
+CONSTANT = Thing()  # the object for each literal
 CONSTANT.is_fixed = True
 CONSTANT.fields = MappingProxyType({})  # type: ignore[assignment]  # shared by all analyses
 KNOWN: Value = frozenset((CONSTANT,))
 
 
 def taint_of(values: Iterable[Value]) -> int:
-    """Return the taint of values and of all objects that can be reached from them through fields.
+    """Return the taint, bits of exits, of values and of all objects that their fields lead to.
 
-    The loop works on sets without calls, for speed: it takes a third of the time of an analysis.
+    The loop works on sets without calls, since it takes a third of the time of an analysis.
     """
     seen: set[Thing] = set().union(*values)
     reached, found = list(seen), 0
@@ -99,7 +100,7 @@ def taint_of(values: Iterable[Value]) -> int:
 
 
 def taint_of_free_names(function: ast.AST, scope: Scope | None) -> int:
-    """Return the taint of the variables that a function takes from the scope around it."""
+    """Return the taint of the variables that a function reads from the scopes around it."""
     names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     found = 0
     while scope is not None:

@@ -14,7 +14,7 @@ class Scope:
     """The variables of one call of a function, or of a module.
 
     names : dict from each variable to its possible values.  alive : True if the current statement can be
-    reached.  jumps : a copy of ``names`` for each ``break`` and ``continue`` of the current loop.
+    reached.  jumps : list of ``names`` at each ``break`` and ``continue`` of the current loop.
     calls : the source locations of the calls that lead to this scope, outermost first.  outer : the
     names that are declared global or nonlocal.
     """
@@ -29,7 +29,7 @@ class Scope:
         self.outer: set[str] = set()
 
     def lookup(self, name: str) -> Value | None:
-        """Return the values of a name; None if no scope has the name."""
+        """Return the possible values of a name; None if neither this scope nor one around it has it."""
         scope: Scope | None = self
         while scope is not None:
             found = scope.own(name)
@@ -39,13 +39,13 @@ class Scope:
         return None
 
     def own(self, name: str) -> Value | None:
-        """Return the values of a name in this scope alone."""
+        """Return the possible values of a name in this scope alone; None if it lacks the name."""
         found = self.names.get(name)
         anywhere = self.names.get(ANY)
         return found if anywhere is None else (found or NOTHING) | anywhere
 
     def assign(self, name: str, value: Value) -> None:
-        """Bind a name here, or weakly in the outer scope if it is declared global or nonlocal."""
+        """Bind a name in this scope; for a global or nonlocal name, add the value in the outer scope."""
         if name not in self.outer:
             self.names[name] = value
             return
@@ -61,7 +61,10 @@ class Scope:
 
     # --- branches ---------------------------------------------------------------------------------
     def branch(self, *ways: Callable[[], None]) -> None:
-        """Run each branch from the current variables, and join those of the branches that end alive."""
+        """Run each branch on the current variables; join the variables of branches that end alive.
+
+        A branch is alive at its end if no ``return``, ``raise``, ``break`` or ``continue`` left it.
+        """
         before, ends = self.names, []
         for way in ways:
             self.names, self.alive = dict(before), True
@@ -78,7 +81,7 @@ class Scope:
 
 
 class ModuleScope(Scope):
-    """The globals of a module: names that the analysis has not bound have the module's own values."""
+    """The globals of a module; a name that the analysis has not bound has its value in the module."""
 
     def __init__(
         self, file: str, actual: Mapping[str, Any], resolve: Callable[[Any], Value]

@@ -1,6 +1,6 @@
-"""Syntax trees of code that ran: the function of a code object, the expression of an instruction.
+"""Syntax trees of code that ran: of the function of a code object, or of one bytecode instruction.
 
-Files of installed packages may be large, so only the function in question is parsed there.
+Files of installed packages may be large, so only the function that is needed is parsed there.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def by_span(function: ast.AST) -> dict[Span, ast.AST]:
 
 
 def node_at(place: Place) -> ast.AST | None:
-    """Return the expression at an instruction, or else its statement; None if the source is missing."""
+    """Return the tree of the expression or statement that runs at ``place``; None without source."""
     function = tree_of_code(place.code)
     if function is None:
         return None

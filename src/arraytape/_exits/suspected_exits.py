@@ -1,8 +1,8 @@
-"""Suspected exits: those whose values may have come back as constants, so that a gradient lacks a part.
+"""Suspected exits: exits whose values may have come back as constants, so that a gradient lacks a part.
 
-An exit is suspected if a constant enters an op later, on the way to the target, in one of three cases.
-The constant is a number that left, or the value that left flows to it in the code, or the flow is
-unknown.
+An exit is a conversion of a followed value to untracked data.  An exit is suspected if later a constant
+enters an op on which the target depends, in one of three cases: the constant equals a number of the
+converted value, or it is computed from that value in the code, or the code cannot be analysed.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ STEPS = frozenset(("int()", "round()"))  # conversions with derivative 0, which 
 
 
 class Exit(NamedTuple):
-    """An exit: the stack where values left, and those where they may have come back.
+    """An exit, a conversion of followed values to untracked data, and the entries where they came back.
 
-    how : such as ``float()``.  absent, present : True if the values depend on sources without a
-    gradient, and on sources with a gradient.  back : the stacks of the entries.
+    stack : the stack at the conversion.  how : its kind, such as "float()".
+    absent, present : True if the values depend on sources without, and with, a gradient.
+    back : the stacks of entries, where constants that may be the converted values entered ops.
     """
 
     stack: Stack
@@ -41,7 +42,7 @@ class Exit(NamedTuple):
 def exits_between(
     records: Sequence[Record], sources: Iterable[int], targets: Iterable[int]
 ) -> list[tuple[int, LeftRecord]]:
-    """Return the exits of values that depend on the sources, with their record numbers.
+    """Return pairs (record number, LEFT record) for exits of values that depend on the sources.
 
     Exits after the last record of a target are left out, since they cannot affect a target.
     """
@@ -65,13 +66,13 @@ def sources_of(records: Sequence[Record], value_ids: Iterable[int]) -> set[int]:
 
 
 def frames_in_library(stack: Stack) -> Stack:
-    """Return the innermost frames that lie in a library; () if no user's frame is around them."""
+    """Return the innermost frames of a stack that lie in a library; () if all frames do."""
     inside = tuple(itertools.takewhile(lambda place: place.lies_in_library, stack))
     return inside if len(inside) < len(stack) else ()
 
 
 def writes_out(stack: Stack) -> bool:
-    """Return True if a value left in a library's function that got an array by ``output=``.
+    """Return True if a library function with an argument ``output=`` converted a value.
 
     Return True also if the source of the call is not known, because it may have ``output=``.
     """
@@ -84,13 +85,11 @@ def writes_out(stack: Stack) -> bool:
 
 
 def is_written_copy(stack: Stack) -> bool:
-    """Return True if a user's statement writes to the copy that left, so that the write is lost.
+    """Return True if a user's statement writes to the converted copy, so that the write is lost.
 
-    ``np.asarray(y)[0] = 1``, ``data["y"].values[0] = 1``, ``np.asarray(y).fill(0)``.
+    Examples are ``np.asarray(y)[0] = 1``, ``data["y"].values[0] = 1`` and ``np.asarray(y).fill(0)``.
     """
-    is_passed_on = (
-        False  # True after a frame of a library, which returned the copy to the user's code
-    )
+    is_passed_on = False  # True after a library's frame, which returned the copy to the user's code
     for place in stack:
         if place.lies_in_library:
             is_passed_on = True
@@ -127,7 +126,7 @@ def written_in(statement: ast.stmt | None) -> list[ast.expr]:
 
 
 def chain_of(node: ast.expr) -> Iterator[ast.expr]:
-    """Yield an expression and those whose item or attribute it is: ``a.b[0]``, ``a.b``, ``a``."""
+    """Yield an expression and the objects in it: ``a.b[0]``, then ``a.b``, then ``a``."""
     while True:
         yield node
         if not isinstance(node, ast.Attribute | ast.Subscript):
@@ -136,7 +135,7 @@ def chain_of(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def records_on_the_way(records: Sequence[Record], targets: Sequence[int], first: int) -> set[int]:
-    """Return the numbers of the records after ``first`` that the targets depend on."""
+    """Return the indices of the records after index ``first`` on whose results the targets depend."""
     wanted, found = {*targets}, set()
     for i in range(len(records) - 1, first, -1):
         if not wanted.isdisjoint(results_of(records[i])):
@@ -151,7 +150,7 @@ def suspicions(
     exits: Sequence[tuple[int, Exit]],
     targets: Sequence[int],
 ) -> list[Exit]:
-    """Return the exits on whose values the targets may depend, with the stacks of their entries."""
+    """Return the suspected exits.  The field ``back`` has the stacks of the entries that gave cause."""
     left = [(i, exit_) for i, exit_ in exits if exit_.how not in STEPS]
     if not left:
         return []

@@ -37,8 +37,8 @@ COMPOSED = frozenset((
     np.angle, np.append, np.clip, np.convolve, np.correlate, np.emath.logn, np.emath.power, np.interp,
     np.linalg.cond, np.linalg.lstsq, np.linalg.norm, np.nanmax, np.nanmin, np.polyfit, np.unique,
 ))  # fmt: skip
-# Reductions whose results for integers have another dtype in NumPy than the op's, always or with
-# ``initial=``.
+# Reductions whose results for integers have another dtype in NumPy than in arraytape, if only for some
+# arguments such as ``initial=``.
 OF_INTEGERS = frozenset((
     np.amax, np.amin, np.linalg.matrix_norm, np.linalg.vector_norm, np.max, np.min, np.prod, np.sum,
 ))  # fmt: skip
@@ -83,8 +83,8 @@ def exactly(
     if not given:
         return ours()
     data = raw_argument(args), raw_argument(kwargs)
-    # The data of other storages than NumPy's; if one of the storages can combine them, it has the
-    # greatest ``mixed``.
+    # The data of storages other than NumPy's.  The storage with the greatest ``mixed`` can combine the
+    # data of all, if any storage can.
     elsewhere = [x for x in [current(x)[1] for x in given] if type(x) is not np.ndarray]
     try:
         if elsewhere:
@@ -124,9 +124,10 @@ def built_in(error: Exception) -> type[BaseException]:
 
 
 def result_for_empty(x: Array, value: Any) -> Any:
-    """Return a result of the shape of ``value``, NumPy's result for an empty x.
+    """Return the result for an empty x, in the shape of ``value``, which is NumPy's result.
 
-    The result is a broadcast of the sum over x, so that it depends on x.
+    The result is the sum over x, broadcast, so that it depends on x.  For several results, return
+    NumPy's results as Arrays that do not depend on x.
     """
     if isinstance(value, tuple | list):
         return numpys_result_as_arrays(value, x)

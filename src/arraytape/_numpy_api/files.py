@@ -1,7 +1,7 @@
 """NumPy's functions that write arrays to files or as text, on Arrays.
 
-``np.save(file, x)`` is an exit, as ``np.asarray(x)`` is: the tapes record the exit, so that the message
-about a gradient of None can name the line.  A conversion to text is not recorded.
+``np.save(file, x)`` is an untracked conversion (exit), as ``np.asarray(x)`` is: tapes record it, so that
+the message about a gradient of None can name the line.  A conversion to text is not recorded.
 """
 
 from __future__ import annotations

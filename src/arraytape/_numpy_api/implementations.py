@@ -43,7 +43,7 @@ from .numpy_arguments import (
 )
 
 NUMBERS = "biufc"  # the kinds of dtypes that hold numbers and booleans
-NEWTON_STEPS = 3  # for np.roots: makes its derivatives up to the seventh order right
+NEWTON_STEPS = 3  # for np.roots: derivatives are then right up to the seventh order
 # The device of the arguments of the running call, on which new Arrays are made.
 DEVICE: contextvars.ContextVar[Any] = contextvars.ContextVar("DEVICE", default=None)
 
@@ -79,7 +79,7 @@ def maker(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def empty(*args: Any, **options: Any) -> Any:
-    """Make an Array of zeros; make a NumPy array for integers, in which programs hold lengths."""
+    """Make an Array of zeros; make a NumPy array for integers, in which NumPy's code holds lengths."""
     made = np.zeros(*args, **options)  # a replay needs the same values in each call
     return made if made.dtype.kind in "iu" else asarray_in_program(made)
 
@@ -102,7 +102,7 @@ class Converter:
         self.arrays = tuple([asarray_in_program(x) for x in given])
 
     def keep_python_numbers(self, arrays: Iterable[Any]) -> list[Any]:
-        """Return ``arrays``, but for arguments that are Python numbers the arguments themselves."""
+        """Return ``arrays``, with each argument that is a Python number in place of its array."""
         plain = (int, float, complex)
         pairs = zip(self.given, arrays, strict=True)
         return [x if type(x) in plain else other for x, other in pairs]
@@ -137,11 +137,11 @@ class OfArrays(type):
 
 
 class AnyArray(metaclass=OfArrays):
-    """A replacement for ``numpy.ndarray`` in calls of ``isinstance``."""
+    """A replacement for ``numpy.ndarray`` in calls of ``isinstance``: Arrays are instances, too."""
 
 
 def nan_to_num(x: ArrayLike, copy: bool = True, *more: Any, **named: Any) -> Any:
-    """Compute ``numpy.nan_to_num``; for complex x, part by part, as NumPy writes to x.real."""
+    """Compute ``numpy.nan_to_num``; a complex x is split first, since NumPy's code writes to x.real."""
     if not isinstance(x, Array) or x.dtype.kind != "c":
         return of_numpy(np.nan_to_num)(x, copy, *more, **named)
     parts = [of_numpy(np.nan_to_num)(part(x), True, *more, **named) for part in (np.real, np.imag)]
@@ -153,7 +153,7 @@ def nan_to_num(x: ArrayLike, copy: bool = True, *more: Any, **named: Any) -> Any
 
 
 def broadcast(*given: Any) -> Any:
-    """Replace ``numpy.broadcast``, from which programs read the common shape."""
+    """Return a ``numpy.broadcast`` object with the common shape of ``given``, without their values."""
     return np.broadcast(*[np.broadcast_to(False, np.shape(x)) for x in given])
 
 
@@ -183,7 +183,7 @@ def piecewise(
     **kw: Any,
 ) -> Any:  # fmt: skip
     """Compute ``numpy.piecewise``; ``condlist`` may be one condition that is in no list."""
-    # NumPy's program assumes several conditions if condlist[0] is an ndarray.  For a single condition
+    # NumPy's code assumes several conditions if condlist[0] is an ndarray.  For a single condition
     # that is an Array, condlist[0] is an Array, too, and counts as an ndarray: see AnyArray.
     several = isinstance(condlist, list | tuple) or np.ndim(condlist) > 0
     single = not several or (
@@ -228,7 +228,7 @@ def extremum_but_nan(
     """Return ``numpy.nanmax`` or ``nanmin`` for Arrays.
 
     If all elements are NaN and ``initial=`` is given, NumPy returns the initial value for an ndarray,
-    but its program for other array types returns NaN.  So that program runs only without ``initial=``.
+    but its code for other array types returns NaN.  So that code runs only without ``initial=``.
 
     neutral : -inf for ``nanmax``, inf for ``nanmin``; replaces NaN before ``extremum`` is called.
     """
@@ -259,9 +259,10 @@ def extremum_but_nan(
 def by_lines_where_nan_is(
     function: Callable[..., Any], plain: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return ``function``, such as ``np.nanquantile``, which computes one line of ``a`` after the other.
+    """Return ``function``, such as ``np.nanquantile``, for Arrays.
 
-    If ``a`` holds no NaN, the result is computed by the faster ``plain``, such as ``np.quantile``.
+    NumPy's code processes one line of ``a`` after the other.  If ``a`` holds no NaN, the faster function
+    ``plain``, such as ``np.quantile``, computes the result instead.
     """
     of_lines, of_all = of_numpy(function), of_numpy(plain)
 
@@ -286,7 +287,7 @@ def nanmedian_of_lines(
 ) -> Any:
     """Replace ``_nanmedian_small`` of ``numpy.nanmedian``, which uses masked arrays."""
     ordered: Any = np.sort(a, axis=axis)  # NaN is sorted to the end
-    order: Any = order_of(ordered)[:1] or "K"  # the layout of a masked array's mask
+    order: Any = order_of(ordered)[:1] or "K"  # that of the mask in NumPy's masked array
     count = np.sum(np.copy(~np.isnan(a), order=order), axis=axis, keepdims=True)
     for _ in range(np.count_nonzero(count == 0)):
         warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=errors.stacklevel())
@@ -297,7 +298,7 @@ def nanmedian_of_lines(
 def i0(x: Any) -> Any:
     """Compute ``numpy.i0``; where abs(x) < 1, with the derivative of a series.
 
-    NumPy's program computes with abs(x), whose corner at 0 would make the second derivative wrong there.
+    NumPy's code computes with abs(x), whose corner at 0 would make the second derivative wrong there.
     The series is formula 9.6.12 in Abramowitz and Stegun; 16 terms are exact in double precision where
     abs(x) < 1.
     """
@@ -348,7 +349,7 @@ def private(path: str) -> Any:
     return found
 
 
-# From objects in the globals of NumPy's programs to their replacements.
+# From objects in the globals of NumPy's Python code to their replacements.
 REPLACED: dict[Any, Any] = {
     np.array: array_in_program,
     np.asanyarray: asarray_in_program,
@@ -372,7 +373,7 @@ REPLACED: dict[Any, Any] = {
 
 # --- programs with copied globals -----------------------------------------------------------------
 class Warnings:
-    """A replacement for the module ``warnings`` in NumPy's programs; warnings name the user's line."""
+    """A replacement for the module ``warnings`` in NumPy's code; warnings name the user's line."""
 
     def warn(
         self, message: str, category: type[Warning] | None = None, stacklevel: int = 1, **more: Any
@@ -411,7 +412,7 @@ class Program:
 
 
 class DispatchingFunction:
-    """A replacement for a NumPy function that has ``__array_function__`` dispatch, for use in programs.
+    """A replacement, in NumPy's code, for a NumPy function that has ``__array_function__`` dispatch.
 
     Lists of Arrays among the arguments are joined to Arrays first, since NumPy does not dispatch on
     them.  NumPy arrays in the result are converted to Arrays.
@@ -429,14 +430,14 @@ class DispatchingFunction:
         return getattr(self.function, name)
 
 
-# The dtypes of complex numbers that NumPy's program of var squares in place, in a view of real numbers.
-# In the copied globals this table is empty, so that var multiplies by the conjugate instead.
+# NumPy's ``_var`` squares deviations of these complex dtypes in place, in a view as real numbers.  In
+# the copied globals this table is empty, so that ``_var`` multiplies by the conjugate instead.
 COMPLEX = private("_core._methods._complex_to_float")
 GLOBALS: dict[str, dict[str, Any]] = {}  # from the name of a module of NumPy to its copied globals
 
 
 def rebound(function: types.FunctionType) -> Callable[..., Any]:
-    """Return a copy of a program with the globals in GLOBALS, in which ``asarray`` makes Arrays."""
+    """Return a copy of a function of NumPy with copied globals, in which ``asarray`` makes Arrays."""
     home = function.__globals__
     if home["__name__"] not in GLOBALS:
         GLOBALS[home["__name__"]] = {
@@ -452,7 +453,7 @@ def rebound(function: types.FunctionType) -> Callable[..., Any]:
 
 
 def replace_numpys_global(value: Any) -> Any:
-    """Return the replacement for the value of a global in NumPy's programs; by default the value."""
+    """Return the object that replaces ``value``, a global of NumPy's code, or ``value`` itself."""
     if value is None:
         return None
     if value is warnings:
@@ -475,14 +476,14 @@ def replace_numpys_global(value: Any) -> Any:
 
 
 def of_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that runs the program of NumPy's ``function`` on Arrays."""
+    """Return a function that runs the Python code of NumPy's ``function`` on Arrays."""
     implementation: types.FunctionType = function._implementation  # type: ignore[attr-defined]
     call: Callable[..., Any] = functools.wraps(function)(program_of(implementation))
     return call
 
 
 def program_of(function: types.FunctionType) -> Callable[..., Any]:
-    """Return a function that runs NumPy's program on Arrays, also under ``vmap``."""
+    """Return a function that runs NumPy's Python code on Arrays, also under ``vmap``."""
     program, name = Program(function), f"np.{function.__name__}"
 
     def run_numpys_program(*args: Any, **options: Any) -> Any:
@@ -504,7 +505,7 @@ def program_of(function: types.FunctionType) -> Callable[..., Any]:
 
 
 def raised_by_numpy(error: Exception) -> bool:
-    """Return True if NumPy's code raised the error, so that the message does not name the function."""
+    """Return True if NumPy's code raised the error, whose message then does not name the function."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

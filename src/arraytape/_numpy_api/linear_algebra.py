@@ -187,10 +187,10 @@ def cross(
 
 
 def of_planes(a: Array, b: Array, axisc: int) -> Array:
-    """Return the vector product where the vectors of a or b have length 2, and 0 as third element.
+    """Return the vector product of a and b; vectors of length 2 get 0 as third element.
 
-    If both have length 2, return only the third element of the product.  Terms with the third element
-    that is 0 are left out, since 0 times infinity would be NaN.
+    If all vectors have length 2, return only the third element of the product.  Terms with the added 0
+    are left out, since 0 times infinity would be NaN.
     """
     upright = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
     if a.shape[-1] == b.shape[-1]:
@@ -348,7 +348,7 @@ def cond(x: ArrayLike, p: Order = None) -> Array:
 
 
 def infinite_where_nan(found: Array, zero: Array) -> Array:
-    """Replace NaN in ``found`` by infinity: by 1 / zero, or by ``zero`` itself if it is infinite."""
+    """Replace NaN in ``found`` by ``1 / zero``, or by ``zero`` itself where that is infinite."""
     infinite = where(elementwise.isinf(zero), zero, 1.0 / zero)
     return where(elementwise.isnan(found), infinite, found)
 

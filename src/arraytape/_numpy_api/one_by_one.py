@@ -42,7 +42,7 @@ def map_nested_arrays(value: Any, function: Callable[[Array], Any]) -> Any:
 
 
 def asks_for_a_value(error: BaseException | None) -> bool:
-    """Return True if an error or a cause of it is NoBatchedForm, as for ``float(x)`` under ``vmap``."""
+    """Return True if an error, or one of its causes, is NoBatchedForm: ``float(x)`` under ``vmap``."""
     while error is not None and not isinstance(error, NoBatchedForm):
         error = error.__cause__
     return error is not None
@@ -99,7 +99,7 @@ def one_by_one(
 
 
 def together(found: Sequence[Any], axis_id: int) -> Any:
-    """Stack the results of all examples; return a NumPy value that is the same for all unstacked."""
+    """Return the results of all examples, stacked; a NumPy value that all examples share is kept."""
     first = found[0]
     if isinstance(first, Array):
         return batched(stack(found), axis_id)

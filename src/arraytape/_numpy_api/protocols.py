@@ -83,8 +83,8 @@ REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.minimum: reductions.amin,
     np.multiply: reductions.prod,
 }
-# The modules with counterparts, for functions that the standard lacks or has with fewer parameters.  The
-# first two parameters of a counterpart are those of NumPy's function.
+# The modules with counterparts of NumPy's functions that the standard lacks, or has with fewer
+# parameters.  The first two parameters of a counterpart are those of NumPy's function.
 MODULES = (
     emath,
     files,
@@ -142,7 +142,7 @@ OF_ARRAYS = {
 OF_EITHER = {np.imag, np.real, np.squeeze, np.transpose}
 # The annotations that parameters of ops have if an argument may be an Array.
 OF_ARRAY = {"Array", "Array | float | None", "Array | None", "Array | float"}
-# From extensions of the namespace to NumPy's modules with functions of the same names.
+# From extensions of the namespace ("" is the main one) to NumPy's modules with the same function names.
 HOMES = {"": np, "linalg": np.linalg, "fft": np.fft}
 
 
@@ -295,7 +295,7 @@ def op_of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
 
 def in_dtype(ufunc: np.ufunc, inputs: Sequence[Any], dtype: DType, casting: Casting) -> list[Any]:
     """Cast inputs to the dtypes in which NumPy computes a result of ``dtype``; None means any dtype."""
-    # NumPy's own programs pass a class of dtypes, which np.dtype would convert to the dtype object.
+    # NumPy's own code passes a class of dtypes, which np.dtype would convert to the dtype object.
     make: Any = dtype if isinstance(dtype, type(np.dtype)) else lambda: dtype and np.dtype(dtype)
     dtype = make()
     # Python's numbers stay, since their dtypes depend on the dtypes of the arrays.
@@ -343,7 +343,10 @@ def accumulated(
 
 
 def in_dtype_of_out(x: ArrayLike, options: dict[str, Any], out: Array) -> dict[str, Any]:
-    """Return options with ``dtype=out.dtype``, in which NumPy computes sums; keep a given dtype."""
+    """Return options with ``dtype=out.dtype``, since NumPy computes sums in the dtype of ``out``.
+
+    Return the options unchanged if they have a dtype, or if x cannot be cast to that of ``out``.
+    """
     if options.get("dtype") is not None or not isinstance(x, Array):
         return options
     fits = np.can_cast(x.dtype, out.dtype, "same_kind")
@@ -378,7 +381,7 @@ def missing_ufunc(ufunc: np.ufunc, method: str, options: dict[str, Any]) -> Type
 
 
 def write_broadcast(out: Array, result: Array, casting: Casting = "same_kind") -> Array:
-    """Broadcast a result to the shape of ``out``, write it into ``out``, and return ``out``."""
+    """Write a result, broadcast to the shape of ``out``, into ``out``, and return ``out``."""
     check_fits(out, result, casting)
     if result.shape != out.shape:
         result = broadcast_to(result, np.broadcast_shapes(result.shape, out.shape))
@@ -433,10 +436,10 @@ def array_function(
 def as_numpys(
     function: Callable[..., Any], y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Mark a result of shape () as a scalar, or unmark it, as NumPy's function would return it.
+    """Return the result y, marked as an immutable scalar if NumPy's function returns a scalar.
 
-    A scalar is immutable, and an array is writable.  args, kwargs : the arguments of the call, one of
-    which may be the result itself.
+    If NumPy's function returns an array of shape (), y becomes a writable Array.  args, kwargs : the
+    arguments of the call, one of which may be y itself.
     """
     if not isinstance(y, Array) or y.shape or function in OF_EITHER:
         return y
@@ -465,7 +468,7 @@ def is_supported_type(kind: type) -> bool:
 
 
 def call_numpy_function(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Run NumPy's function by ops; if ``exact.is_numpys``, with the value from NumPy's function."""
+    """Run NumPy's function by ops.  The value is NumPy's own for the calls that ``exact`` handles."""
     if function in FACTS:
         return FACTS[function](*args, **kwargs)
     kwargs |= {name: unwrap_option(kwargs[name]) for name in OPTIONS & kwargs.keys()}
@@ -490,7 +493,7 @@ def with_plain_options(function: Callable[..., Any], args: tuple[Any, ...]) -> t
 
 
 def compute_by_ops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Run NumPy's function as its counterpart, or as the op of the same name."""
+    """Call arraytape's counterpart of NumPy's ``function``, or else the op of the same name."""
     name, ours = function.__name__, COUNTERPARTS.get(function)
     if ours is None:
         ours = op_of_numpy_function(function)
@@ -500,7 +503,7 @@ def compute_by_ops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> A
         return ours(*args)
     try:
         given = signature(function).bind(*args, **kwargs)
-    except ValueError:  # written in C, such as np.where, with the parameters of the op
+    except ValueError:  # np.where, for example, has no signature, and the parameters of the op
         return ours(*arrays_for_lists(ours, args), **kwargs)
     out = given.arguments.pop("out", None)
     if out is not None:
@@ -539,10 +542,11 @@ def arrays_for_lists(ours: Callable[..., Any], positional: Sequence[Any]) -> lis
 def matched(
     name: str, given: inspect.BoundArguments, ours: Callable[..., Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Return arguments of NumPy's function ``name`` as positional and keyword arguments of ``ours``.
+    """Return a call's arguments as positional and keyword arguments of the op ``ours``.
 
-    Raise TypeError for a parameter that ``ours`` lacks, unless the argument is the default of NumPy's
-    function, or the parameter is in SILENT.
+    given : the arguments, bound to the parameters of NumPy's function ``name``.  Raise TypeError for a
+    parameter that ``ours`` lacks, unless the argument is the parameter's default, or the parameter is in
+    SILENT.
     """
     places, named, takes_any = accepted(ours)
     positional: list[Any] = []

@@ -86,7 +86,7 @@ PARAMETERS = {
 
 
 def documented(name: str, *more: str, axis: str = "", summary: str = "Reduce axes") -> str:
-    """Return the docstring of a reduction that is NumPy's function and a method of Array.
+    """Return the docstring of a reduction that is both a function of NumPy and a method of Array.
 
     more : the names in PARAMETERS of the parameters after ``axis``.  axis : another text for ``axis``.
     """
@@ -207,7 +207,7 @@ def mean(
 
 def mean_where(a: Array, axis: Axis, keepdims: bool, where: ArrayLike) -> Array:
     if not a.ndim and axis is not None:
-        normalize_axes("mean", a, axis)  # for shape () raises an error, which ``sum`` does not
+        normalize_axes("mean", a, axis)  # raises an error for shape (), unlike ``sum``
     total = sum(a, axis, keepdims=keepdims, where=where)
     if where is True:
         return total / (a.size / max(total.size, 1))
@@ -237,7 +237,7 @@ def floating(a: ArrayLike, dtype: DType) -> Array:
 def spread_reduction(name: str) -> Callable[..., Array]:
     """Return ``numpy.std`` or ``numpy.var``, by ``name``.
 
-    With ``mean=`` or ``where=``, which the standard lacks, NumPy's own program runs on the Arrays.
+    With ``mean=`` or ``where=``, which the standard lacks, NumPy's Python code runs on the Arrays.
     """
     function = getattr(statistics, name)
     variance = program_of(private("_core._methods._var"))
@@ -306,7 +306,10 @@ def average(
 
 
 def align_weights(a: Array, weights: Array, axis: Axis) -> Array:
-    """Reshape weights that have only the averaged axes so that they broadcast with ``a``."""
+    """Reshape weights to broadcast with ``a``; they have the shape of ``a``, or only the averaged axes.
+
+    Raise TypeError if the shapes differ and ``axis`` is None, ValueError for any other shape.
+    """
     if a.shape == weights.shape:
         return weights
     if axis is None:
@@ -322,7 +325,7 @@ def align_weights(a: Array, weights: Array, axis: Axis) -> Array:
 
 # --- the median --------------------------------------------------------------------------------
 def join_reduced_axes(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
-    """Join the axes to reduce into one last axis; also return the shape of a result with keepdims."""
+    """Return ``a`` with the axes to reduce joined into one last axis, and the shape with keepdims."""
     places = normalize_axes("quantile", a, axis)
     kept = tuple([1 if i in places else n for i, n in enumerate(a.shape)])
     a = moveaxis(a, tuple(places), tuple(range(a.ndim - len(places), a.ndim)))
@@ -407,7 +410,7 @@ def numpy_sort(
     a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: None = None, *,
     stable: bool | None = None, descending: bool | None = None,
 ) -> Array:  # fmt: skip
-    """Compute ``numpy.sort``, which here is always stable."""
+    """Compute ``numpy.sort``; equal elements always keep their order."""
     check_order("sort", kind, order, stable, descending)
     x, at = on_axis("sort", array_of(a), axis)
     if not descending:

@@ -155,7 +155,7 @@ def as_places(indices: ArrayLike) -> Any:
 
 
 def within(indices: ArrayLike, n: int, mode: str) -> Any:
-    """Return indices into an axis of length n by ``mode``: unchanged ('raise'), wrapped, or clipped."""
+    """Return ``indices`` into an axis of length n, unchanged, wrapped or clipped as ``mode`` says."""
     if mode == "raise":
         return indices
     if mode not in ("wrap", "clip"):
@@ -224,7 +224,7 @@ def are_one_place(place: tuple[Array, Path], other: tuple[Array, Path]) -> bool:
     root = place[0]
     if other[0] is not root or not root.size or place[1] == other[1]:
         return other[0] is root
-    # A PICK selects from a hidden axis, which the indices below lack.
+    # A PICK step uses hidden axes, which ``places`` below does not have.
     if builtins.any(kind is PICK for _, path in (place, other) for kind, _ in path):
         return False
     places: Any = np.arange(root.size).reshape(root.shape)
@@ -234,12 +234,12 @@ def are_one_place(place: tuple[Array, Path], other: tuple[Array, Path]) -> bool:
 
 
 def put_where(x: Array, mask: ArrayLike, value: Array) -> None:
-    """Assign ``value`` to x, or to the elements of x at which ``mask`` is True."""
+    """Assign ``value`` to the elements of x at which ``mask`` is True; to all if it is no array."""
     setitem(x, ..., value if mask is True else where(mask_of("copyto", x, mask), value, x))
 
 
 def putmask(a: ArrayLike, mask: ArrayLike, values: ArrayLike) -> None:
-    """Run ``numpy.putmask``: element i becomes value i where the mask is True; repeat too few values."""
+    """Run ``numpy.putmask``: element i becomes value i where the mask is True; values are repeated."""
     a, weak = target("putmask", a), not isinstance(values, Array | np.ndarray)
     weak = weak or (isinstance(values, Array) and bool(values._state & SCALAR))
     values, mask = arrays_like_first(a, values)[1], of_size_of(a, mask, "putmask")

@@ -44,12 +44,12 @@ def at_least(n: int) -> Callable[..., Any]:
 
 
 def each_at_least(n: int, tup: Sequence[Any]) -> list[Array]:
-    """Return the arrays in ``tup`` with n axes or more."""
+    """Return the arrays in ``tup``, each with axes added if it has fewer than n."""
     return [at_least(n)(x) for x in as_operands(*tup)]
 
 
 def numpy_broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
-    """Compute ``numpy.broadcast_arrays``; arrays of other dtypes, such as strings, become ndarrays."""
+    """Compute ``numpy.broadcast_arrays``; arrays without numbers, such as strings, become ndarrays."""
     plain: list[Any] = [x if isinstance(x, Array) else np.asarray(x) for x in args]
     numbers = iter(arrays_like_first(*[x for x in plain if x.dtype.kind in NUMBERS]))
     shape = np.broadcast_shapes(*[x.shape for x in plain])

@@ -36,8 +36,8 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str | int = "full") -> Array:
             f"convolve: mode must be one of {[*starts]}, got {short_repr(mode)} [at {user_line()}]"
         )
     edge = zeros_like(v[1:])
-    # Row k holds the indices in the padded a of the elements that element k of the result is summed
-    # from.
+    # Row k holds indices into the padded a, of the elements whose weighted sum is element k of the
+    # result.
     windows = np.arange(*starts[mode])[:, None] + np.arange(m)
     return matmul(concat([edge, a, edge])[asarray_like(a, windows)], flip(v))
 

@@ -75,7 +75,7 @@ class ForwardAccumulator(OfThisProcess, Block):
         self._pass = ForwardPass()
         self._started = False
         self._exits = exits if exits is None else mode_of(exits)
-        self._doubts: list[Doubt] | None = None  # as ``Recording.doubts``
+        self._doubts: list[Doubt] | None = None  # a list or None: see ``Recording.doubts``
 
     def __enter__(self) -> Self:
         if self._opened is not None and self._opened() is None:

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 ALL: Any = "all"  # the mask of a cotangent all of whose elements are active
-# The mask of a record's result, or a tuple with a mask for each result.  ALL is the ``str``.
+# The mask of a record's result, or a tuple with a mask for each result.  The ``str`` is ALL.
 Masks: TypeAlias = "RawArray | str | tuple[RawArray | str | None, ...]"
 
 
 class ActivityData(RawData):
-    """The ``data`` of an ActivityPass: its operations on masks, which take the place of cotangents."""
+    """The operations of an ActivityPass on masks, which take the place of cotangents."""
 
     def move_to(self, data: RawArray) -> None:
         if data is not ALL:
@@ -57,9 +57,9 @@ class ActivityData(RawData):
         return self.for_parts_of(raw, ones)
 
     def for_parts_of(self, data: RawArray, mask: RawArray) -> Any:
-        """Return the mask as complex for complex data, else as float64.
+        """Return ``mask`` as a complex array if ``data`` is complex, else as float64; ALL unchanged.
 
-        Complex data has a mask of both parts, since a view may read the real part alone.
+        A complex mask marks real and imaginary parts separately: a view may read the real part alone.
         """
         if mask is ALL or is_complex(mask) == is_complex(data):
             return mask
@@ -68,9 +68,9 @@ class ActivityData(RawData):
         return self.xp.astype(mask != 0, self.xp.float64)
 
     def as_mask(self, counts: RawArray) -> Any:
-        """Return the mask with 1 where counts are not 0; ALL if no count is 0.
+        """Return a mask with 1 where counts are not 0, and 0 elsewhere; ALL if no count is 0.
 
-        The reduction after each record keeps counts from overflowing.
+        Counts are reduced to 0 and 1 after each record, since they would overflow otherwise.
         """
         self.move_to(counts)
         with self.on_device_of(counts):
@@ -134,7 +134,7 @@ class ActivityPass(BackwardPass):
     def pull_users_rule(
         self, outs: Sequence[int], value_ids: Sequence[int], gradients: Gradients
     ) -> None:
-        """Mark all inputs of a user's rule as active, since the rule is never run on masks."""
+        """Mark all inputs as active if a result has a mask: a user's rule is never run on masks."""
         held = [self.take_cotangent(out) for out in outs]
         if any(mask is not None for mask in held):
             for value_id in value_ids:

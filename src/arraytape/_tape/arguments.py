@@ -64,7 +64,7 @@ def unconnected(value: UnconnectedGradients | str) -> UnconnectedGradients:
 
 
 class Holes(Exception):
-    """The exception for None among sources that are Arrays, as the missing bias of a model.
+    """The exception for a list of sources in which some are None, such as the bias that a model lacks.
 
     The caller catches the exception and computes the gradients of the Arrays alone (``around_holes``).
     """
@@ -210,9 +210,8 @@ def as_seed(g: Operand, y: Array, index: int) -> Array:
             f"output_gradients[{index}] has dtype {g.dtype}, its target has dtype {y.dtype} "
             f"[at {user_line()}]; cast it with astype"
         )
-    seed = with_hidden_axes(
-        g, y._data, copy=True
-    )  # under vmap: one output gradient for all examples
+    # Under vmap, one output gradient may be given for all examples.
+    seed = with_hidden_axes(g, y._data, copy=True)
     if seed.dtype != y.dtype:
         xp: Any = namespace()
         seed = xp.astype(seed, y.dtype)  # an op, since an outer tape may follow the seed

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from .._util.array_types import RawArray, ResultCotangents
 
 iadd: Any = operator.iadd  # ``data += contribution`` as an expression
-# A user's rule: from the cotangents of the results to contributions to the inputs, each may be None.
+# A user's rule: a function from the cotangents of the results to the contributions to the inputs.  Each
+# cotangent and each contribution may be None.
 Gradients = Callable[[Sequence[Array | None]], Sequence[Array | None]]
 
 
@@ -85,9 +86,9 @@ class BackwardPass:
         return held
 
     def take_results(self, record: Record) -> Any:
-        """Take the cotangent of a record's result: for several results a tuple, in which some are None.
+        """Remove and return the cotangent of a record's result; None if no result has a cotangent.
 
-        Return None if no result has a cotangent.
+        For several results, return a tuple with None for each result without a cotangent.
         """
         out = record[1]
         if type(out) is not tuple:
@@ -96,7 +97,7 @@ class BackwardPass:
         return None if all(part is None for part in g) else g
 
     def take_owned(self, value_id: int) -> Any:
-        """Take a value's final cotangent as a buffer that the caller may write to.
+        """Return a value's final cotangent as a buffer that the caller may write to; None without one.
 
         The buffer is a copy if the cotangent is wanted or borrowed.
         """
@@ -106,10 +107,10 @@ class BackwardPass:
         return None if held is None else self.data.copy_data(held)
 
     def take_buffer(self, value_id: int) -> Any:
-        """Take the sum of contributions to a value so far as a buffer that the caller may write to.
+        """Remove and return the contributions to a value so far, as a buffer that may be written to.
 
         The buffer is a copy if the pass does not own the memory.  The value may be wanted, since the
-        caller gives the buffer back (``give_buffer``).
+        caller gives the buffer back (``give_buffer``).  Return None if there is no contribution yet.
         """
         held = self.cotangents.pop(value_id, None)
         if held is None:
@@ -206,7 +207,7 @@ class BackwardPass:
                         )
 
     def add_part(self, reading: Pull, plan: Plan, record: Record) -> None:
-        """Add the cotangent of ``x[key]`` to the part at ``key`` of the cotangent of x.
+        """Add the cotangent of ``x[key]``, the record's result, to the cotangent of x, at ``key``.
 
         reading : the Pull of the record of ``x[key]``.
         """
@@ -239,8 +240,8 @@ class BackwardPass:
     ) -> None:
         """Pass cotangents back through a call of a user's function, by the user's rule on Arrays.
 
-        outs : ids of the results.  value_ids : ids of the inputs.  gradients : the rule, called with
-        the cotangent of each result, or None.
+        outs : ids of the results.  value_ids : ids of the inputs.  gradients : the rule.  Its argument
+        is a list with the cotangent of each result, or None for a result without a cotangent.
         """
         held = [self.take_cotangent(out) for out in outs]
         if all(g is None for g in held):
@@ -274,8 +275,8 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
     careful : True if data may be complex or lie in several storages.
 
     A careful pass, and a subclass of BackwardPass, calls the general method ``go_back`` for each record.
-    Otherwise the fast loop does the same, from a list of steps that ``STEPS`` has for most plans.  The
-    loop is one long function, since a function call takes longer than most rules.
+    Any other pass runs the fast loop, which does the same with the list of steps that ``STEPS`` holds
+    for most plans.  The loop is inlined, since a function call takes longer than most rules.
     """
     if careful or type(pass_) is not BackwardPass:
         for record in reversed(records):
@@ -300,8 +301,8 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
         if lifts:
             record = data.lift(PLANS[record[0]], record)
         for at, rule, only, general, fit in steps:
-            # ``only`` is the place of the rule's only kept value: the usual case, without the tuple that
-            # ``pick`` makes.  ``general`` is None for a rule that returns its cotangent unchanged.
+            # ``only`` is the index in the record of the kept value, if the rule has just one.
+            # ``general`` is None for a rule that returns its cotangent unchanged.
             if only:
                 part = rule(g, record[only])
             elif general is None:
@@ -320,9 +321,8 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
             held = get(value_id)
             if held is None:
                 cotangents[value_id] = part
-                if (
-                    part is g
-                ):  # ``g`` may be wanted, too, or may become the cotangent of another input as well
+                # ``g`` may be wanted, too, or may become the cotangent of another input as well.
+                if part is g:
                     borrowed.add(value_id)
             elif type(held) is ndarray and held.base is None and value_id not in borrowed:
                 held += part

@@ -72,9 +72,9 @@ def by_blocks(pass_: BackwardPass, record: Record) -> bool:
 def in_turn(pulls: Sequence[Pull], record: Record, g: HostArray) -> Sequence[Pull]:
     """Return the pulls in the order in which to run them.
 
-    Pulls that pass the cotangent on unchanged come last, so that the memory of the cotangent is not yet
-    shared.  If an input occurs twice, the order stays, since another order of the sum changes its
-    rounding.
+    Pulls that pass the cotangent on unchanged come last: other pulls may then overwrite its memory,
+    which is not shared yet.  If an input occurs twice, the order stays, since another order of the sum
+    changes the rounding.
     """
     if len({record[pull.at] for pull in pulls}) < len(pulls):
         return pulls

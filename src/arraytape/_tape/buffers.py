@@ -64,7 +64,7 @@ class Buffers:
                 continue
             if isinstance(item, list):  # a list may contain itself
                 lists.add(id(item))
-            if hasattr(item, "kept_arrays"):  # a call of a user's function
+            if hasattr(item, "kept_arrays"):  # the call of a user's function, which may keep more
                 self.complete = False
             parts = parts_of_record(item)
             if parts is not None:
@@ -118,5 +118,5 @@ def bytes_or_zero(data: RawArray) -> int:
 
 
 def is_large_data(data: RawArray) -> bool:
-    """Return True if data has at least ``LARGE`` bytes, so that freeing it while its tape lives pays."""
+    """Return True if data has at least ``LARGE`` bytes, and is worth freeing while its tape lives."""
     return bytes_or_zero(data) >= LARGE

@@ -1,4 +1,4 @@
-"""The first steps of a recorded pass, computed on raw data while they are constants to outer recorders.
+"""The first steps of a backward pass that outer recorders record, computed on raw data if possible.
 
 An outer recorder records the ops of a backward pass on Arrays, which is slower than raw data.  The last
 records of a tape often involve no value that an outer recorder follows: for example the mean at the end

@@ -1,7 +1,7 @@
 """Cusps: points at which an op's first derivative is finite and its second is not, as x ** 1.5 at 0.
 
 A selection after a cusp can hide the point: the first derivative is then finite, and the next order is
-0 * infinity, NaN.  So a pass that an outer tape records is guarded if its records have such a pair.
+0 * infinity, NaN.  So a pass that an outer tape records is guarded if a selection follows a cusp.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def answered(flag: Cusped, plan: Plan, record: Record) -> bool:
 def hides_a_cusp(records: Iterable[Record]) -> bool:
     """Return True if a selection was computed from the result of an op with a cusp.
 
-    Return True also if a call of a user's function follows such an op, since it may select elements.
+    Return True also if a user's function was called on such a result, since it may select elements.
     """
     for record in records:  # a quick test first: most tapes have no op with a cusp
         if PLANS[record[0]].cusped:

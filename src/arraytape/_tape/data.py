@@ -32,9 +32,7 @@ SMALL = 4096  # elements up to which a sum in a new Array is faster than a write
 
 
 class RawData:
-    """The operations of a pass on raw data.
-
-    In the methods, "data of this pass" is raw data; in the subclass ArrayData it is Arrays.
+    """The operations of a pass on raw data; the subclass ArrayData has the same operations on Arrays.
 
     storage, kind, xp : the storage of the cotangent in use, its type of raw data, its raw namespace.
     """
@@ -79,9 +77,9 @@ class RawData:
         return storage_of(data).put(data, key, value)
 
     def adds_at(self, key: Index, g: RawArray) -> bool:
-        """Return True if the time of ``add_at_key`` depends on the part at ``key`` alone.
+        """Return True if ``add_at_key`` processes only the part of the data at ``key``.
 
-        False means that it would take time for all of the data, as the rule of the read does.
+        Return False if it would process all of the data, as the rule of ``x[key]`` does.
         """
         return True
 
@@ -104,24 +102,24 @@ class RawData:
 
     # --- to and from Arrays and raw data ----------------------------------------------------------
     def array_of(self, g: RawArray) -> Array:
-        """Return a cotangent as an Array for a user's rule."""
+        """Return a cotangent as an Array, which a user's rule gets."""
         # A NumPy scalar has no storage among STORAGES, and becomes an array first.
         data = g if type(g) in STORAGES else storage_of(g).asarray(g, None, None, None)
         return wrap(data, 0, KEPT)
 
     def of_array(self, x: Array) -> Any:
-        """Return the Array x, such as the result of a user's rule, as data of this pass."""
+        """Return the raw data of the Array x, such as the result of a user's rule."""
         return current(x)[1]
 
     def as_gradient(self, g: RawArray) -> Array:
         return wrap(g)
 
     def of_raw(self, data: RawArray) -> Any:
-        """Return raw data as data of this pass: unchanged here, an Array in ``ArrayData``."""
+        """Return raw data unchanged.  The method of ``ArrayData`` returns an Array."""
         return data
 
     def lift(self, plan: Any, record: Record) -> Record:
-        """Return the record with its kept data as data of this pass, for rules: unchanged here."""
+        """Return the record unchanged.  The method of ``ArrayData`` replaces kept data by Arrays."""
         return record
 
     def widen_buffer(self, buffer: RawArray, g: RawArray) -> Any:
@@ -154,7 +152,7 @@ class RawData:
         return part
 
     def call_rule(self, plan: Plan, pull: Pull, g: ResultCotangents, record: Record) -> Any:
-        """Call a rule with a cotangent and the kept values that its parameters name."""
+        """Return a rule's result on the cotangent g and the kept values that its parameters name."""
         xp = self.xp
         arguments = [record[place] if place else xp for place in pull.asks]
         if plan.diagonal and is_complex(g):
@@ -182,7 +180,10 @@ class RawData:
         return self.fit_contribution(part, record[shape], record[dtype], plan.op.name)
 
     def of_users_rule(self, part: Any, op: str) -> Any:
-        """Return the result of a user's rule as data of this pass; raise TypeError for other types."""
+        """Return the result of a user's rule in the form in which this pass computes.
+
+        That is raw data here, and an Array in ``ArrayData``.  Raise TypeError for other types.
+        """
         if isinstance(part, list | tuple):
             return [self.of_users_rule(one, op) for one in part]
         if isinstance(part, Array):
@@ -290,7 +291,7 @@ class ArrayData(RawData):
             return record
         items = list(record)
         for place in plan.saved:
-            # An outer op that gets a raw mask keeps a copy of it, since the mask may be written to.
+            # Rules get a mask as an Array, since an outer op would have to keep a copy of a raw mask.
             if getattr(items[place], "dtype", None) == BOOL:
                 items[place] = wrap(items[place], 0, KEPT)
         for place, source, output in plan.lifts:

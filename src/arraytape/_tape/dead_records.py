@@ -70,8 +70,8 @@ class DeadRecordCollector:
             recording.record = recording.records.append
 
     def collect_dead(self, recording: Recording) -> None:
-        """Free the dead records among those that are new, or among all if ``full`` bytes are kept."""
-        # Another thread may be about to record an op on a value that seems dead.
+        """Free the dead records among the unchecked ones, or among all if they keep ``full`` bytes."""
+        # Stop collecting if several threads record, since another may be about to use a dead value.
         if recording.shared:
             recording.record = recording.records.append
             return

@@ -95,7 +95,7 @@ class Differentiation:
 
     def __init__(self, recording: Recording, targets: list[Array], asked: list[Array]) -> None:
         self.recording, self.targets, self.asked = recording, targets, asked
-        if AWAITED:  # this is the request for which unrecorded ops left Cuts: no more are needed
+        if AWAITED:  # unrecorded ops leave Cuts for this request only: no more are needed
             AWAITED.pop(id(recording), None)
             UNSTARTED.pop(id(recording), None)
         unwatched: dict[int, int] = {}  # new ids of sources that are not followed
@@ -121,9 +121,10 @@ class Differentiation:
             self.lacks = Lacks(recording.records, recording.journal, value_ids, self.starts)
 
     def locate_source(self, x: Array, unwatched: dict[int, int]) -> Place:
-        """Return the place of a source that is not watched: the id of its current value and the path ().
+        """Return the pair (value id, path) of a source x that is not watched; the path is ().
 
-        A value without an id gets a new id, noted in ``unwatched``: the source may be the target, too.
+        A value without an id gets a new id.  ``unwatched`` maps ``id(x)`` to it, since x may be given
+        twice, or be the target, too.
         """
         value_id = self.recording.value_id_of(x)
         if not value_id:
@@ -171,7 +172,6 @@ class Differentiation:
         return found
 
     def run_guarded(self, data: RawData, seeds: Sequence[Array], picks: bool) -> list[Any]:
-        """Return the gradients of a guarded pass."""
         pass_ = GuardedPass(data, self.recording.known)
         pass_.picks = picks
         return self.gradients_through(pass_, seeds)
@@ -203,7 +203,7 @@ class Differentiation:
     def seed(self, pass_: BackwardPass, seeds: Sequence[Array]) -> None:
         """Set the seeds of a pass, the ids of the wanted cotangents, and its flag ``frugal``.
 
-        Leaves need not be wanted: no record takes the cotangent of a value that no record made.
+        Cotangents of watched values (leaves) stay without being wanted: no record takes them.
         """
         value_ids, known = {value_id for value_id, _ in self.places}, self.recording.known
         pass_.wanted = value_ids - self.recording.leaves

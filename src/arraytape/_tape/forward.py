@@ -43,13 +43,13 @@ PullBack = Callable[[], Iterable[tuple[int, Any]]]
 class ForwardPass(BaseRecorder):
     """The recorder of forward mode.
 
-    tangents : the tangents by value id.
-    missing : for a value that was computed by an op without a rule, the MissingRule error by value id.
+    tangents : mapping from value ids to tangents.
+    missing : dict from the ids of values that depend on an op without a rule to the MissingRule error.
     undefined : a phrase for each factorisation whose rule made a tangent NaN (``note_undefined``).
     known : ids of the values that depend on the primals.  followed : this set, or empty while the
     accumulator is not active.
     journal : the Journal of constants that enter ops; None until a value is converted to untracked data.
-    after : from that conversion on, the records without their kept values.
+    after : list of the records since that conversion, without their kept values.
     """
 
     def __init__(self) -> None:
@@ -123,9 +123,9 @@ class ForwardPass(BaseRecorder):
                 self.tangents[value_id] = tangent
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """Note that a value was converted to untracked data, or constants used by ops in a function.
+        """Note in the journal a conversion to untracked data, or constants that ops in a function used.
 
-        The journal of constants that enter ops begins with the first conversion.
+        The journal begins with the first conversion.
         """
         if plan is LEFT:
             if self.journal is None:
@@ -254,7 +254,7 @@ class ForwardPass(BaseRecorder):
         """Return the tangents of an op's results, computed by the transpose of its VJP."""
         op, xp = plan.op, data.xp
         device = self.some_tangent(record).device
-        # The cotangents below are 0, which does not mean that the target does not read these results.
+        # With ``unread=()`` a rule assumes that all results are read, though the cotangents are 0.
         if plan.keeps_value("unread"):
             lifted = plan.with_kept(lifted, {"unread": ()})
         g = []
@@ -279,8 +279,8 @@ class ForwardPass(BaseRecorder):
     def transpose_rule(self, g: list[Array], pull_back: PullBack) -> list[Array | None]:
         """Return the tangents of results, as the transpose of a VJP, which is linear in the cotangents.
 
-        g : cotangents of the results, of any values.  pull_back : a function that applies the VJP to
-        them, and returns pairs (id of an input, contribution to its cotangent).
+        g : cotangents of the results; their values do not matter.  pull_back : a function that applies
+        the VJP to them, and returns pairs (id of an input, contribution to its cotangent).
         """
         cotangents = [part for part in g if differentiable(part)]
         with GradientTape() as tape:
@@ -344,8 +344,8 @@ class ForwardPass(BaseRecorder):
     def tangent_of_target(self, y: Array) -> Array | None:
         """Return the tangent of a target; None if it does not depend on the primals.
 
-        The result is a new handle on the tangent's value, not a copy.  A copy is an op, which an outer
-        recorder that has stopped by now would not record: it would no longer follow the tangent.
+        The result is a new handle on the tangent's value, not a copy.  A copy would be an op.  An outer
+        recorder that has stopped by now would not record the op, and so would not follow the copy.
         """
         value_id, _ = current(y)
         if value_id in self.missing:

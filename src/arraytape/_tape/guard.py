@@ -94,7 +94,7 @@ class GuardedPass(BackwardPass):
             )
 
     def pull_structural(self, plan: Structural, record: Record) -> None:
-        # A record that unfolds is replaced by the records of a second run, which pass the masks back.
+        # If the plan ``unfolds``, a function runs again: the records of that run pass the masks back.
         if not plan.unfolds:
             self.count_parts(record)
             plan.pull_cotangents(self.activity, record)
@@ -216,7 +216,7 @@ class GuardedPass(BackwardPass):
             from_kept = self.applied(plan, pull, g, record, kept)
             try:
                 from_clean = self.applied(plan, pull, g, record, clean)
-            except (ArithmeticError, ValueError):  # such as a matrix that the mixture made singular
+            except (ArithmeticError, ValueError):  # a matrix with generic values may be singular
                 from_clean = from_kept
             for (value_id, part), (_, clean_part), one, two in zip(
                 from_kept, from_clean, first, second, strict=True
@@ -256,7 +256,7 @@ class GuardedPass(BackwardPass):
         return plan.with_kept(lifted, changed)
 
     def only(self, mask: RawArray, part: RawArray) -> Any:
-        """Return a contribution with exact zeros at the elements that the mask has as inactive."""
+        """Return the contribution ``part`` with exact zeros at the elements where the mask is 0."""
         self.data.move_to(part)
         return self.data.xp.where(self.data.of_raw(mask != 0), part, 0.0)
 

@@ -80,7 +80,7 @@ summed = of_hidden_axes(
         [n for axis_id, n in zip(x.axis_ids, x.hidden, strict=True) if axis_id in axis_ids]
     ),
 )(raw.summed)
-spread = of_hidden_axes(lambda g: g)(raw.spread)  # the pass sums over axes that the input lacked
+spread = of_hidden_axes(lambda g: g)(raw.spread)  # the pass itself sums g over the new axes
 
 
 def unbatched(x: Array, axis_id: int, size: int) -> Any:
@@ -117,7 +117,7 @@ def spread_over(x: Array, hidden: dict[int, int], copy: bool = True) -> Array:
 def sum_over_surplus(contribution: Any, shape: tuple[int, ...]) -> Any:
     """Sum a contribution over the hidden axes that its input did not have when it was recorded.
 
-    Hidden axes of a ``vmap`` inside which the pass runs stay.  shape : the recorded shape of the input.
+    Keep the hidden axes of a ``vmap`` inside which the pass runs.  shape : the input's recorded shape.
     """
     gone = surplus_of(contribution, shape)
     return either("summed", contribution, gone) if gone else contribution

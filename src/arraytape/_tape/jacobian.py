@@ -116,11 +116,11 @@ def shaped(g: Array | None, shape: tuple[int, ...]) -> Any:
 def jacobian_rows(
     request: Differentiation, y: Array, batch: int = 1, chunk_size: int | None = None
 ) -> list[Any]:
-    """Return for each source an array of gradients of elements of y, along a new first axis.
+    """Return for each source an array whose row i is the gradient of element i of y.
 
     The result for a source is None if y does not depend on it.
-    batch : 1, or the length of the first axis of y.  In the latter case row i is the gradient of the sum
-    of the elements number i of all entries along that axis.
+    batch : 1, or the length of the first axis of y (for batch Jacobians).  In the latter case row i is
+    the gradient of ``sum(y.reshape(batch, -1)[:, i])``.
     """
     if not request.places:
         return []

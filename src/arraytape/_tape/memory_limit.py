@@ -15,7 +15,7 @@ class MemoryLimit:
     """An observer that counts the bytes that records keep, and raises MemoryError beyond the limit.
 
     Each buffer counts once.
-    keepers : the bytes kept by each pair of an op and the user's line, for the message.
+    keepers : dict from pairs (op, user's line) to the bytes that their records keep, for the message.
     """
 
     def __init__(self, limit: int) -> None:

@@ -50,7 +50,7 @@ class MissingRule(LookupError):
         self.message, self.name, self.unknown = message, name, unknown
 
     def rebuild_error(self) -> MissingRule:
-        """Return a new error with the current user line, and with rules that were declared meanwhile."""
+        """Return a new error with the current user line, which says if a rule was declared meanwhile."""
         if self.unknown:
             return unknown_rule_error(self.name, *self.unknown)
         return missing_rule_error(self.name)

@@ -212,9 +212,9 @@ def where_of(cut: Cut) -> str:
 
 
 def assigned_between(request: Request) -> str:
-    """Return a sentence if a value computed from the source was assigned to a Variable that was used.
+    """Return a sentence if a value computed from the source was assigned to a Variable in use.
 
-    Assignments are not recorded, so the gradient ends there.
+    The target depends on the Variable, but assignments are not recorded, so the gradient ends there.
     """
     recording = request.recording
     if not recording.assigned_to:

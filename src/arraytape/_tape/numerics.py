@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .._util.array_types import RawOperand
 
 COMPILED = "<arraytape "  # the beginning of the file name of a compiled op
-OURS = {__file__, recording.__file__}  # files whose frames lie between an op and ``caller``
+OURS = {__file__, recording.__file__}  # files whose frames ``caller`` skips
 WAY_OUT = see("value-that-is-not-finite")
 
 
@@ -82,7 +82,7 @@ class NonFiniteError(FloatingPointError):
 class Range(NamedTuple):
     """A summary of an array: its finite elements, and counts of NaN and infinite elements.
 
-    low, high : the least and the greatest finite element; of complex arrays, of the magnitudes.
+    low, high : the least and the greatest finite element, or finite magnitude of a complex array.
     finite : the number of finite elements.
     """
 
@@ -157,7 +157,7 @@ def join_ranges(ranges: Iterable[Range]) -> str:
 
 # --- forward ------------------------------------------------------------------------------------------
 class Checks:
-    """The checks of one tape.
+    """The checks of one tape for NaN and infinities (``check_numerics``).
 
     ``observe`` is the observer of the tape's records, and ``pass_of`` returns passes that check rules.
 

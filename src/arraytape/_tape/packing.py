@@ -30,7 +30,7 @@ class Packed:
     """The item that replaces an array in a record.
 
     data : the result of the user's ``pack``.  unpack : the user's function that returns the array.
-    source : returns the original array while it is alive, and None afterwards.
+    source : a function that returns the original array while it is alive, and None afterwards.
     """
 
     __slots__ = ("__weakref__", "data", "device", "dtype", "shape", "size", "source", "unpack")

@@ -16,10 +16,10 @@ from .record_places import Place, Places
 
 
 class Line(NamedTuple):
-    """The entry of one record in a profile, which stays when the record is freed.
+    """The entry of one record in a profile; it stays in the profile when the record is freed.
 
     size : bytes that the record keeps, without buffers that an earlier record keeps as well.
-    forward : seconds since the record before.
+    forward : the seconds from the preceding record to this record.
     """
 
     op: str

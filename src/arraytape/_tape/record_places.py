@@ -107,7 +107,7 @@ def line_of_frame(frame: FrameType) -> str:
 
 
 def self_of(frame: FrameType) -> Any:
-    """Return the first argument of a function whose first parameter is called ``self``."""
+    """Return the value of ``self`` in a frame; None if that is not the name of the first parameter."""
     names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
     return frame.f_locals.get("self") if names[:1] == ("self",) else None
 
@@ -115,7 +115,7 @@ def self_of(frame: FrameType) -> Any:
 def function_name(frame: FrameType) -> str:
     """Return the name of the function in a frame.
 
-    It is ``Class.method`` if the function has a ``self``, and the name of the file for a script.
+    The name is ``Class.method`` if the function has a ``self``, and the file's name for a script.
     """
     owner, name = self_of(frame), frame.f_code.co_qualname
     if owner is not None and "<" not in name:

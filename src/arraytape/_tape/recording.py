@@ -73,7 +73,7 @@ USED_UP = (
     "make it GradientTape(persistent=True) or record again"
 )
 # Held while a tape is entered or left, so that two threads cannot enter one tape at once.  The lock is
-# reentrant, since an object that is finalised meanwhile may leave a tape in the same thread.
+# reentrant, since the garbage collector may meanwhile finalise an object that leaves a tape.
 ENTERING = reentrant_lock()
 
 
@@ -175,7 +175,7 @@ class Recording(BaseRecorder, SeesAssignments):
     careful : True once a value was complex or lay in another storage, so that the backward pass must be
     careful.
     profile, limit : the Profile and the MemoryLimit of the tape, or None.
-    accounts : those of the two that are not None.  They are called with each record as it is kept.
+    accounts : tuple of ``profile`` and ``limit``, without None.  Each is called with the packed record.
     observers : functions that are called with each record before it is packed and kept.
     hooks : lists of functions by value id, which are called with the value's cotangent.
     packing : the Packing for records from now on, or None.  packed : True if a record may be packed.
@@ -231,8 +231,8 @@ class Recording(BaseRecorder, SeesAssignments):
 
     def forget_records(self) -> None:
         """Return to the state of a tape that has recorded nothing; an active tape stays active."""
-        # Set until all is done.  If an interruption comes before that, a request for a gradient raises,
-        # and the next ``enter_block`` calls this method again.
+        # ``used_up`` is reset last.  After an interruption of this method a request for a gradient
+        # raises, and the next ``enter_block`` calls the method again.
         self.used_up = True
         self.known: set[int] = set()
         self.watched: dict[int, Watched] = {}
@@ -371,9 +371,9 @@ class Recording(BaseRecorder, SeesAssignments):
                 self.periods.append(new_value_id())
 
     def be_awaited(self) -> None:
-        """Make ops that no tape records leave a note, a ``Cut``, for warnings about None gradients.
+        """Make ops that no tape records leave a ``Cut``, a note for warnings about None gradients.
 
-        That ends when this tape computes a gradient or is freed.
+        Ops leave these notes until this tape computes a gradient or is freed.
         """
         if len(AWAITED) > 8:  # some may be tapes that were freed without a gradient
             forget_gone()
@@ -559,10 +559,9 @@ class Recording(BaseRecorder, SeesAssignments):
             self.choose_record()
 
     def source_of(self, root: Array, value_id: int, path: Path) -> tuple[int, Path]:
-        """Return the place of the gradient of a watched Array whose root the tape follows already.
+        """Return (source, path), as in ``Watched``, for an Array whose root the tape follows already.
 
         root, value_id : the root and the id of its value.  path : the path from the root to the Array.
-        The result is a pair (source, path), as in ``Watched``.
         """
         if not path and value_id not in self.implied:
             return value_id, path
@@ -614,10 +613,10 @@ class Recording(BaseRecorder, SeesAssignments):
                     found.add(record[1])
 
     def value_id_of(self, x: Array, current_value: bool = False) -> int:
-        """Return the value id whose cotangent is the gradient with respect to an Array; 0 if none is.
+        """Return the value id whose cotangent is the gradient with respect to x; 0 if there is none.
 
-        For a watched Array that is the id at the time of the watch, or of the current value if
-        ``current_value`` (for targets).
+        For a watched Array this is the id of its value at the watch.  Targets have ``current_value``
+        True: the id is then that of the Array's current value.
         """
         if not current_value and id(x) in self.watched:
             return self.watched[id(x)].source

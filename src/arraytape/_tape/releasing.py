@@ -3,15 +3,15 @@
 If a gradient holds a NaN, the guarded rerun (``guard.py``) goes through the records again.  So a record
 is freed only when the rerun no longer needs it.  The pass goes from the last record to the first:
 
-at once      A record is freed as soon as the pass is through it, up to the last record that selects
-             elements.  Until then every element is active, so that a guarded pass computes the same
-in segments  From there on, the records are processed in segments.  At the end of each segment its
+at once      First come the records made after the last op that selected elements.  Every element is
+             active in them, so that a rerun would compute the same: each is freed after its step
+in segments  The other, earlier records are processed in segments.  At the end of each segment its
              cotangents are checked for NaN.  Without a NaN, a later rerun needs the segment only to
              find the active elements, so its records are kept without their large arrays
-             (``Hollow``).  With a NaN, a guarded pass repeats the segment and all that follows
+             (``Hollow``).  With a NaN, a guarded pass repeats the segment and all earlier records
 
-If one of the records from there on is a call of a user's function, these records are one segment, since
-such a function must not run on made-up values.
+If one of the earlier records is a call of a user's function, all of them are one segment, since such a
+function must not run on made-up values.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from .._util.array_types import RawArray
     from .recording import Recording
 
-MUCH = 2**24  # bytes that all records keep, from which on freeing them during the pass pays
+MUCH = 2**24  # bytes: if the records keep as many or more, freeing them during the pass pays
 SEGMENT = 2**22  # the least number of bytes that the records of a segment keep
-SEGMENTS = 4  # the approximate limit on segments, each of which costs a NaN check of the cotangents
+SEGMENTS = 4  # about the greatest number of segments: each costs a NaN check of the cotangents
 FEW = 4  # the number of records in the sample by which ``keeps_much`` estimates the bytes
-MANY = 64  # the same, for a tape that watches a large array
+MANY = 64  # the number of records in that sample for a tape that watches a large array
 
 
 # --- conditions ---------------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ def keeps_much(recording: Recording) -> bool:
     step = len(records) // (MANY if recording.watches_large else FEW) + 1
     sizes: dict[int, int] = {}
     for record in records[step // 2 :: step]:
-        for item in record[3:]:  # after the number, a result and an input
+        for item in record[3:]:  # items 0 to 2 are the plan number, a result id and an input id
             if type(item) in STORAGES:
                 size = item.nbytes if type(item) is ndarray else bytes_or_zero(item)
                 if size >= LARGE:
@@ -60,10 +60,10 @@ def keeps_much(recording: Recording) -> bool:
 
 
 def may_release_records(recording: Recording) -> bool:
-    """Return True if a one-shot tape needs its records for nothing but a plain backward pass.
+    """Return True if nothing but the next plain backward pass of the tape needs its records.
 
-    Return False while a program is traced: the trace keeps all data anyway, and would record the NaN
-    checks of the segments.
+    Return False also while a function is traced (``MAKING``): the trace keeps all data anyway, and would
+    contain the NaN checks of the segments.
     """
     return not (
         recording.persistent
@@ -113,8 +113,8 @@ class ReleasingPass:
     """A backward pass that removes the records from the tape as it goes.
 
     pass_ : the plain pass, with its seeds.
-    reached : dict from value ids to the layouts of the cotangents at the first segment.  A guarded rerun
-    would begin with these cotangents, all of whose elements are active.
+    reached : dict from value ids to the layouts of the cotangents before the first segment.  A guarded
+    rerun would begin with these cotangents, all of whose elements are active.
     passed : the records of finished segments, without large arrays, in the order of the pass.  A guarded
     rerun would go through them first, in order to find the active elements.
     idle : the ids of watched values whose gradients are not requested.
@@ -162,7 +162,7 @@ class ReleasingPass:
             backward(self.pass_, [record], False)
 
     def may_select(self, record: Record) -> bool:
-        """Return True if some elements may be inactive after the cotangents passed this record."""
+        """Return True if contributions of this record's rules may have inactive elements."""
         plan = PLANS[record[0]]
         if not self.pass_.has_cotangent(record):
             return False
@@ -191,7 +191,8 @@ class ReleasingPass:
     def run_segment(self, size: int, counted: set[int]) -> BackwardPass | None:
         """Pass cotangents back through a segment of records that keep about ``size`` bytes.
 
-        Return None, or if a cotangent became NaN, the guarded pass that went through all that remains.
+        Return None.  If a cotangent became NaN, return the guarded pass that went through this segment
+        and all earlier records.
         counted : the ``id()`` of each array whose bytes were counted.
         """
         pass_, records = self.pass_, self.records
@@ -247,7 +248,7 @@ class ReleasingPass:
 
 # --- records without their arrays ---------------------------------------------------------------------
 def may_be_hollow(record: Record) -> bool:
-    """Return False for a call of a user's function, which must not run on made-up cotangents."""
+    """Return True unless a record is a call of a user's function: no made-up values may reach it."""
     plan = PLANS[record[0]]
     if isinstance(plan, Structural):
         return plan in (VIEW, PUT, ADD, WATCH)

@@ -82,7 +82,7 @@ class Group:
 
 
 class Member:
-    """The hook of value number ``number`` of a group."""
+    """The hook of one value of a Group, which stores the cotangent at index ``number`` of the list."""
 
     def __init__(self, group: Group, number: int) -> None:
         self.group, self.number = group, number
@@ -98,7 +98,8 @@ def groups_of(hooks: Iterable[Sequence[Hook]]) -> list[Group]:
 
 def makers_of(records: Sequence[Record], value_ids: Collection[int]) -> dict[int, int]:
     """Return a dict from each of these value ids to the index of the first record with that result."""
-    places = reversed(range(len(records)))  # the first record with a result is entered last
+    # From last to first, so that the entry of the first record with a result overwrites the others.
+    places = reversed(range(len(records)))
     return {
         value_id: i for i in places for value_id in results_of(records[i]) if value_id in value_ids
     }
@@ -138,7 +139,7 @@ def replaced_cotangent(g: Array, found: Array | None) -> Array:
 
 
 def activate(pass_: GuardedPass, value_id: int, g: RawArray) -> None:
-    """Mark the elements at which the cotangent that a hook returned is not 0 as active."""
+    """Mark elements of a value as active where ``g``, the cotangent that a hook returned, is not 0."""
     held, masks = pass_.activity.cotangents, pass_.masks
     mask = held.get(value_id)
     if mask is not None and mask is not ALL:

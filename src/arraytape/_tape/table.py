@@ -81,7 +81,7 @@ def shortened(name: str) -> str:
     return rest if packages else name.removeprefix(os.getcwd() + os.sep)
 
 
-# By each word for the parameter ``by``: the function from a Line to the name of its row.
+# Dict from the words for the parameter ``by`` to functions that return the name of a Line's row.
 KEYS: dict[str, Callable[[Line], str]] = {
     "op": lambda line: line.op,
     "line": lambda line: line.place.line,

@@ -29,10 +29,10 @@ class Tangents:
 
     def __init__(self) -> None:
         self._held: dict[int, Array] = {}
-        # The value ids of tangents to which nothing else refers, by the id() of the tangent.
+        # The tangents to which nothing else refers: a dict from ``id(tangent)`` to the value id.
         self._own: dict[int, int] = {}
-        # By the id of a value before a write: the id of the value after the write, the path and the key
-        # of the write, and the part of the tangent that it replaced.
+        # Dict from the id of a value before a write to: the id of the value after the write, the path
+        # and the key of the write, and the part of the tangent that the write replaced.
         self._before: dict[int, tuple[int, Path, Index, Array]] = {}
 
     def __contains__(self, value_id: object) -> bool:
@@ -65,7 +65,7 @@ class Tangents:
         return whole
 
     def apply_write(self, write: PutRecord | AddRecord) -> None:
-        """Compute and enter the tangent of a root's value after a write."""
+        """Compute the tangent of a root's value after ``write``, and enter it in this mapping."""
         old, path, key = write.old, write.path, ... if isinstance(write, AddRecord) else write.key
         held, t = self.get(old), self.get(write.value)
         some = t if held is None else held

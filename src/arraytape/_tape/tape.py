@@ -143,7 +143,7 @@ class GradientTape(OfThisProcess, Block):
         self._recording.leave_block()
 
     def _dropped(self, held: Callable[[], Any]) -> None:
-        # As in Block: the ``__exit__`` of a ``with`` statement was freed without a call.
+        # ``Block`` calls this if the ``__exit__`` of the ``with`` statement was freed without a call.
         if self._recording.block is held:
             self._recording.leave_block()
         self._held = None
@@ -230,9 +230,9 @@ class GradientTape(OfThisProcess, Block):
     def stop_recording(self) -> AbstractContextManager[None]:
         """Return a block in which this tape records nothing in this thread (or task).
 
-        Other tapes record the block, and this tape goes on recording in other threads and tasks.  Values
-        that are computed in the block are constants to this tape.  Inside another ``stop_recording`` of
-        the tape the block changes nothing.
+        Other tapes record the ops in the block, and this tape goes on recording in other threads and
+        tasks.  Values that are computed in the block are constants to this tape.  Inside another
+        ``stop_recording`` block of the same tape the block changes nothing.
 
         Returns
         -------
@@ -270,8 +270,8 @@ class GradientTape(OfThisProcess, Block):
         Parameters
         ----------
         by : str, default: 'op'
-            The thing that has a row: an "op", a "line" of the user's code, or a "module", which is the
-            names of the Modules that were running, or else the file.  "line" and "module" need
+            What a row is about: an "op", a "line" of the user's code, or a "module".  A row of "module"
+            is named by the Modules that were running, or else by the file.  "line" and "module" need
             ``GradientTape(profile=True)``.
 
         Returns

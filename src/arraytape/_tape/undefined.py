@@ -35,7 +35,7 @@ def note_undefined(
 ) -> None:
     """Append a phrase on the op to ``notes``, for the warning, if the op's rule made the first NaN.
 
-    given : the cotangents or tangents that the rule got, or None.  found : the result of the rule.
+    given : the cotangents or tangents that the rule got; each may be None.  found : the rule's result.
     """
     if found is not None and is_nan(found) and not any(map(is_nan, given)):
         notes.append(f"{plan.op.name} is NaN at a matrix {layout_text(found)}")

@@ -76,9 +76,9 @@ def why_not_followed(
 def first_targets(
     recording: Recording, targets: Sequence[Array], starts: Sequence[int]
 ) -> dict[int, Array]:
-    """Return a dict from the id of each value that was computed from a watched target to that target.
+    """Return a dict from the ids of values to the first watched target from which each was computed.
 
-    Of several such targets, the dict has the first.
+    Values that were computed from no watched target are not in the dict.
     """
     leaves = [
         (target, start)

@@ -70,7 +70,7 @@ def swapped(facts: Facts) -> str:
 
 
 def source_made_outside(facts: Facts) -> str:
-    """Report a source that was computed from followed values while the tape did not record."""
+    """Report a source that was computed from followed values while the tape was not recording."""
     if facts.lines is None or follows(facts.recording, facts.source):
         return ""
     origins, _ = facts.noted_ids
@@ -129,7 +129,10 @@ def watched_after_use(facts: Facts) -> str:
 
 
 def known_to_the_tape(facts: Facts) -> str:
-    """Report the cause that the TapeWarning names, unless the noted steps show a more exact cause."""
+    """Report the cause that the TapeWarning of ``gradient`` names.
+
+    Return "" if ``diagnose.lines`` noted an op that was not recorded, since that is more exact.
+    """
     if facts.cut is not None:
         return ""
     request = Request(
@@ -139,12 +142,12 @@ def known_to_the_tape(facts: Facts) -> str:
 
 
 def step_not_recorded(facts: Facts) -> str:
-    """Report the first noted step between source and target that the tape did not record."""
+    """Report the first op between source and target that ``diagnose.lines`` noted, but not the tape."""
     return "" if facts.cut is None else how_unrecorded(facts, facts.cut)
 
 
 def how_unrecorded(facts: Facts, step: Step) -> str:
-    """Return the reason why the tape did not record a noted step."""
+    """Return a sentence on why the tape did not record ``step``, which ``diagnose.lines`` noted."""
     where = f"{public_op_name(step.name)} at {step.line}"
     tape = id(facts.original)
     if step.kind == "assign":
@@ -171,8 +174,8 @@ def how_unrecorded(facts: Facts, step: Step) -> str:
 def rule_is_none(facts: Facts) -> str:
     """Report an op whose rule returns None, so that the cotangent does not reach the source.
 
-    Records connect the source with the target.  The last call of a user's function among them is
-    reported, or else the last op.
+    This is the cause if records lead from the source to the target.  Report the last call of a user's
+    function among these records, or the last op if there is no such call.
     """
     if not facts.connected:
         return ""
@@ -201,9 +204,9 @@ def left_the_tape(facts: Facts) -> str:
 
 
 def view_of_its_own(facts: Facts) -> str:
-    """Report a source that is an unused view, because each ``x[key]`` creates a new view.
+    """Report a source that is a view which no op used.
 
-    The target may depend on another view of the same part.
+    The target may depend on another view of the same part, since each ``x[key]`` creates a new view.
     """
     is_watched = id(facts.source) in facts.recording.watched
     if not facts.source._state & IS_VIEW or is_watched or facts.users:
@@ -240,7 +243,7 @@ def source_used_elsewhere(facts: Facts) -> str:
 
 
 def may_be(facts: Facts) -> str:
-    """Return the possible reasons for a missing path, which the tape alone cannot tell apart."""
+    """Return a sentence with the possible reasons why no record leads from the source to the target."""
     if facts.lines is not None:
         return (
             "No op that was noted leads from it to the target either: the target does not depend on "
@@ -260,10 +263,9 @@ def may_be(facts: Facts) -> str:
 
 
 def by_assignment(facts: Facts) -> str:
-    """Return the clause about assignments to the Variables that the target depends on.
+    """Return a clause that names the Variables on which the target depends; "" if there are none.
 
-    An assignment is never recorded, so the assigned value may have depended on the source.  The clause
-    is "" if the target depends on no Variable.
+    An assignment to a Variable is never recorded, so the assigned value may depend on the source.
     """
     read = [v for v in facts.recording.variables if v._current_id() in facts.backward]
     if not read:
@@ -275,7 +277,7 @@ def by_assignment(facts: Facts) -> str:
 
 
 def few(names: list[str]) -> list[str]:
-    """Return each name once.  More than six names are cut to the first three and the last two."""
+    """Return each name once; of more than six names, the first three, a count and the last two."""
     names = [*dict.fromkeys(names)]
     return names if len(names) <= 6 else [*names[:3], f"{len(names) - 5} others", *names[-2:]]
 

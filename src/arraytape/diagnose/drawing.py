@@ -1,4 +1,4 @@
-"""A picture of what a tape recorded, between sources and a target."""
+"""``graph``: a picture of the records of a tape between sources and a target."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def graph(
 
 
 def array_names(arrays: list[Any], nestings: tuple[Any, Any]) -> dict[int, str]:
-    """Return a name for the ``id()`` of each Array.
+    """Return a dict from the ``id()`` of each Array to its name in the picture.
 
     The name is the Array's own, its path in a nesting, the name of a variable of the caller, or "".
     """

@@ -74,9 +74,9 @@ def explain(tape: GradientTape, target: Array, source: Array, seen: Lines | None
 
 
 def by_lines_alone(recording: Recording, target: Array, source: Array, seen: Lines | None) -> str:
-    """Return a sentence from the noted steps alone, for a tape whose records were freed.
+    """Return a sentence for a tape whose records were freed, from the ops that ``lines`` noted.
 
-    The sentence is "" if ``seen`` is None.
+    Return "" if ``seen``, the result of ``lines``, is None.
     """
     if seen is None:
         return ""
@@ -124,9 +124,9 @@ def through(facts: Facts) -> str:
 
 
 def also_left(facts: Facts) -> str:
-    """Return a sentence on whether the gradient may lack a part because of untracked conversions.
+    """Return a sentence if the gradient may lack a part because of untracked conversions.
 
-    The sentence is "" if no value that depends on the source was converted.
+    Return "" if no value that depends on the source was converted.
     """
     if not facts.exits:
         return ""

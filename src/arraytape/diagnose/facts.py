@@ -31,7 +31,7 @@ PassOf = Callable[[RawData, set[int]], BackwardPass]
 
 
 def copy_of(recording: Recording) -> Recording:
-    """Copy a recording, as one that is closed: a backward pass on the copy leaves the tape unchanged."""
+    """Return a copy of a recording, with a closed block; a pass on it leaves the tape unchanged."""
     copy = object.__new__(Recording)
     vars(copy).update(vars(recording))
     copy.records, copy.known = list(recording.records), set(recording.known)
@@ -72,9 +72,9 @@ def record_ends(record: Record | Step) -> tuple[Sequence[int], Sequence[int]]:
 class Facts:
     """The facts about a target and a source on a tape.
 
-    original : the tape's recording.  recording : a closed copy of it.  lines : the steps that
-    ``diagnose.lines`` noted, or None.
-    request : the gradient to compute, or the error for a missing rule.
+    original : the tape's Recording.  recording : a copy of it whose block is closed.  lines : the steps
+    that ``diagnose.lines`` noted, or None.
+    request : the Differentiation that computes the gradient, or the LookupError for a missing rule.
     """
 
     original: Recording
@@ -96,7 +96,7 @@ class Facts:
 
     @property
     def made_at(self) -> dict[int, str]:
-        """Return a dict from the value id of each result with a known line to ``file:line``."""
+        """Return a dict from value ids to the ``file:line`` that made the value, where it is known."""
         if self.lines is not None:
             return self.lines.made_at
         checks = self.original.numerics
@@ -143,7 +143,7 @@ class Facts:
 
     @property
     def origins(self) -> list[int]:
-        """Return the value ids of the source: that of the watched value, and that before ``watch``."""
+        """Return the nonzero value ids of the source: its id since ``watch``, and its id before that."""
         entry = self.recording.watched.get(id(self.source))
         value_ids = {self.origin, 0 if entry is None else entry.root} - {0}
         return sorted(value_ids)
@@ -185,7 +185,7 @@ class Facts:
 
     @remembered
     def users(self) -> list[Record]:
-        """Return the records with an input that depends on the source, without untracked conversions."""
+        """Return the records of ops with an input that depends on the source; leave out LEFT records."""
         records = self.recording.records
         used = [record for record in records if not self.reached_ids.isdisjoint(inputs_of(record))]
         return [record for record in used if plan_of(record) is not LEFT]
@@ -199,7 +199,7 @@ class Facts:
     # --- steps that ``lines`` noted ---------------------------------------------------------------
     @remembered
     def noted_ids(self) -> tuple[list[int], int]:
-        """Return the value ids of the source, and that of the target, even without a following tape."""
+        """Return the value ids of the source, and the id of the target, also if no tape follows them."""
         with only_recorders():
             return [*{*self.origins, current(self.source)[0]} - {0}], current(self.target)[0]
 

@@ -122,9 +122,10 @@ class Forward:
             self.values.update(kept_values(record))
 
     def find_nonfinite(self, arrays: Sequence[Array]) -> None:
-        """Walk the records until one is certainly at fault.
+        """Search the records, in order, until an op certainly made the first NaN or infinity.
 
-        The known values are the kept data, ``arrays``, and results that can be computed again.
+        The known values are the kept data, ``arrays``, and results that can be computed again.  Set
+        ``certain`` and ``likely``.
         """
         held = [current(x) for x in arrays]
         self.values = {value_id: data for value_id, data in held if value_id} | self.values
@@ -195,7 +196,7 @@ class Forward:
 
 
 def can_recompute(plan: Plan) -> bool:
-    """Return True if an op can be called again with its operands alone, without parameters."""
+    """Return True if a call of the op needs nothing but its operands, and the op is not the user's."""
     op = plan.op
     return not (op.checked or op.variadic or op.parameters or op.moves)
 
@@ -212,7 +213,7 @@ def kept_values(record: Record) -> Iterator[tuple[int, Any]]:
 def backward_report(
     request: Differentiation, seeds: Sequence[Array], made_at: dict[int, str]
 ) -> str:
-    """Return the paragraph about the backward pass; "" if all its values are finite."""
+    """Return the paragraph on a rule that made a NaN or infinity; "" if all contributions are finite."""
     if not seeds:
         return ""
     storage = storage_of(seeds[0]._data)

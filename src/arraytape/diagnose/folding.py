@@ -13,7 +13,7 @@ WAYS = ("auto", "none", "chain", "scope", "line", "op")
 
 
 def folded(graph: Graph, fold: str) -> Graph:
-    """Return the graph folded as ``fold`` says; "auto" adds a note on what it chose."""
+    """Return the graph folded in the way ``fold``; "auto" adds a note on the way that it chose."""
     if fold not in WAYS:
         raise ValueError(
             f"fold must be one of {', '.join(WAYS)}, got {short_repr(fold)} [at {user_line()}]"
@@ -63,7 +63,7 @@ def merged(graph: Graph, groups: Sequence[int], title: Callable[[Node], str] | N
 def joined_nodes(
     nodes: Sequence[Node], layouts: list[str], title: Callable[[Node], str] | None
 ) -> Node:
-    """Return several nodes as one.  layouts : the layouts of the results that other nodes use."""
+    """Return a node that replaces ``nodes``.  layouts : the texts on the results that others use."""
     first, last = nodes[0], nodes[-1]
     if first is last:
         return first
@@ -79,7 +79,7 @@ def joined_nodes(
 
 
 def chains(graph: Graph) -> Graph:
-    """Merge runs of elementwise ops: each op has one input, and is that input's only user."""
+    """Merge chains of elementwise ops, in which each op has one input and is its only user."""
     inputs: dict[int, list[int]] = {}
     outputs: dict[int, list[int]] = {}
     for start, end in graph.edges:
@@ -97,9 +97,9 @@ def chains(graph: Graph) -> Graph:
 
 
 def by_scope(graph: Graph) -> Graph:
-    """Merge each run of records of one Module or function.
+    """Merge consecutive nodes of one Module or function (``Place.scope``).
 
-    Two runs of one function stay two nodes, so that the graph has no cycles.
+    Later nodes of the same function make another group, so that the graph has no cycles.
     """
     groups: list[int] = []
     last: tuple[str, int] | None = None
@@ -116,7 +116,10 @@ def by_scope(graph: Graph) -> Graph:
 
 
 def fold_by_key(graph: Graph, key: Callable[[Node], str]) -> Graph:
-    """Merge all nodes with the same key, so that the iterations of a loop become a cycle."""
+    """Merge nodes of ops that have the same key, so that the iterations of a loop become a cycle.
+
+    Sources, untracked conversions and nodes without ops stay as they are.
+    """
     first: dict[str, int] = {}
     groups = [
         i if node.kind in ("source", "left") or not node.ops else first.setdefault(key(node), i)

@@ -25,7 +25,7 @@ from .._util.options import unwrap_option
 # --- cotangents -----------------------------------------------------------------------------------
 @entrance
 def on_gradient(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
-    """Call ``f`` with the gradient of a value once a backward pass has all its contributions.
+    """Call ``f`` with the gradient of a value, as soon as a backward pass has completed the gradient.
 
     The hook belongs to the value that ``x`` holds now, on every tape that records here and follows it.
 
@@ -247,8 +247,8 @@ def save_on_disk(
     ----------
     directory : str or PathLike, optional
         The folder for the files, one file for each array.  The default is the system's folder for
-        temporary files.  A file is
-        removed when no tape needs the array any more, at the latest when Python ends.
+        temporary files.  A file is removed when no tape needs the array any more, at the latest when
+        Python ends.
     smallest : int, default: 0
         The least size in bytes: smaller arrays stay in memory.
 

@@ -44,8 +44,8 @@ class Box(NamedTuple):
 class Layout(NamedTuple):
     """The positions of boxes and edges.
 
-    boxes : the box of each node.  lines : for each edge, the points of its line.  turned : the edges
-    that close a cycle, so that they lead upwards.
+    boxes : the box of each node.  lines : dict from edges to the points of their lines.  turned : the
+    edges that close a cycle, so that they lead upwards.
     """
 
     boxes: list[Box]
@@ -99,7 +99,7 @@ def bends(
 
 
 def closing(count: int, edges: Sequence[Edge]) -> set[Edge]:
-    """Return the edges that close a cycle: in a depth-first search, they lead to a node on the stack."""
+    """Return the edges that close a cycle: those to a node on the stack of a depth-first search."""
     after: list[list[int]] = [[] for _ in range(count)]
     for start, end in edges:
         after[start].append(end)
@@ -125,9 +125,9 @@ def closing(count: int, edges: Sequence[Edge]) -> set[Edge]:
 
 
 def layers(count: int, edges: Sequence[Edge]) -> list[int]:
-    """Return the layer of each node: its longest path from a node without inputs.
+    """Return the layer of each node: the length of the longest path from a node without inputs.
 
-    A node without inputs then moves down to the layer above its first user.
+    A node without inputs is put in the layer directly above its uppermost user.
     """
     after: list[list[int]] = [[] for _ in range(count)]
     waiting = [0] * count
@@ -166,7 +166,8 @@ def with_lanes(
     return rows, chain_of, widths
 
 
-Neighbours = tuple[list[list[int]], list[list[int]]]  # for each slot, the slots above and below
+# Two lists with an item for each slot: the slots connected with it in the layer above, and below.
+Neighbours = tuple[list[list[int]], list[list[int]]]
 
 
 def neighbours_of(chains: Iterable[Sequence[int]], count: int) -> Neighbours:
@@ -180,9 +181,9 @@ def neighbours_of(chains: Iterable[Sequence[int]], count: int) -> Neighbours:
 
 
 def order_rows(rows: list[list[int]], neighbours: Neighbours) -> None:
-    """Sort each row by the mean position of each slot's neighbours in the next row.
+    """Sort the slots of each row by the mean position of their neighbours in the row before.
 
-    Of all sweeps, the order with the fewest crossings is kept.
+    Sweeps go down and up in turn.  Keep the order with the fewest crossings of edges.
     """
     best, fewest = [[*row] for row in rows], crossings(rows, neighbours)
     for sweep in range(SWEEPS):
@@ -258,7 +259,10 @@ def mean_position(values: Sequence[float], default: float) -> float:
 def positions(
     rows: Sequence[Sequence[int]], neighbours: Neighbours, widths: Sequence[float], nodes: int
 ) -> list[float]:
-    """Return the x of each slot's centre: near the mean of its neighbours, with gaps within its row."""
+    """Return the x of each slot's centre, near the mean x of its neighbours in other rows.
+
+    Slots of one row keep their order and the gaps between them.
+    """
     centres = [0.0] * len(widths)
     for row in rows:
         x = 0.0
@@ -338,8 +342,8 @@ def spread_positions(
 ) -> list[float]:
     """Return the positions nearest to ``wanted``, in weighted least squares, with at least these gaps.
 
-    Without the gaps the positions must only not descend, which is isotonic regression.  The algorithm
-    pools adjacent violators.
+    After subtraction of the sums of the gaps this is isotonic regression: positions must not descend.
+    The algorithm pools adjacent violators.
     """
     offsets = [0.0]
     for one in gaps:

@@ -27,7 +27,7 @@ PROBED = 100_000  # a linear op is run on zeros of at most this size, to find it
 
 
 def layouts_of(records: Sequence[Record], known: dict[int, Layout]) -> dict[int, Layout]:
-    """Return the shape and dtype for each value id, as far as they follow from the arguments."""
+    """Return a dict from value ids to layouts: those in ``known`` and all that can be inferred."""
     found = dict(known)
     for record in records:
         for value_id, layout in stated(record):
@@ -54,7 +54,7 @@ def learn(found: dict[int, Layout], value_id: int, layout: Layout) -> bool:
 
 
 def stated(record: Record) -> Iterator[tuple[int, Layout]]:
-    """Yield the layouts of inputs and results that a record itself stores."""
+    """Yield pairs (value id, layout) for inputs and results whose layouts the record stores."""
     plan = plan_of(record)
     if isinstance(plan, Plan):
         yield from zip(results_of(record), (plan.result_layout(record, y) for y in plan.op.outputs),
@@ -101,7 +101,7 @@ def of_variadic(plan: Plan, record: Record) -> Iterator[tuple[int, Layout]]:
 
 
 def implied(record: Record, found: dict[int, Layout]) -> Iterable[tuple[int, Layout]]:
-    """Return the layouts of a record's values that follow from the layouts found so far."""
+    """Return pairs (value id, layout) for values of a record, inferred from the layouts in ``found``."""
     plan, value_ids = plan_of(record), (*results_of(record), *inputs_of(record))
     if isinstance(plan, Structural):
         return of_structural(plan, record, found)
@@ -138,7 +138,10 @@ def of_structural(
 
 
 def of_linear(plan: Plan, record: Record, found: dict[int, Layout]) -> list[tuple[int, Layout]]:
-    """Return the layout of a linear op's result, from its parameters or from a run on zeros."""
+    """Return [(value id, layout)] of a linear op's result, from its parameters or a run on zeros.
+
+    Return [] if the layout is known already or cannot be found.
+    """
     inputs = inputs_of(record)
     shape, dtype = found.get(inputs[0], UNKNOWN)
     function = getattr(numpy_namespace, plan.name, None)
@@ -157,7 +160,8 @@ def attempt(
 ) -> Layout:
     """Run a function on zeros, and return the layout of its result; UNKNOWN if the function raises.
 
-    The zeros are one element that is broadcast, so they need no memory.
+    The zeros are one element that is broadcast, so they need no memory.  If ``shape`` is None, return
+    UNKNOWN.
     """
     if shape is None:
         return UNKNOWN

@@ -1,9 +1,9 @@
 """Source lines of ops: a recorder of all ops that a thread runs on Arrays.
 
 A tape stores no lines, and has no record of ops on values that it does not follow.  ``Lines`` is both a
-recorder and a mode.  As a mode it is called before each op and follows all operands, so that the op is
-recorded by ``Lines`` as by a tape.  Ops without a derivative are recorded by no recorder, so ``answer``
-notes them itself.
+recorder and a mode, which intercepts the calls of ops.  As a mode it follows all operands before each
+op, so that the op is recorded by ``Lines`` as by a tape.  No recorder gets a record of an op without a
+derivative, so the mode's method ``answer`` notes such ops.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ..variable import Variable
 
 
 class Step(NamedTuple):
-    """One op that ran, or another event that leads from values to values.
+    """An op that ran, an untracked conversion or an assignment, as ``Lines`` notes it.
 
     kind : "op", "left" (an untracked conversion), "constant" (an op without derivative) or "assign".
     outs, ins : the value ids of results and inputs.  dtype : the result's dtype, for the kind

@@ -22,7 +22,7 @@ from .._tape.table_text import format_bytes
 from .layouts import UNKNOWN, Layout, layouts_of
 
 LONGEST = 46  # the greatest number of characters in a line of a box
-LIGHT = frozenset(("view", "cast", "positive"))  # may be folded into a chain of elementwise ops
+LIGHT = frozenset(("view", "cast", "positive"))  # records that may be in chains of elementwise ops
 
 
 @dataclass(eq=False)
@@ -106,8 +106,8 @@ class Builder:
     """The construction of the graph between sources and targets, with untracked conversions.
 
     starts : the value ids of the targets.  sources : the value ids of the sources.  ahead : the value
-    ids on which a target depends.  behind : the value ids that depend on a source.  labels : the name
-    for each value id.  strangers : nodes of the targets that are not on the tape.
+    ids on which a target depends.  behind : the value ids that depend on a source.  labels : dict from
+    value ids to names.  strangers : list of nodes for the targets that are not on the tape.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class Builder:
             found = buffers.new_in([record])
             buffers.add_sizes(found)
             results = results_of(record)
-            # A result may have a node already, as a watched value: then this record marks the watch.
+            # A result that has a node already is a watched value: the record is the WATCH record of it.
             inputs = {
                 maker[value_id] for value_id in (*inputs_of(record), *results) if value_id in maker
             }
@@ -296,7 +296,7 @@ def view_name(path: Path) -> str:
 
 
 def key_text(key: Any) -> str:
-    """Return an index as it is written between brackets; "…" for arrays and other long keys."""
+    """Return a key of indexing as text, without brackets; "…" for arrays and other long keys."""
     if isinstance(key, tuple):
         return ", ".join(map(key_text, key))
     if isinstance(key, slice):

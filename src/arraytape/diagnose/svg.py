@@ -1,4 +1,4 @@
-"""A graph as SVG, and as an HTML page with zoom and details that loads nothing from elsewhere."""
+"""A graph as SVG, and as an HTML page that can zoom, shows details of boxes, and loads no files."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def as_html(graph: Graph, title: str) -> str:
 
 
 def as_svg(graph: Graph, title: str, top: float = 0.0) -> str:
-    """Return the picture.
+    """Return the graph as the text of an SVG file.
 
     top : the height to leave free for the page's header.  With 0 the picture itself has a title.
     """
@@ -165,7 +165,7 @@ def note_text(line: str, y: float) -> str:
 def edge(
     pair: tuple[int, int], points: Sequence[tuple[float, float]], kind: str, round_: bool
 ) -> str:
-    """Return a line through points, vertical within a layer and curved between layers."""
+    """Return the SVG of an edge through ``points``, vertical within a layer, curved between layers."""
     (x, y), *rest = points
     d = [f"M{x:.1f} {y:.1f}"]
     for a, b in rest:
@@ -184,7 +184,7 @@ def edge(
 
 
 def colours_of(graph: Graph) -> dict[str, str]:
-    """Return a colour for each scope; {} for one scope, for too many, or if boxes are scopes."""
+    """Return a dict from scopes to colours; {} for one, too many or folded scopes."""
     scopes = dict.fromkeys(node.place.scope for node in graph.nodes if node.place.scope)
     folded = any(node.title in scopes for node in graph.nodes)
     several = 1 < len(scopes) <= len(COLOURS) and not folded
@@ -199,7 +199,7 @@ def legend(scope: str, colour: str, y: float) -> str:
 
 
 def box(i: int, node: Node, lines: Sequence[str], at: Box, colour: str) -> str:
-    """Return a box with its lines, details for a tooltip, and a bar in the colour of its scope."""
+    """Return the SVG of a node's box: its lines of text, a tooltip, a bar in the colour of its scope."""
     bar = (
         f'<rect x="{at.x + 3.5:.1f}" y="{at.y + 6:.1f}" width="4" height="{at.height - 12:.1f}" rx="2" '
         f'fill="{colour}"/>'

@@ -31,7 +31,7 @@ ENTITIES = str.maketrans(
 
 
 def as_dot(graph: Graph, title: str) -> str:
-    """Write the graph for Graphviz."""
+    """Return the graph as text in the language DOT of Graphviz."""
     head = "\\n".join(quoted(line) for line in [title, *graph.notes])
     lines = ["digraph tape {", f'  label="{head}"; labelloc=t; node [fontname="monospace"];']
     for i, node in enumerate(graph.nodes):
@@ -43,7 +43,7 @@ def as_dot(graph: Graph, title: str) -> str:
 
 
 def as_mermaid(graph: Graph, title: str) -> str:
-    """Write the graph for Mermaid, as pages of Markdown show it."""
+    """Return the graph as text for Mermaid, which pages of Markdown can show as a picture."""
     lines = ["flowchart TD", *(f"  %% {line}" for line in [title, *graph.notes])]
     for i, node in enumerate(graph.nodes):
         before, after, _ = MERMAID[node.kind]

@@ -17,7 +17,9 @@ PRODUCTS = ("multiply", "matmul", "vecdot")
 
 
 class Death(NamedTuple):
-    """A record with a nonzero cotangent of its result, and only zeros for its inputs on the path.
+    """A record at which the gradient became zero.
+
+    Its result has a nonzero cotangent, but its inputs that depend on the source get only zeros.
 
     cancelled : True if contributions may have cancelled: an input had a nonzero cotangent before the
     record, or the record has an input twice.
@@ -28,7 +30,7 @@ class Death(NamedTuple):
 
 
 class ZeroSearch(BackwardPass):
-    """A backward pass that notes where cotangents of values on the path become zero."""
+    """A backward pass that notes in ``deaths`` the records at which cotangents become zero."""
 
     on_path: Collection[int] = ()  # the value ids that depend on the source
 
@@ -53,12 +55,12 @@ class ZeroSearch(BackwardPass):
 
 
 def is_zero(data: Any) -> bool:
-    """Return True if all elements are zero, of raw data or of a number that a record keeps."""
+    """Return True if all elements of ``data``, which is raw data or a kept number, are zero."""
     return not values_on_host(data).any()
 
 
 def why_zero(facts: Facts) -> str:
-    """Return the places, and causes if known, at which the gradient became zero."""
+    """Return a phrase on the ops at which the gradient became zero, with causes if known; "" if none."""
 
     def searching(data: RawData, followed: set[int]) -> ZeroSearch:
         pass_ = ZeroSearch(data, followed)
@@ -72,7 +74,7 @@ def why_zero(facts: Facts) -> str:
 
 
 def zero_reason(facts: Facts, death: Death) -> str:
-    """Return the words for one place where a cotangent became zero."""
+    """Return a phrase on one record at which a cotangent became zero."""
     record, where = death.record, facts.at(death.record)
     if death.cancelled:
         return f"what {where} passes back cancels, in itself or with what came another way"
