@@ -211,6 +211,50 @@ if _typing.TYPE_CHECKING:
     from .replay import function
     from .variable import Variable
 
+    # NumPy's names: see ``_numpy_api/names.py``.  A test compares them.
+    _numpys: _typing.Any = None
+    absolute = allclose = amax = amin = angle = append = apply_along_axis = _numpys
+    apply_over_axes = arccos = arccosh = arcsin = arcsinh = arctan = arctan2 = _numpys
+    arctanh = argpartition = argwhere = around = array = array2string = _numpys
+    array_equal = array_equiv = array_repr = array_split = array_str = _numpys
+    asanyarray = asarray_chkfinite = ascontiguousarray = asfortranarray = _numpys
+    atleast_1d = atleast_2d = atleast_3d = average = bartlett = base_repr = _numpys
+    binary_repr = bitwise_not = blackman = block = bool_ = broadcast = byte = _numpys
+    c_ = cbrt = cdouble = choose = column_stack = common_type = _numpys
+    complexfloating = compress = concatenate = conjugate = convolve = copy = _numpys
+    copyto = corrcoef = correlate = cov = cross = csingle = cumprod = cumsum = _numpys
+    deg2rad = degrees = delete = diag_indices = diag_indices_from = diagflat = _numpys
+    diagonal = digitize = divmod = dot = double = dsplit = dstack = dtype = _numpys
+    ediff1d = einsum_path = errstate = euler_gamma = exp2 = extract = fabs = _numpys
+    fill_diagonal = fix = flatnonzero = fliplr = flipud = float_power = _numpys
+    floating = fmax = fmin = fmod = format_float_positional = _numpys
+    format_float_scientific = frexp = frombuffer = fromfile = fromfunction = _numpys
+    fromiter = fromstring = gcd = generic = genfromtxt = geomspace = _numpys
+    get_printoptions = geterr = gradient = half = hamming = hanning = _numpys
+    heaviside = histogram = histogram2d = histogram_bin_edges = histogramdd = _numpys
+    hsplit = hstack = i0 = identity = index_exp = indices = inexact = inner = _numpys
+    insert = int_ = intc = integer = interp = intersect1d = intp = invert = _numpys
+    isclose = iscomplex = iscomplexobj = isneginf = isposinf = isreal = _numpys
+    isrealobj = isscalar = issubdtype = iterable = ix_ = kaiser = kron = lcm = _numpys
+    ldexp = left_shift = lexsort = lib = load = loadtxt = long = longlong = _numpys
+    mask_indices = matvec = may_share_memory = mgrid = min_scalar_type = _numpys
+    mintypecode = mod = modf = nan_to_num = nanargmax = nanargmin = nancumprod = _numpys
+    nancumsum = nanmax = nanmean = nanmedian = nanmin = nanpercentile = _numpys
+    nanprod = nanquantile = nanstd = nansum = nanvar = ndarray = ndim = _numpys
+    ndindex = number = ogrid = outer = partition = percentile = piecewise = _numpys
+    place = poly = poly1d = polyadd = polyder = polydiv = polyfit = polyint = _numpys
+    polymul = polysub = polyval = power = printoptions = promote_types = ptp = _numpys
+    put = put_along_axis = putmask = quantile = r_ = rad2deg = radians = ravel = _numpys
+    ravel_multi_index = real_if_close = resize = right_shift = rint = rollaxis = _numpys
+    roots = rot90 = s_ = save = savetxt = savez = savez_compressed = select = _numpys
+    set_printoptions = setdiff1d = seterr = setxor1d = shape = shares_memory = _numpys
+    short = signedinteger = sinc = single = size = sort_complex = split = _numpys
+    swapaxes = trace = transpose = trapezoid = tri = tril_indices = _numpys
+    tril_indices_from = trim_zeros = triu_indices = triu_indices_from = _numpys
+    true_divide = ubyte = uint = uintc = uintp = ulong = ulonglong = union1d = _numpys
+    unique = unravel_index = unsignedinteger = unwrap = ushort = vander = vdot = _numpys
+    vecmat = vectorize = vsplit = vstack = _numpys
+
 __all__ = [
     # arrays, tapes, derivatives
     "Array", "Variable", "Module", "function",

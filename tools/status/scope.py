@@ -25,9 +25,7 @@ REASONS = {
         "busday_count", "busday_offset", "datetime_as_string", "is_busday", "isnat", "packbits",
         "unpackbits", "bitwise_count",
     ),
-    "Functions of integers, or of the digits of floats: they have no derivative; use `np.asarray`": (
-        "frexp", "gcd", "lcm", "ldexp", "spacing",
-    ),
+    "A function of the digits of floats, which has no derivative; use `np.asarray`": ("spacing",),
 }  # fmt: skip
 # Calls with Arrays x and y that do not use NumPy's dispatch protocols, by their effect.
 UNASKED = {
@@ -71,8 +69,11 @@ Array both are recorded like the op of the standard, by these rules:
 - A target that is read-only is refused, also by `np.add.at`, which in NumPy 2.4 writes to it.
 - Attributes are read: `x.shape = ...`, which NumPy 2.5 deprecates, and `x.dtype = ...` raise an
   AttributeError that says what to do. `x.real`, `x.imag` and `x.flat` can be set.
-- The namespace gets no second name for what array-api-extra says already: `kron`, `cov` and `sinc`
-  answer `np.kron(x, y)`, but there is no `xp.kron`.
+- The namespace has NumPy's names, too: `xp.kron(x, y)` is `np.kron(x, y)`. They also accept lists
+  of Arrays, `xp.average([x, y])`, and return Arrays if no argument is one. `xp.r_`, `xp.c_`,
+  `xp.vectorize` and `xp.array` are recorded, which NumPy's cannot be. `dir(xp)` lists all names,
+  `xp.__all__` those of the standard and of arraytape. Functions of the standard accept NumPy's further keywords, such as
+  `xp.var(x, ddof=1)`; elementwise functions do not: write `np.add(x, y, out=z)`.
 
 All this is loaded by its first use; a program in the standard's names alone never does.
 """
@@ -173,7 +174,7 @@ CLASSES = """\
 
 NumPy asks an Array only where one is an argument itself; of lists in a list it asks none, and what is
 a class, or makes arrays, asks nobody. So `np.mean([x, y])` cannot be recorded: write
-`np.mean(np.stack([x, y]))`, and `np.concatenate` and `np.stack` for `np.r_` and `np.c_`.
+`np.mean(np.stack([x, y]))`, and `xp.r_` and `xp.c_` for `np.r_` and `np.c_`.
 """
 END = """\
 Not in, too: `np.matrix`, `np.ma`, `np.char`, `np.rec` and `np.random`. They make or hold NumPy's

@@ -17,105 +17,8 @@ UNNEEDED = "no need: "  # begins the text for a name without counterpart; the re
 NAMESPACE: Table = {
     "NumPy": {
         # Functions that have another name in the standard, or for which it has a similar function.
-        "absolute": "xp.abs",
-        "amax": "xp.max",
-        "amin": "xp.min",
-        "arccos": "xp.acos",
-        "arccosh": "xp.acosh",
-        "arcsin": "xp.asin",
-        "arcsinh": "xp.asinh",
-        "arctan": "xp.atan",
-        "arctan2": "xp.atan2",
-        "arctanh": "xp.atanh",
-        "around": "xp.round, or np.round(x, decimals) with decimals",
-        "array": "xp.asarray",
-        "asanyarray": "xp.asarray",
-        "ascontiguousarray": "xp.asarray",
-        "asarray_chkfinite": "xp.asarray",
-        "bitwise_not": "xp.bitwise_invert",
-        "bool_": "xp.bool",
-        "concatenate": "xp.concat",
-        "conjugate": "xp.conj",
-        "copy": "xp.asarray(x, copy=True)",
-        "cross": "xp.linalg.cross",
-        "cumprod": "xp.cumulative_prod",
-        "cumsum": "xp.cumulative_sum",
-        "degrees": "180 / xp.pi * x",
-        "diagonal": "xp.linalg.diagonal",
-        "dot": "np.dot(x, y), which is recorded",
-        "double": "xp.float64",
-        "fix": "xp.trunc",
-        "fliplr": "xp.flip(x, axis=1)",
-        "flipud": "xp.flip(x, axis=0)",
-        "float_power": "xp.pow",
-        "half": "xp.float16",
-        "identity": "xp.eye(n) for NumPy's, xp.asarray(x, copy=True) for TensorFlow's",
-        "inner": "np.inner(x, y), which is recorded",
-        "int_": "xp.int64",
-        "intp": "xp.int64",
-        "invert": "xp.bitwise_invert",
-        "left_shift": "xp.bitwise_left_shift",
-        "mod": "xp.remainder",
-        "ndarray": "xp.Array",
-        "ndim": "x.ndim",
-        "outer": "xp.linalg.outer",
-        "power": "xp.pow",
-        "promote_types": "xp.result_type",
-        "radians": "xp.pi / 180 * x",
-        "ravel": "xp.reshape(x, (-1,))",
-        "right_shift": "xp.bitwise_right_shift",
-        "shape": "x.shape",
-        "short": "xp.int16",
-        "single": "xp.float32",
-        "size": "x.size",
-        "swapaxes": "np.swapaxes(x, axis, other), which is recorded",
-        "trace": "xp.linalg.trace",
-        "transpose": "x.T, or xp.permute_dims(x, axes) with axes",
-        "true_divide": "xp.divide",
-        "unique": "xp.unique_values, or xp.unique_all with indices and counts",
-        "vdot": "xp.vecdot",
         # Functions that are compositions of the standard's functions.
-        "append": "np.append(x, y), which is recorded",
-        "array_equal": "xp.all(x == y)",
-        "cbrt": "np.cbrt(x), which is recorded",
-        "column_stack": "np.column_stack(arrays), which is recorded",
-        "dstack": "np.dstack(arrays), which is recorded",
-        "exp2": "xp.pow(2.0, x)",
-        "fmax": "np.fmax(x, y), which is recorded",
-        "fmin": "np.fmin(x, y), which is recorded",
-        "hsplit": "np.hsplit(x, sections), which is recorded",
-        "hstack": "np.hstack(arrays), which is recorded",
-        "nan_to_num": "xp.where(xp.isnan(x), 0.0, x)",
-        "rint": "xp.round",
-        "select": "xp.where(first, x, xp.where(second, y, default))",
-        "split": "np.split(x, sections), which is recorded",
-        "vsplit": "np.vsplit(x, sections), which is recorded",
-        "vstack": "np.vstack(arrays), which is recorded",
         # Functions that accept Arrays in NumPy, and are recorded.
-        "allclose": "np.allclose(x, y)",
-        "array_split": "np.array_split(x, sections), which is recorded",
-        "atleast_1d": "np.atleast_1d(x), which is recorded",
-        "atleast_2d": "np.atleast_2d(x), which is recorded",
-        "average": "np.average(x, axis, weights=w), which is recorded",
-        "convolve": "np.convolve(v, w), which is recorded",
-        "corrcoef": "np.corrcoef(x), which is recorded",
-        "cov": "np.cov(x), which is recorded",
-        "gradient": "np.gradient(x), which is recorded, for differences; tape.gradient for derivatives",
-        "interp": "np.interp(x, grid, values), which is recorded",
-        "isclose": "np.isclose(x, y)",
-        "kron": "np.kron(x, y), which is recorded",
-        "nanmax": "np.nanmax(x), which is recorded",
-        "nanmean": "np.nanmean(x), which is recorded",
-        "nanmin": "np.nanmin(x), which is recorded",
-        "nanstd": "np.nanstd(x), which is recorded",
-        "nansum": "np.nansum(x), which is recorded",
-        "nanvar": "np.nanvar(x), which is recorded",
-        "percentile": "np.percentile(x, q), which is recorded",
-        "polyval": "np.polyval(p, x), which is recorded",
-        "ptp": "xp.max(x) - xp.min(x)",
-        "quantile": "np.quantile(x, q), which is recorded",
-        "rot90": "xp.flip(x.mT, axis=-2)",
-        "trapezoid": "np.trapezoid(y, x), which is recorded",
         # Names that are no functions.
         "random": "xp.asarray(np.random.default_rng(seed).random(shape))",
     },
@@ -137,7 +40,6 @@ NAMESPACE: Table = {
         "eq": "xp.equal",
         "flatten": "xp.reshape(x, (-1,))",
         "float": "xp.float32, or xp.float64 for double precision",
-        "fmod": "np.fmod(x, y), which has the sign of x; xp.remainder has that of y",
         "from_numpy": "xp.asarray",
         "func": "xp.grad, xp.jacobian, xp.hessian, xp.jvp, xp.vjp and xp.vmap",
         "gather": "xp.take_along_axis(x, indices, axis=axis) for PyTorch's, "
@@ -147,8 +49,6 @@ NAMESPACE: Table = {
         "index_select": "xp.take",
         "inference_mode": "tape.stop_recording()",
         "le": "xp.less_equal",
-        "load": "xp.checkpoint.load",
-        "long": "xp.int64",
         "gelu": "x * xp.special.ndtr(x)",
         "leaky_relu": "xp.where(x > 0, x, 0.01 * x)",
         "lgamma": "xp.special.gammaln",
@@ -173,7 +73,6 @@ NAMESPACE: Table = {
         "optim": "xp.optimizers",
         "permute": "xp.permute_dims",
         "relu": "xp.nn.relu",
-        "save": "xp.checkpoint.save",
         "scatter": "np.put_along_axis(x, indices, value, axis), which is recorded and writes into x",
         "sigmoid": "xp.nn.sigmoid",
         "softmax": "xp.nn.softmax",
@@ -316,10 +215,6 @@ TAPE: Table = {
 
 LINALG: Table = {
     "NumPy": {
-        "cond": "np.linalg.cond(x), which is recorded",
-        "lstsq": "np.linalg.lstsq(x, y)[0], which is recorded, or xp.linalg.pinv(x) @ y",
-        "multi_dot": "np.linalg.multi_dot(arrays), which is recorded",
-        "norm": "xp.linalg.vector_norm or xp.linalg.matrix_norm",
     },
     "PyTorch": {"inv_ex": "xp.linalg.inv", "vander": "np.vander(v), which is recorded"},
     "TensorFlow": {
@@ -411,12 +306,7 @@ def hint(name: str, where: str = "namespace", obj: Any = None) -> str:
     """
     if where not in TABLES or name.startswith("_"):
         return ""
-    found = (
-        counterpart(name, where)
-        or in_a_chapter(name, where)
-        or of_numpy(name, where)
-        or misspelt(name, where, obj)
-    )
+    found = counterpart(name, where) or in_a_chapter(name, where) or misspelt(name, where, obj)
     return f": {found}" if found else ""
 
 
@@ -429,18 +319,6 @@ def in_a_chapter(name: str, where: str) -> str | None:
             return f"use xp.{chapter}.{name}"
     public = where != "namespace" and name in dir(import_module("arraytape"))
     return f"use xp.{name}" if public else None
-
-
-def of_numpy(name: str, where: str) -> str | None:
-    """Return the advice to call NumPy's function of this name, if that function accepts Arrays."""
-    import numpy as np
-
-    function = getattr(np, name, None) if where == "namespace" else None
-    if not callable(function):
-        return None
-    protocols = import_module("arraytape._numpy_api.protocols")
-    known = function in protocols.COUNTERPARTS or function in protocols.UFUNCS
-    return f"use np.{name}, which takes Arrays" if known else None
 
 
 def misspelt(name: str, where: str, obj: Any) -> str | None:
