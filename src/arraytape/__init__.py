@@ -426,5 +426,5 @@ if not _typing.TYPE_CHECKING:  # for a type checker, a ``__getattr__`` would def
 
 
 def __dir__() -> list[str]:
-    """Return the names of ``__all__``, and those that NumPy has in addition, such as "concatenate"."""
-    return sorted([*__all__, *_import_module("._numpy_api.names", __name__).numpys_names()])
+    """Return the names of ``__all__``, without NumPy's further names such as "concatenate"."""
+    return sorted(__all__)

@@ -19,15 +19,19 @@ from helpers.same_values import quiet
 NAMES = names.numpys_names()
 # Names of NumPy that PyTorch's namespace of array-api-compat 1.16 and JAX 0.10 also have, and the
 # standard has not.
-SHARED = """
-absolute allclose amax amin angle arccos arccosh arcsin arcsinh arctan arctan2 arctanh argwhere
-atleast_1d atleast_2d atleast_3d bitwise_not column_stack concatenate corrcoef cov cross cumprod cumsum
-deg2rad diagflat diagonal dot dsplit dstack dtype exp2 fliplr flipud float_power fmax fmin fmod frexp
-frombuffer gcd gradient heaviside histogram histogramdd hsplit hstack i0 inner isclose isneginf isposinf
-isreal kron lcm ldexp load nan_to_num nanmean nanmedian nanquantile nansum outer promote_types put
-quantile rad2deg ravel rot90 save select set_printoptions sinc split swapaxes trace transpose trapezoid
-tril_indices triu_indices true_divide unique unravel_index vander vdot vsplit vstack
-""".split()
+SHARED = [
+    "absolute", "allclose", "amax", "amin", "angle", "arccos", "arccosh", "arcsin", "arcsinh",
+    "arctan", "arctan2", "arctanh", "argwhere", "atleast_1d", "atleast_2d", "atleast_3d",
+    "bitwise_not", "column_stack", "concatenate", "corrcoef", "cov", "cross", "cumprod", "cumsum",
+    "deg2rad", "diagflat", "diagonal", "dot", "dsplit", "dstack", "dtype", "exp2", "fliplr",
+    "flipud", "float_power", "fmax", "fmin", "fmod", "frexp", "frombuffer", "gcd", "gradient",
+    "heaviside", "histogram", "histogramdd", "hsplit", "hstack", "i0", "inner", "isclose",
+    "isneginf", "isposinf", "isreal", "kron", "lcm", "ldexp", "load", "nan_to_num", "nanmean",
+    "nanmedian", "nanquantile", "nansum", "outer", "promote_types", "put", "quantile", "rad2deg",
+    "ravel", "rot90", "save", "select", "set_printoptions", "sinc", "split", "swapaxes", "trace",
+    "transpose", "trapezoid", "tril_indices", "triu_indices", "true_divide", "unique",
+    "unravel_index", "vander", "vdot", "vsplit", "vstack",
+]  # fmt: skip
 TABLED = [
     (name, i)
     for name in NAMES
@@ -40,7 +44,6 @@ X = np.asarray([[0.3, 1.2, 0.7], [2.0, 0.1, 0.66]])
 @pytest.mark.parametrize("name", SHARED)
 def test_names_of_all_three_libraries_are_there(name):
     assert name in NAMES
-    assert name in dir(xp)
     assert hasattr(xp, name)
 
 

@@ -71,9 +71,9 @@ Array both are recorded like the op of the standard, by these rules:
   AttributeError that says what to do. `x.real`, `x.imag` and `x.flat` can be set.
 - The namespace has NumPy's names, too: `xp.kron(x, y)` is `np.kron(x, y)`. They also accept lists
   of Arrays, `xp.average([x, y])`, and return Arrays if no argument is one. `xp.r_`, `xp.c_`,
-  `xp.vectorize` and `xp.array` are recorded, which NumPy's cannot be. `dir(xp)` lists all names,
-  `xp.__all__` those of the standard and of arraytape. Functions of the standard accept NumPy's further keywords, such as
-  `xp.var(x, ddof=1)`; elementwise functions do not: write `np.add(x, y, out=z)`.
+  `xp.vectorize` and `xp.array` are recorded, which NumPy's cannot be. `dir(xp)` lists only the
+  names of the standard and arraytape's own. Functions of the standard accept NumPy's further keywords,
+  such as `xp.var(x, ddof=1)`; elementwise functions do not: write `np.add(x, y, out=z)`.
 
 All this is loaded by its first use; a program in the standard's names alone never does.
 """

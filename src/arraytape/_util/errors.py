@@ -34,6 +34,11 @@ PAGE = "https://github.com/arraytape/arraytape/blob/main/docs/howto/errors.md"
 # whose names contain "importlib" and "_bootstrap" for ``stacklevel``.
 TRAMPOLINE = "<arraytape interop, hidden like importlib._bootstrap>"
 
+HOMES = {
+    "": np,
+    "linalg": np.linalg,
+    "fft": np.fft,
+}  # NumPy's modules by the extension of arraytape's
 SYSCONFIG = reentrant_lock()  # held during the first call of sysconfig: see ``folder_of``
 
 P = ParamSpec("P")
@@ -124,7 +129,7 @@ def missing_from(module: str, where: str, chapter: str | None = None) -> Callabl
     """
 
     def missing(name: str) -> Any:
-        if chapter is not None and not name.startswith("_"):
+        if chapter is not None and name in vars(HOMES[chapter]) and not name.startswith("_"):
             with contextlib.suppress(KeyError):
                 found = import_module("arraytape._numpy_api.names").find_numpys(name, chapter)
                 return vars(sys.modules[module]).setdefault(name, found)

@@ -248,8 +248,12 @@ def pad(
         'minimum', and functions.
     constant_values
         The constants: one for all places, a pair (before, after), or a pair for each axis.
-    end_values, reflect_type, stat_length
-        NumPy's parameters for 'linear_ramp', for 'reflect' and 'symmetric', and for the statistics.
+    end_values
+        NumPy's parameter for 'linear_ramp'.
+    reflect_type
+        NumPy's parameter for 'reflect' and 'symmetric'.
+    stat_length
+        NumPy's parameter for 'maximum', 'mean', 'median' and 'minimum'.
 
     Returns
     -------

@@ -12,7 +12,6 @@ elements of x get 0.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -407,9 +406,8 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """Return the names of ``__all__``, and those that ``numpy.fft`` has in addition."""
-    names = import_module("arraytape._numpy_api.names")
-    return sorted([*__all__, *names.numpys_names("fft")])
+    """Return the names of ``__all__``, without further names of ``numpy.fft``."""
+    return sorted(__all__)
 
 
 if not TYPE_CHECKING:  # a type checker would accept any name of the module

@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -787,9 +786,8 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """Return the names of ``__all__``, and those that ``numpy.linalg`` has in addition."""
-    names = import_module("arraytape._numpy_api.names")
-    return sorted([*__all__, *names.numpys_names("linalg")])
+    """Return the names of ``__all__``, without further names of ``numpy.linalg``."""
+    return sorted(__all__)
 
 
 if not TYPE_CHECKING:  # a type checker would accept any name of the module
