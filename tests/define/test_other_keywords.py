@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import arraytape as xp
+from arraytape._define import keywords
 from arraytape._record.op import REGISTRY
+from arraytape._util.versions import NUMPY
 
 CALLS = {
     "sum dim": (lambda x: xp.sum(x, dim=0), "sum", "dim", "axis"),
@@ -77,6 +79,8 @@ NUMPYS = {  # keywords of NumPy on the standard's functions: a function of a nam
 
 @pytest.mark.parametrize("name", NUMPYS)
 def test_keywords_of_numpy_have_numpys_values_and_gradients(name):
+    if name == "concat dtype" and NUMPY < (2, 4):
+        pytest.skip("NumPy before 2.4 states no signature of np.concatenate")
     call, data = NUMPYS[name], np.asarray([[0.3, 1.2, 0.7], [2.0, 0.1, 0.66]])
     ours = call(xp, xp.asarray(data), xp.zeros((2, 3)))
     theirs = call(np, data, np.zeros((2, 3)))
@@ -94,6 +98,20 @@ def test_keywords_of_numpy_have_numpys_values_and_gradients(name):
         replayed = xp.function(xp.grad(loss))
         for _ in range(3):
             np.testing.assert_array_equal(np.asarray(replayed(xp.asarray(data))), found)
+
+
+def test_functions_of_numpy_without_a_signature_have_no_keywords(monkeypatch):
+    """NumPy before 2.4 states no signature for its functions in C, such as np.concatenate."""
+
+    def refuse(function):
+        raise ValueError("no signature found for builtin")
+
+    parameters = list(inspect.signature(xp.concat).parameters.values())
+    assert "where" in keywords.numpys_keywords(
+        "sum", [*inspect.signature(xp.sum).parameters.values()]
+    )
+    monkeypatch.setattr(keywords.inspect, "signature", refuse)
+    assert keywords.numpys_keywords("concat", parameters) == []
 
 
 def test_an_axis_by_position_is_refused(x):

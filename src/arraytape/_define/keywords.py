@@ -52,7 +52,10 @@ def numpys_keywords(name: str, parameters: Sequence[Parameter]) -> list[str]:
     function: Any = getattr(HOMES.get(home), short, None)
     if not hasattr(function, "_implementation"):
         return []
-    theirs = inspect.signature(function).parameters
+    try:
+        theirs = inspect.signature(function).parameters
+    except ValueError:  # in C, such as np.where and np.concatenate before NumPy 2.4
+        return []
     if "like" in theirs:
         return []
     required = sum(p.default is p.empty and p.kind is not p.VAR_POSITIONAL for p in parameters)
