@@ -13,7 +13,7 @@ import numpy as np
 
 import pages
 from arraytape import _numpy_hook
-from arraytape._numpy_api import protocols, ufuncs
+from arraytape._numpy_api import protocols, ufunc_methods
 from arraytape._numpy_api.methods import METHODS
 
 HOMES = {
@@ -156,10 +156,12 @@ def uses() -> Iterator[tuple[str, str]]:
     every = "every ufunc that is in"
     yield "`np.add(x, y)`, also with `dtype=`, `out=` (an Array), `where=` beside `out=`", every
     yield "`np.add.outer(x, y)`", "every elementwise ufunc that is in"
-    yield "`np.add.reduce(x)`", names(f.__name__ for f in protocols.REDUCTIONS)
-    yield "`np.add.accumulate(x)`", names(f.__name__ for f in ufuncs.ACCUMULATED)
-    yield "`np.add.at(x, indices, y)`", names(f.__name__ for f in ufuncs.ADDED)
-    yield "`np.add.reduceat(x, indices)`", "none: a sum of slices says it"
+    yield (
+        "`np.add.accumulate(x)`, `np.add.at(x, indices, y)`",
+        f"{every} and for which NumPy has it",
+    )
+    without = names(sorted(f.__name__ for f in ufunc_methods.MISREDUCED))
+    yield "`np.add.reduce(x)`, `np.add.reduceat(x, indices)`", f"as above, but for {without}"
 
 
 def reasons() -> Iterator[tuple[str, str]]:

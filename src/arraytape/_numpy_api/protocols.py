@@ -41,6 +41,7 @@ from . import (
     selection,
     shapes,
     sums,
+    ufunc_methods,
     ufuncs,
 )
 from .numpy_arguments import (
@@ -168,7 +169,7 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
     ufunc : numpy.ufunc
         The ufunc.
     method : str
-        "__call__", "reduce", "outer", "accumulate" or "at".
+        "__call__", "reduce", "outer", "accumulate", "reduceat" or "at".
     *inputs : object
         The ufunc's arguments.
     **options : object
@@ -200,7 +201,7 @@ def array_ufunc(x: Array, ufunc: np.ufunc, method: str, *inputs: Any, **options:
         return with_options(ufunc, method, inputs, options)
     except Exception as error:
         raise_documented(
-            error, f"np.{ufunc.__name__}{method.replace('__call__', '')}", *inputs, **options
+            error, f"np.{ufunc.__name__}.{method}".removesuffix(".__call__"), *inputs, **options
         )
 
 
@@ -322,24 +323,34 @@ def reduced(
     function = REDUCTIONS.get(ufunc)
     if outs and ufunc in (np.add, np.multiply):
         options = in_dtype_of_out(inputs[0], options, *outs)
-    if function is None or options.keys() - accepted(function)[1]:
-        return MISSING
-    return function(*inputs, **{"axis": 0, **options})
+    if function is not None and options.keys() <= accepted(function)[1]:
+        return function(*inputs, **{"axis": 0, **options})
+    op = None if ufunc in ufunc_methods.MISREDUCED else op_of_ufunc(ufunc)
+    return MISSING if op is None else ufunc_methods.ufunc_reduce(ufunc, op, *inputs, **options)
 
 
 def of_all_pairs(
     ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any], outs: tuple[Any, ...]
 ) -> Any:
-    return MISSING if options or op_of_ufunc(ufunc) is None else ufuncs.ufunc_outer(ufunc, *inputs)
+    return call_ufunc(ufunc, ufunc_methods.outer_operands(*inputs), options, outs)
 
 
 def accumulated(
     ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any], outs: tuple[Any, ...]
 ) -> Any:
-    known = ufunc in ufuncs.ACCUMULATED
     if outs and ufunc in (np.add, np.multiply):
         options = in_dtype_of_out(inputs[0], options, *outs)
-    return ufuncs.accumulate(ufunc, *inputs, **options) if known else MISSING
+    op = op_of_ufunc(ufunc)
+    return MISSING if op is None else ufunc_methods.ufunc_accumulate(ufunc, op, *inputs, **options)
+
+
+def reduced_at(
+    ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any], outs: tuple[Any, ...]
+) -> Any:
+    if outs and ufunc in (np.add, np.multiply):
+        options = in_dtype_of_out(inputs[0], options, *outs)
+    op = None if ufunc in ufunc_methods.MISREDUCED else op_of_ufunc(ufunc)
+    return MISSING if op is None else ufunc_methods.ufunc_reduceat(ufunc, op, *inputs, **options)
 
 
 def in_dtype_of_out(x: ArrayLike, options: dict[str, Any], out: Array) -> dict[str, Any]:
@@ -353,12 +364,14 @@ def in_dtype_of_out(x: ArrayLike, options: dict[str, Any], out: Array) -> dict[s
     return options | {"dtype": out.dtype} if fits else options
 
 
-def added_at(
+def applied_at(
     ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any], outs: tuple[Any, ...]
 ) -> Any:
-    """Run ``np.add.at(x, indices, values)`` or ``np.subtract.at``; return MISSING if x is no Array."""
-    known = ufunc in ufuncs.ADDED and isinstance(inputs[0], Array)
-    return ufuncs.ufunc_at(ufunc, *inputs) if known else MISSING
+    """Run the method ``at`` of a ufunc; return MISSING if the array to change is no Array."""
+    op = op_of_ufunc(ufunc)
+    if op is None or not isinstance(inputs[0], Array):
+        return MISSING
+    return ufunc_methods.ufunc_at(ufunc, op, *inputs)
 
 
 WEAK = (int, float, complex)  # Python's numbers, whose dtypes depend on those of the arrays
@@ -367,9 +380,10 @@ MISSING = object()  # returned by the functions in USES if there is no recorded 
 USES: dict[str, Callable[..., Any]] = {
     "__call__": call_ufunc,
     "accumulate": accumulated,
-    "at": added_at,
+    "at": applied_at,
     "outer": of_all_pairs,
     "reduce": reduced,
+    "reduceat": reduced_at,
 }
 
 

@@ -1,4 +1,4 @@
-"""NumPy's ufuncs that the standard lacks, and the ufunc methods ``accumulate``, ``outer`` and ``at``."""
+"""NumPy's ufuncs that the standard lacks, as ops or compositions of ops."""
 
 from __future__ import annotations
 
@@ -10,25 +10,16 @@ import numpy as np
 
 from .._array.array import Array
 from .._define.define_op import stop_gradient
-from .._define.raw_calls import at_users_line
 from .._util.errors import describe, failure, user_line
 from ..ops import elementwise_functions as elementwise
-from ..ops.creation_functions import ones
 from ..ops.data_type_functions import astype, result_type
-from ..ops.indexing_functions import scatter_add
 from ..ops.linear_algebra_functions import matmul
-from ..ops.manipulation_functions import broadcast_to, normalize_axis_index, reshape, stack
 from ..ops.searching_functions import where
-from ..ops.statistical_functions import cumulative_prod, cumulative_sum
 from ..ops.utility_functions import any as any_of
-from ..ops.writing import setitem
-from . import exact
-from .numpy_arguments import ArrayLike, DType, array_of, arrays_like_first, mark_as_scalar
+from .numpy_arguments import ArrayLike, arrays_like_first, mark_as_scalar
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from .._util.array_types import Index
+    pass
 
 LOG2 = math.log(2.0)
 
@@ -196,76 +187,3 @@ COMPOSED = frozenset((
     np.fmin, np.fmod, np.frexp, np.gcd, np.heaviside, np.lcm, np.ldexp, np.matvec, np.rad2deg,
     np.radians, np.vecmat,
 ))  # fmt: skip
-
-
-def running_extremum(
-    ufunc: np.ufunc, pick: Callable[[Array, Array], Array]
-) -> Callable[..., Array]:
-    """Return ``np.maximum.accumulate`` or ``np.minimum.accumulate``, which call one op for each step."""
-
-    def accumulate_steps(x: Array, axis: int) -> Array:
-        before = (slice(None),) * axis
-        found = [x[(*before, i)] for i in range(x.shape[axis])]
-        for i in range(1, len(found)):
-            found[i] = pick(found[i - 1], found[i])
-        return stack(found, axis=axis) if found else x
-
-    numpys = exact.with_numpys_values(ufunc.accumulate, accumulate_steps)
-    return lambda x, *, axis, dtype=None: numpys(x, axis)
-
-
-ACCUMULATED: dict[np.ufunc, Callable[..., Array]] = {
-    np.add: cumulative_sum,
-    np.maximum: running_extremum(np.maximum, elementwise.maximum),
-    np.minimum: running_extremum(np.minimum, elementwise.minimum),
-    np.multiply: cumulative_prod,
-}
-
-
-def accumulate(ufunc: np.ufunc, x: ArrayLike, axis: int | None = 0, dtype: DType = None) -> Array:
-    x = array_of(x)
-    if axis is None:
-        if x.ndim > 1:
-            raise ValueError(
-                f"np.{ufunc.__name__}.accumulate: pass an axis of {describe(x)}, not None "
-                f"[at {user_line()}]"
-            )
-        axis = 0
-    if not x.ndim and axis in (0, -1):
-        raise TypeError(
-            f"np.{ufunc.__name__}.accumulate: {describe(x)} has no axis [at {user_line()}]"
-        )
-    return ACCUMULATED[ufunc](x, axis=normalize_axis_index("accumulate", x, axis), dtype=dtype)
-
-
-def ufunc_outer(ufunc: np.ufunc, x1: ArrayLike, x2: ArrayLike) -> Any:
-    """Run ``ufunc.outer(x1, x2)``: apply the ufunc to all pairs of elements of x1 and x2."""
-    x1, x2 = arrays_like_first(x1, x2)
-    return ufunc(reshape(x1, x1.shape + (1,) * x2.ndim), x2)
-
-
-# The ufuncs with the method ``at``, and the factor of the value that is added.
-ADDED: dict[np.ufunc, float] = {np.add: 1.0, np.subtract: -1.0}
-
-
-def at_in_copy(
-    ufunc: np.ufunc, x: np.ndarray[Any, Any], indices: Index, value: npt.ArrayLike
-) -> Any:
-    """Return a copy of raw data x to which ``ufunc.at`` was applied."""
-    y = x.copy(order="K")
-    at_users_line(ufunc.at, ValueError())(y, indices, value)
-    return y
-
-
-def ufunc_at(ufunc: np.ufunc, x: Array, indices: Index, value: ArrayLike) -> None:
-    """Run ``np.add.at`` or ``np.subtract.at``: values at repeated indices add up."""
-
-    def add_at_by_ops() -> Array:
-        taken = x[indices].shape
-        added = astype(arrays_like_first(x, value)[1] * ADDED[ufunc], x.dtype, copy=False)
-        y = x + scatter_add(broadcast_to(added, taken), x.shape, indices)
-        named = scatter_add(ones(taken, device=x.device), x.shape, indices) != 0
-        return where(named, y, x)  # x itself elsewhere, since adding 0.0 would turn -0.0 into 0.0
-
-    numpys = exact.named_as(f"{ufunc.__name__}.at", at_in_copy, ufunc)
-    setitem(x, ..., exact.exactly(numpys, add_at_by_ops, (x, indices, value), {}))
