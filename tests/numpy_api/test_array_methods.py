@@ -102,3 +102,33 @@ def test_infinite_parts_stay_apart_in_a_complex_view():
 def test_a_view_that_would_reinterpret_bits_raises(dtype):
     with pytest.raises(TypeError, match="use astype"):
         xp.asarray(X).view(dtype)
+
+
+@pytest.mark.parametrize("index", [(), (3,), (-1,), (1, 2), ((1, 2),), (7,), (0, 5)])
+def test_item_takes_numpys_indices(index):
+    data = np.arange(6.0).reshape(2, 3)
+    results = []
+    for x in (data, xp.asarray(data)):
+        try:
+            results.append(x.item(*index))
+        except (IndexError, ValueError) as error:
+            results.append(type(error))
+    assert results[0] == results[1]
+
+
+class Unit:
+    """An operand with operators of its own, such as a quantity with a unit."""
+
+    __array_ufunc__ = None
+
+    def __rdivmod__(self, other):
+        return "quotient", "remainder"
+
+    __divmod__ = __rdivmod__
+
+
+def test_divmod_leaves_operands_with_operators_of_their_own_to_them():
+    x = xp.ones(3)
+    assert divmod(x, Unit()) == divmod(Unit(), x) == ("quotient", "remainder")
+    with pytest.raises(TypeError, match="must be an Array, got builtins.object"):
+        divmod(x, object())

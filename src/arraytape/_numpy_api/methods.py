@@ -14,7 +14,7 @@ import numpy as np
 from .._array.array import SCALAR, Array
 from .._array.paths import IMAG, REAL
 from .._array.views import alias, in_order
-from .._define.operands import list_beside
+from .._define.operands import has_own_operators, list_beside
 from .._util.errors import describe, entrance, user_line
 from ..ops import data_type_functions as dtypes
 from ..ops import elementwise_functions as elementwise
@@ -675,7 +675,10 @@ def divmod(x: Array, other: ArrayLike) -> tuple[Array, Array]:
     -------
     tuple of Array
         The results of ``floor_divide`` and ``remainder``, with their errors and derivatives.
+        NotImplemented for an operand with operators of its own, which Python calls then.
     """
+    if has_own_operators(type(other)):
+        return NotImplemented
     return ufuncs.divmod(x, list_beside("divmod", x, other))
 
 
@@ -691,7 +694,10 @@ def rdivmod(x: Array, other: ArrayLike) -> tuple[Array, Array]:
     -------
     tuple of Array
         The results of ``floor_divide`` and ``remainder``, with their errors and derivatives.
+        NotImplemented for an operand with operators of its own, which Python calls then.
     """
+    if has_own_operators(type(other)):
+        return NotImplemented
     return ufuncs.divmod(list_beside("divmod", x, other), x)
 
 

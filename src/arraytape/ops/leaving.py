@@ -24,6 +24,7 @@ from .._util.attach import attach
 from .._util.errors import describe, entrance, failure, see, user_line
 from .creation_functions import copied
 from .indexing_functions import INDICES
+from .manipulation_functions import reshape
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -226,8 +227,14 @@ def rounded(x: Array, ndigits: Any = None) -> Any:
     return np.round(x, 0 if ndigits is None else operator.index(ndigits))  # type: ignore[call-overload]
 
 
-def item(x: Array) -> Any:
-    """Convert an array with one element to a Python scalar; the value leaves the tape.
+def item(x: Array, *index: Any) -> Any:
+    """Convert one element to a Python scalar; the value leaves the tape.
+
+    Parameters
+    ----------
+    *index : int or tuple of int
+        The index of the element: an index in the flattened array, or one for each axis.  Without an
+        index the array must have one element.
 
     Returns
     -------
@@ -237,8 +244,13 @@ def item(x: Array) -> Any:
     Raises
     ------
     ValueError
-        When the array does not have one element.
+        When there is no index and the array does not have one element.
+    IndexError
+        When there is no such element.
     """
+    if index:
+        at = index[0] if len(index) == 1 else index
+        x = x[at] if isinstance(at, tuple) else reshape(x, (-1,))[at]
     return scalar(x, operator.methodcaller("item"), "item")
 
 
