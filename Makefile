@@ -20,7 +20,7 @@ QUICK := tests/tape tests/record tests/array tests/define tests/functional tests
 	$(patsubst %,--deselect=tests/ops/test_rules.py::test_%,complex_derivative float32 following no_result strided the_three)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test nightly lint newest lowest numpy scipy sklearn interop soak bench bench-check dashboard ratios pages smoke docs dist fresh clean
+.PHONY: help demo quick test nightly lint newest lowest numpy scipy sklearn interop libraries soak bench bench-check dashboard ratios pages smoke docs dist fresh clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -73,6 +73,12 @@ sklearn: .venv/.dev  ## Run scikit-learn's own array API tests on Arrays, then o
 
 interop: .venv/.dev  ## Run SciPy's and scikit-learn's own tests on NumPy data with interop installed
 	$(BIN)/python tests/third_party/run_interop.py
+
+libraries:  ## Run other people's libraries on Arrays, in an environment of their own, and write their page; PEERS=1 adds PyTorch and JAX
+	$(PYTHON) -m venv build/libraries
+	build/libraries/bin/python -m pip install --quiet --disable-pip-version-check \
+		--requirement tools/libraries/requirements.txt $(if $(PEERS),--requirement tools/libraries/peers.txt) --editable .
+	PYTHONPATH=tools OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 build/libraries/bin/python tools/pages.py libraries
 
 soak: .venv/.dev  ## Attack the promises of docs/explanation/reliability.md for an hour (MINUTES=60); goes on where it stopped
 	cd tests && ulimit -v 12000000 && OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=../src:.:../tools \

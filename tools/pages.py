@@ -89,6 +89,7 @@ PAGES = {
     "interop": Page("docs/howto/interop.md", "compare_with_torch.page", "PyTorch; seconds"),
     "benchmarks": Page("docs/howto/benchmarks.md", "status.benchmarks.page", "seconds"),
     "ratios": Page("README.md", "status.ratios.page", "a minute; PY_PEERS=python for PyTorch, JAX"),
+    "libraries": Page(f"{GENERATED}/libraries.md", "libraries.page.page", "make libraries"),
     "graph_ridge": Page("docs/howto/graph_ridge.svg", "status.graph_ridge.page", "a second"),
 }
 

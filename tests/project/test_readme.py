@@ -10,8 +10,9 @@ import page_code
 from helpers.repository import ROOT
 
 DOCS = ROOT / "docs"
-# Pages without code of their own that runs here: lists, and one whose code test_xp_backends runs.
-OTHERS = {"tutorials/index", "howto/index", "howto/testing_your_library"}
+# Pages without code of their own that runs here: lists, and two whose code test_xp_backends and
+# test_libraries run.
+OTHERS = {"tutorials/index", "howto/index", "howto/testing_your_library", "howto/recipes"}
 LEAST = {  # how many blocks a page has at least, where that is not 3
     "index": 6,
     "tutorials/from_gradient_tape": 20,
