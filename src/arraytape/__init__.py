@@ -19,6 +19,7 @@ from . import _numpy_hook  # noqa: F401  (it attaches methods to Array)
 from ._array.array import PUBLIC as _PUBLIC
 from ._storage.storage import ON_DEMAND as _STORAGES
 from ._util import fork_hooks as _fork_hooks  # noqa: F401  (it registers hooks)
+from ._util.attach import CONTAINERS_FOR as _CONTAINERS_FOR
 from ._util.attach import RULES_FOR as _RULES_FOR
 from ._util.attach import UFUNCS_FOR as _UFUNCS_FOR
 from ._util.errors import missing_from as _missing_from
@@ -334,10 +335,15 @@ def _cupy() -> _typing.Any:
 
 
 _STORAGES.update(cupy=_cupy, cuda=_cupy)
+_CONTAINERS_FOR.update(
+    pandas=lambda: _import_module("._dataframes.pandas_tables", __name__),
+    polars=lambda: _import_module("._dataframes.polars_tables", __name__),
+)
 _UFUNCS_FOR["scipy.special"] = lambda: _import_module(".special", __name__).ufuncs()
-_RULES_FOR["scipy._lib._array_api"] = lambda: _import_module(
-    ".interop._statements", __name__
-).install("dispatched")
+for _library in ("pandas.core.construction", "scipy._lib._array_api"):
+    _RULES_FOR[_library] = lambda: _import_module(".interop._statements", __name__).install(
+        "dispatched"
+    )
 
 
 # The chapters of the standard, as modules of ``arraytape.ops``.  The first use of any op imports all.

@@ -142,14 +142,16 @@ def test_a_method_has_the_name_that_the_users_line_has():
     assert "Call stats.norm(m).logpdf inside" in gradient("frozen")
 
 
-def test_tables_of_pandas():
-    pandas = pytest.importorskip("pandas")
+def test_tables_of_pandas_and_polars():
+    pandas = pytest.importorskip("pandas", reason="pandas is in the extra dev")
+    polars = pytest.importorskip("polars", reason="polars is in the extra dev")
     places = pandas.DataFrame({"a": PLACES})
-    scaler = sklearn.preprocessing.MinMaxScaler().set_output(transform="pandas")
+    scaler = sklearn.preprocessing.MinMaxScaler().set_output(transform="polars")
     transformed = {
-        "Pass the Array itself on": lambda x: pandas.DataFrame(x)[0],
-        "scaler.fit_transform return Arrays, by set_output(transform='default')":
-            lambda x: scaler.fit_transform(x[:, None])["x0"] * x,
+        "Pass the Array itself on: tables of pandas": lambda x: pandas.DataFrame(x)[0],
+        "Pass the Array itself on: tables of polars": lambda x: xp.asarray(polars.Series(x)),
+        "scaler.fit_transform return tables of pandas, by set_output(transform='pandas')":
+            lambda x: xp.asarray(scaler.fit_transform(x[:, None])["x0"]) * x,
     }  # fmt: skip
     with interop.sklearn():
         for said, f in transformed.items():

@@ -13,7 +13,6 @@ PAGE = (ROOT / "docs" / "howto" / "errors.md").read_text(encoding="utf-8")
 # Sections about messages that say all in their own words.
 UNLINKED = {
     "a-name-of-another-library",
-    "argument-that-is-not-an-array",
     "array-that-is-read-only",
     "different-devices",
     "function-gives-no-scalar",

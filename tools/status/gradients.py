@@ -126,7 +126,8 @@ BY_DESIGN = {
 }
 MEMBERS_BY_DESIGN = {
     "__array__", "__array_namespace__", "__bool__", "__complex__", "__copy__", "__deepcopy__",
-    "__dlpack__", "__dlpack_device__", "__float__", "__format__", "__index__", "__int__", "__len__",
+    "__arrow_c_stream__", "__dlpack__", "__dlpack_device__", "__float__", "__format__", "__index__",
+    "__int__", "__len__",
     "__repr__", "__round__", "__str__", "device", "dtype", "item", "itemsize", "nbytes", "ndim", "shape",
     "size", "to_numpy", "tolist",
 }  # fmt: skip

@@ -82,7 +82,18 @@ def no_array(name: str, argument: str, kind: type) -> TypeError:
             f"{got} [at {user_line()}], which is not computed; sum a function over its partitions with "
             f"arraytape.distributed, or compute() it {see('dask-collection')}"
         )
+    if is_of_torch(kind):
+        return TypeError(
+            f"{got} [at {user_line()}]; convert it with asarray(tensor), or compute in PyTorch with "
+            "torch.from_dlpack(x): no gradient passes from one to the other "
+            f"{see('argument-that-is-not-an-array')}"
+        )
     return TypeError(f"{got} [at {user_line()}]; convert it with asarray")
+
+
+def is_of_torch(kind: type) -> bool:
+    """Return True for PyTorch's tensors, whose operators return NotImplemented for Arrays."""
+    return kind.__module__.partition(".")[0] == "torch"
 
 
 def is_of_dask(kind: type) -> bool:
@@ -153,7 +164,8 @@ def from_list(name: str, value: Any) -> Array | np.ndarray[Any, Any] | None:
     Return None for any other value, but raise TypeError for Dask's collections.
     """
     if not isinstance(value, list | tuple | range) or has_own_operators(type(value)):
-        if is_of_dask(type(value)):  # after None, Dask's operator would make the Array a constant
+        # After None, Dask would make the Array a constant, and Python would compare tensors by identity.
+        if is_of_dask(type(value)) or is_of_torch(type(value)):
             raise no_array(name, "an operand", type(value))
         return None
     if first_array(value) is not None:

@@ -28,6 +28,7 @@ MODULES = {
     "pickle": "copy with arraytape's asarray(x, copy=True)",
     "numpy": "call the function on the Array itself: NumPy's functions take Arrays",
     "pandas": "pass the Array itself on: tables of pandas keep its values alone",
+    "polars": "pass the Array itself on: tables of polars keep its values alone",
 }
 # Packages for whose functions interop has rules.
 INTEROP = ("scipy", "sklearn")
@@ -144,10 +145,10 @@ def by_interop(package: str, function: str, place: Place, exit_: Exit | LeftReco
     modules = [str(place.names.get("__name__", "")) for place in inside]
     name = callable_name(function, place)
     other = modules[0].partition(".")[0]
-    if other == "pandas" and package == "sklearn":
+    if other == "polars" and package == "sklearn":
         return (
-            f"let {name} return Arrays, by set_output(transform='default'): tables of pandas keep "
-            "values alone"
+            f"let {name} return tables of pandas, by set_output(transform='pandas'), or Arrays: tables "
+            "of polars keep values alone"
         )
     if other not in (*INTEROP, *ARRAYS):
         return (

@@ -12,12 +12,14 @@ from .errors import user_line
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# The keys of both tables are names of other libraries' modules, such as "scipy.special".  A function in
+# The keys of these dicts are names of other libraries' modules, such as "scipy.special".  A function in
 # UFUNCS_FOR returns a dict from the module's ufuncs to arraytape's ops.  A function in RULES_FOR
-# installs rules for the module's functions.  ``arraytape/__init__.py`` fills the tables, with functions
-# that import higher rooms only when they are called.
+# installs rules for the module's functions.  A function in CONTAINERS_FOR enters the library's tables
+# as containers.  ``arraytape/__init__.py`` fills the dicts, with functions that import higher rooms only
+# when they are called.
 UFUNCS_FOR: dict[str, Callable[[], Mapping[Any, Callable[..., Any]]]] = {}
 RULES_FOR: dict[str, Callable[[], None]] = {}
+CONTAINERS_FOR: dict[str, Callable[[], object]] = {}
 
 
 def attach_method(cls: type, name: str) -> Callable[[F], F]:

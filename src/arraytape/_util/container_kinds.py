@@ -1,7 +1,8 @@
 """Kinds of containers: the functions that flatten and unflatten each of them.
 
-The containers are lists, tuples, named tuples, mappings, dataclasses, and instances of classes that were
-registered with ``register_nesting``.  Objects of all other types are leaves.
+The containers are lists, tuples, named tuples, mappings, dataclasses, tables of pandas and polars, and
+instances of classes that were registered with ``register_nesting``.  Objects of all other types are
+leaves.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from .attach import CONTAINERS_FOR
 from .errors import describe, user_line
 
 T = TypeVar("T")
@@ -28,12 +30,14 @@ class Kind(NamedTuple):
     always : True if ``unflatten`` is called even if no part is replaced; if False, the old container is
     returned then.
     declared : ``file:line`` of the call that registered the kind, for messages.
+    as_array : a function that returns a container as one array or nested list, for tables; else None.
     """
 
     flatten: Callable[[Any], tuple[Parts, Any]]
     unflatten: Callable[[Any, Any], Any]
     always: bool = True
     declared: str = "arraytape itself"
+    as_array: Callable[[Any], Any] | None = None
 
 
 def copy_container(structure: T) -> Any:
@@ -86,6 +90,8 @@ REGISTERED: dict[type, Kind] = {list: LIST, tuple: TUPLE, dict: MAPPING}
 BUILTIN = (list, tuple, dict)
 # The kinds of unregistered subclasses of these classes.
 FAMILIES: tuple[tuple[type, Kind], ...] = ((list, LIST), (tuple, TUPLE), (Mapping, MAPPING))
+# The kinds of tables and their subclasses, which ``_dataframes`` enters.
+TABLES: list[tuple[type, Kind]] = []
 # Instances of these classes and of their subclasses are leaves.
 LEAVES: list[type] = [int, float, complex, str, bytes, bytearray, type, type(None)]
 
@@ -109,6 +115,11 @@ def _kind_of(cls: type) -> Kind | None:
     """Return the kind of a class; None for a class of leaves, such as each class with a ``dtype``."""
     if cls in REGISTERED:
         return REGISTERED[cls]
+    for library in CONTAINERS_FOR.keys() & {x.__module__.partition(".")[0] for x in cls.__mro__}:
+        CONTAINERS_FOR[library]()
+    for family, kind in TABLES:
+        if issubclass(cls, family):
+            return kind
     if hasattr(cls, "dtype") or issubclass(cls, tuple(LEAVES)):
         return None
     for base in cls.__mro__:

@@ -196,12 +196,14 @@ def user_frame() -> FrameType | None:
 
 @functools.lru_cache(maxsize=4096)
 def is_users_file(file: str) -> bool:
-    """Return True if a file is outside of arraytape, NumPy, SciPy, scikit-learn and joblib.
+    """Return True if a file is outside of arraytape, NumPy, SciPy, scikit-learn, joblib and pandas.
 
     Frames of these libraries may lie between the user's call and arraytape: SciPy and scikit-learn call
     functions of ``interop``, and scikit-learn calls the estimators' ``fit`` through joblib.
     """
-    libraries = tuple([folder_of_package(name) for name in ("scipy", "sklearn", "joblib")])
+    libraries = tuple(
+        [folder_of_package(name) for name in ("scipy", "sklearn", "joblib", "pandas")]
+    )
     between = file.startswith(libraries) and os.sep + "tests" + os.sep not in file
     return outside(file) and not between
 

@@ -38,6 +38,7 @@ class Inputs:
 
     args : the arguments for the call of the function, with recorded copies at the positions ``argnums``.
     chosen : these copies: the argument if ``argnums`` is an int, else a tuple of arguments.
+    given : the arguments of the user from which these copies were made, in the same nesting.
     kinds : the kind of each leaf of ``chosen`` (IS_ARRAY, ...); None if all leaves are Arrays.
 
     caller : the name of the public function, for error messages.  holes : True if None is allowed as a
@@ -48,7 +49,7 @@ class Inputs:
     the same value as x, and the inner gradient would be 2.
     """
 
-    __slots__ = ("args", "chosen", "kinds")
+    __slots__ = ("args", "chosen", "given", "kinds")
 
     def __init__(
         self, caller: str, args: tuple[Any, ...], argnums: ArgNums, holes: bool = False
@@ -62,8 +63,10 @@ class Inputs:
             kinds += found
             several[n] = nest.pack_nesting(args[n], parts)
         self.args = tuple(several)
-        chosen = tuple([several[n] for n in taken])
-        self.chosen = chosen[0] if isinstance(argnums, int) else chosen
+        self.chosen: Any = tuple([several[n] for n in taken])
+        self.given: Any = tuple([args[n] for n in taken])
+        if isinstance(argnums, int):
+            self.chosen, self.given = self.chosen[0], self.given[0]
         self.kinds = kinds if any(kinds) else None
 
     def gradient(self, found: Any) -> Any:
@@ -74,7 +77,7 @@ class Inputs:
         if self.kinds is None:
             return found
         pairs = zip(nest.leaves(found), self.kinds, strict=True)
-        return nest.pack_nesting(found, [given_out(x, kind) for x, kind in pairs])
+        return nest.pack_nesting(self.given, [given_out(x, kind) for x, kind in pairs])
 
     def value(self, y: Any) -> Any:
         """Return a result of the function, as NumPy data if the user passed no Array in ``chosen``."""
@@ -134,9 +137,12 @@ def taken_in(caller: str, n: int, arg: Any, holes: bool) -> tuple[list[Any], lis
         kind = IS_ARRAY if isinstance(leaf, Array) else leaf_kind(caller, n, leaf, arg)
         part = leaf if kind == IS_ARRAY else asarray(leaf, copy=True)
         if not differentiable(part):
+            path = [path for path, *_ in nest.located(arg)][len(parts)]
+            place = f" at {path!r}" if path else ""
             raise TypeError(
-                f"{caller}: argument {n} is {describe(leaf)}: only real and complex floating-point "
-                f"arrays have derivatives [at {user_line()}]"
+                f"{caller}: argument {n} is {describe(leaf)}{place}: only real and complex "
+                "floating-point arrays have derivatives; cast it by astype(float), or give it as "
+                f"another argument [at {user_line()}]"
             )
         parts.append(copied(part))
         kinds.append(kind)

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from .._array.array import Array
+from .._dataframes import holds_arrays
 from .._storage.storage import AMBIENT, CARRIED
 from .._util.blocks import Context, Setting
 
@@ -54,7 +55,7 @@ DEEPEST = 32  # levels of nesting that are searched: a limit, because a list may
 
 
 def has_array(values: Iterable[Any], depth: int = 0) -> bool:
-    """Return True if an Array is among values, or in lists, tuples and dicts among them."""
+    """Return True if an Array is among values, or in lists, tuples, dicts and tables among them."""
     if depth > DEEPEST:
         return False
     for value in values:
@@ -64,6 +65,8 @@ def has_array(values: Iterable[Any], depth: int = 0) -> bool:
         if (kind is list or kind is tuple) and has_array(value, depth + 1):
             return True
         if kind is dict and has_array(value.values(), depth + 1):
+            return True
+        if holds_arrays(value):
             return True
     return False
 

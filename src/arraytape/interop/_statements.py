@@ -73,10 +73,14 @@ TABLES: dict[str, dict[str, str]] = {
         "sklearn.preprocessing": f"{__package__}.estimators.preprocessing",
         "sklearn.svm": f"{__package__}.estimators.vectors",
         "sklearn.utils": f"{__package__}.estimators.namespace",
+        "sklearn.utils._set_output": f"{__package__}.estimators.dataframes",
     },
-    # Functions that return right values, but wrong derivatives, if they are called with Arrays.  Their
-    # rules run also outside a context.
-    DISPATCHED: {"scipy._lib._array_api": f"{__package__}.dispatched"},
+    # Functions that accept Arrays by themselves, with wrong derivatives or as objects.  Their rules run
+    # also outside a context.
+    DISPATCHED: {
+        "pandas.core.construction": f"{__package__}.pandas_objects",
+        "scipy._lib._array_api": f"{__package__}.dispatched",
+    },
 }
 Change = Callable[[ModuleType], None]
 

@@ -15,6 +15,7 @@ from .._define.words import composite
 from .._storage.numpy_storage import NUMPY
 from .._storage.storage import (
     DEFAULT,
+    HOST,
     STORAGES,
     Storage,
     is_known,
@@ -23,6 +24,7 @@ from .._storage.storage import (
     storage_of,
 )
 from .._util.attach import attach_method
+from .._util.container_kinds import KINDS
 from .._util.errors import describe, explain, failure, raise_documented, see, short_repr, user_line
 from .data_type_functions import astype, no_dtype, placed
 from .elementwise_functions import floor, positive
@@ -31,6 +33,8 @@ from .searching_functions import where
 
 if TYPE_CHECKING:
     from .data_type_functions import Device, DType
+
+PYTHON = (list, tuple, float, int, complex)
 
 
 @composite(creates=True)
@@ -42,7 +46,8 @@ def asarray(
     Parameters
     ----------
     obj
-        An Array, a raw array, a scalar or nested sequences of these.
+        An Array, a raw array, a scalar or nested sequences of these; an array of another library, which
+        passes through DLPack if it can; a DataFrame or Series of pandas or polars.
     copy
         True: always copy.  None: return an Array itself if dtype and device fit, and copy any other
         object, so that a later write to the object does not change a recorded value.  False: share
@@ -86,6 +91,13 @@ def asarray(
     if home is not None and home is not NUMPY:
         data = obj if copy is False else home.copy(obj)
         return recast(wrap(data, 0, PINNED if copy is False else 0), dtype, device, copy and None)
+    if home is None and not isinstance(obj, PYTHON) and (x := by_protocol(obj)) is not None:
+        if isinstance(x, Array):
+            device = DEFAULT[0] if device is None and x.device == HOST else device
+            return recast(x, dtype, device, copy is not False)
+        return asarray(x, dtype=dtype, device=device, copy=copy)
+    if home is NUMPY and obj.dtype.hasobject and first_array(objects := [obj.tolist()]) is not None:
+        return asarray(objects[0], dtype=dtype, device=device, copy=copy)
     device = DEFAULT[0] if device is None else device
     storage = storage_at(device)
     if storage is not NUMPY and copy is False and home is NUMPY:
@@ -105,6 +117,28 @@ def asarray(
             f"[at {user_line()}]; leave copy=False out {see('copy-is-needed')}"
         )
     return wrap(data, 0, PINNED if copy is False else 0)
+
+
+def by_protocol(obj: Any) -> Any:
+    """Return a table as an array or list, data with DLPack as an Array, and None for other objects."""
+    if (kind := KINDS[type(obj)]) is not None and kind.as_array is not None:
+        return kind.as_array(obj)
+    return by_dlpack(obj)
+
+
+def by_dlpack(obj: Any) -> Array | None:
+    """Return an object of another library as an Array that shares its memory; None without DLPack.
+
+    A library whose data cannot be shared as it is raises BufferError, and says what to do.
+    """
+    if not hasattr(type(obj), "__dlpack__") or isinstance(obj, np.ndarray):
+        return None
+    try:
+        return wrap(dlpack_storage(obj).from_dlpack(obj, None), 0, PINNED)
+    except (BufferError, RuntimeError) as error:  # RuntimeError: a dtype such as bfloat16
+        raise failure(f"asarray({describe(obj)})", error) from error
+    except (TypeError, ValueError):  # the type of the data has no form in DLPack
+        return None
 
 
 def truth(name: str, copy: Any) -> bool:

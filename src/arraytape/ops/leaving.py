@@ -307,6 +307,40 @@ def dlpack(
     )
 
 
+@entrance
+def arrow_stream(x: Array, requested_schema: Any = None) -> Any:
+    """Export a copy of the data through Arrow's PyCapsule protocol, which polars reads; see ``dlpack``.
+
+    Parameters
+    ----------
+    requested_schema : capsule | None, default: None
+        The types that the caller requests.
+
+    Returns
+    -------
+    capsule
+        A stream of one column, or of one for each column of an Array of two dimensions.
+
+    Raises
+    ------
+    TypeError
+        When the data is complex, or polars, which makes the stream, is not installed.
+    """
+    if x.dtype.kind == "c":
+        raise TypeError(
+            f"pass the real and the imaginary part: Arrow has no complex numbers, got {describe(x)} "
+            f"[at {user_line()}]"
+        )
+    try:
+        from .._dataframes.polars_tables import stream_of_columns
+    except ImportError as error:
+        raise TypeError(
+            f"pass np.asarray(x), or install polars, which makes Arrow's stream of {describe(x)}: "
+            f"{error} [at {user_line()}]"
+        ) from error
+    return stream_of_columns(to_numpy(x, copy=True), requested_schema)
+
+
 def dlpack_device(x: Array, /) -> tuple[Any, int]:
     """Return the type and the number of the device as DLPack defines them.
 
@@ -410,6 +444,7 @@ def duplicate(x: Array, memo: Any = None) -> Array:
 copyreg.pickle(Array, reduce)
 METHODS = {
     "__array__": to_numpy,
+    "__arrow_c_stream__": arrow_stream,
     "__bool__": to_bool,
     "__complex__": to_complex,
     "__copy__": duplicate,

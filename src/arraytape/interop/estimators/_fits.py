@@ -24,6 +24,8 @@ import arraytape
 
 from ..._array.array import Array
 from ..._custom.gradient import call_with_rule
+from ..._dataframes import holds_arrays
+from ..._util import nest
 from ..._util.errors import describe, user_line
 from .._context import has_array
 from .._plain import NumpyData
@@ -45,7 +47,8 @@ class Fit:
     """
 
     def __init__(self, estimator: Any, given: dict[str, Any], method: str = "fit") -> None:
-        self.estimator, self.given = estimator, given
+        self.estimator = estimator
+        self.given = {x: arraytape.asarray(y) if holds_arrays(y) else y for x, y in given.items()}
         self.twin: Any = None
         self.result: Any = None
         self.asked: set[str] = set()
@@ -239,6 +242,8 @@ def detached(value: Any) -> Any:
         return {key: detached(x) for key, x in value.items()}
     if is_component(value) and has_array(estimator_parameters(value)):
         return detached_object(value)
+    if holds_arrays(value):
+        return nest.pack_nesting(value, [detached(x) for x in nest.leaves(value)])
     return value
 
 
@@ -278,6 +283,8 @@ def nested_arrays(values: Iterable[Any]) -> list[Array]:
             found += nested_arrays(value.values())
         elif is_component(value):
             found += nested_arrays(estimator_parameters(value))
+        elif holds_arrays(value):
+            found += nested_arrays(nest.leaves(value))
     return found
 
 

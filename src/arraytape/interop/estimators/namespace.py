@@ -21,7 +21,7 @@ from ..._util.array_types import Namespace
 from .._hooks import original_of
 from .._plain import ArrayInput
 from .._statements import hooks, original
-from ._fits import detached
+from ._fits import detached, nested_arrays
 
 if TYPE_CHECKING:  # sklearn.base is still being imported when its import of sklearn.utils runs this
     from sklearn.base import BaseEstimator
@@ -52,7 +52,7 @@ def check_same_namespace(X: ArrayInput, estimator: BaseEstimator, **options: Any
 @hooks(MODULE, "device")
 def device_of_arrays(*arrays: Any, **options: Any) -> Any:
     """Return the device of the Arrays, to which scikit-learn then moves NumPy data."""
-    found = {x.device for x in arrays if isinstance(x, arraytape.Array)}
+    found = {x.device for x in nested_arrays(arrays)}
     if len(found) > 1:
         return original(MODULE, "device")(*arrays, **options)
     return found.pop()

@@ -1,0 +1,298 @@
+"""Columns of pandas tables that hold Arrays: an extension array, and its dtype.
+
+``grad(f)(table)`` calls f with a table whose floating-point columns are ``ArrayColumn``.  pandas
+selects, joins and computes with these columns by the methods of this class, so that a tape records
+them.  A method of pandas that needs NumPy data converts a column by ``np.asarray``: an untracked
+conversion, which is reported as any other.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from pandas.api.extensions import ExtensionArray, ExtensionDtype, register_extension_dtype
+from pandas.api.indexers import check_array_indexer
+
+from .._array.array import Array, namespace
+from .._util.errors import user_line
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
+OTHERS = ("eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "abs")
+# For each reduction of pandas: NumPy's function, the one that skips NaN, and the value without elements.
+REDUCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any], float]] = {
+    "max": (np.max, np.nanmax, np.nan),
+    "mean": (np.mean, np.nanmean, np.nan),
+    "median": (np.median, np.nanmedian, np.nan),
+    "min": (np.min, np.nanmin, np.nan),
+    "prod": (np.prod, np.nanprod, 1.0),
+    "std": (np.std, np.nanstd, np.nan),
+    "sum": (np.sum, np.nansum, 0.0),
+    "var": (np.var, np.nanvar, np.nan),
+}
+# What pandas reduces group by group.
+BY_GROUPS = {*REDUCTIONS, "all", "any", "first", "last", "nth"} - {"std"}
+ACCUMULATIONS: dict[str, Callable[..., Any]] = {"cumprod": np.cumprod, "cumsum": np.cumsum}
+
+
+@register_extension_dtype
+class ArrayDtype(ExtensionDtype):  # type: ignore[misc]  # pandas declares no types
+    """The dtype of a column that holds an Array, such as ``arraytape[float64]``."""
+
+    _metadata = ("numpy_dtype",)
+    _is_numeric = True
+    holds_array = True  # see ``holds_arrays``
+    na_value = np.nan
+
+    def __init__(self, numpy_dtype: npt.DTypeLike = np.float64) -> None:
+        self.numpy_dtype = np.dtype(numpy_dtype)
+
+    @property
+    def name(self) -> str:
+        return f"arraytape[{self.numpy_dtype}]"
+
+    @property
+    def type(self) -> Any:
+        return self.numpy_dtype.type
+
+    @property
+    def kind(self) -> str:
+        return self.numpy_dtype.kind
+
+    @classmethod
+    def construct_array_type(cls) -> Any:
+        return ArrayColumn
+
+    @classmethod
+    def construct_from_string(cls, string: str) -> ArrayDtype:
+        start, _, name = str(string).partition("[")
+        if start != "arraytape" or name[:-1] not in (
+            "float32",
+            "float64",
+            "complex64",
+            "complex128",
+        ):
+            raise TypeError(f"{string!r} is no dtype of arraytape's columns")
+        return cls(name[:-1])
+
+    def _get_common_dtype(self, dtypes: list[Any]) -> ArrayDtype | None:
+        """Return the dtype of columns of these dtypes joined together; None if one is not of numbers."""
+        plain = [x.numpy_dtype if isinstance(x, ArrayDtype) else x for x in dtypes]
+        if not all(isinstance(x, np.dtype) and x.kind in "iufc" for x in plain):
+            return None
+        return ArrayDtype(np.result_type(*plain))
+
+
+class ArrayColumn(ExtensionArray):  # type: ignore[misc]
+    """A column of a pandas table that holds an Array of one dimension."""
+
+    def __init__(self, values: Array) -> None:
+        self._array = values
+
+    @classmethod
+    def _from_sequence(cls, scalars: Any, *, dtype: Any = None, copy: bool = False) -> ArrayColumn:
+        kind = dtype.numpy_dtype if isinstance(dtype, ArrayDtype) else None
+        if isinstance(scalars, ArrayColumn):
+            scalars = scalars._array
+        elif not isinstance(scalars, Array | np.ndarray) or scalars.dtype == object:
+            scalars = [np.nan if x is None or x is pd.NA else x for x in scalars]
+        values = namespace().asarray(scalars, dtype=kind, copy=copy or None)
+        return cls(values if values.dtype.kind in "fc" else values.astype(np.float64))
+
+    @property
+    def dtype(self) -> ArrayDtype:
+        return ArrayDtype(self._array.dtype)
+
+    @property
+    def nbytes(self) -> int:
+        return self._array.nbytes
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __getitem__(self, key: Any) -> Any:
+        found = self._array[check_array_indexer(self, key)]
+        return type(self)(found) if found.ndim else found
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._array[check_array_indexer(self, key)] = unwrap_column(value)
+
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+    ) -> np.ndarray[Any, Any]:
+        if dtype is None or np.dtype(dtype) != object:
+            return np.asarray(self._array, dtype=dtype, copy=copy)
+        objects = np.empty(len(self), dtype=object)  # pandas' way to rows of several columns
+        for i, x in enumerate(self):  # NumPy would convert the Arrays of a list
+            objects[i] = x
+        return objects
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if any(isinstance(x, TABLES) for x in inputs):
+            return NotImplemented
+        made = getattr(ufunc, method)(*[unwrap_column(x) for x in inputs], **options)
+        return tuple(map(wrap_column, made)) if isinstance(made, tuple) else wrap_column(made)
+
+    def to_numpy(
+        self, dtype: npt.DTypeLike | None = None, copy: bool = False, na_value: Any = None
+    ) -> Any:
+        """Return the Array, which stands for NumPy's array in code that a tape records.
+
+        pandas asks for a dtype before it calls compiled code, which gets NumPy's array.
+        """
+        if dtype is not None:
+            return self.__array__(dtype, copy or None)
+        return namespace().asarray(self._array, copy=copy or None)
+
+    def map(self, mapper: Any, na_action: str | None = None) -> Any:
+        if not callable(mapper) or na_action is not None:
+            return super().map(mapper, na_action=na_action)
+        found = [mapper(x) for x in self]
+        return self._from_sequence(found) if any(isinstance(x, Array) for x in found) else found
+
+    def unique(self) -> ArrayColumn:
+        first: Any
+        _, first = np.unique(untracked_values(self), return_index=True)
+        return type(self)(self._array[np.sort(first)])
+
+    def value_counts(self, dropna: bool = True) -> pd.Series:
+        return pd.Series(untracked_values(self)).value_counts(dropna=dropna)
+
+    def isna(self) -> np.ndarray[Any, Any]:
+        missing: np.ndarray[Any, Any] = np.isnan(untracked_values(self))
+        return missing
+
+    def take(
+        self, indices: npt.ArrayLike, *, allow_fill: bool = False, fill_value: Any = None
+    ) -> ArrayColumn:
+        places = np.asarray(indices, dtype=np.intp)
+        if not allow_fill:
+            return type(self)(namespace().take(self._array, places, axis=0))
+        if (places < -1).any():
+            raise ValueError("take: an index is less than -1, which stands for a missing value")
+        missing = np.nan if fill_value is None or fill_value is pd.NA else fill_value
+        tail = namespace().asarray([missing], dtype=self._array.dtype)
+        padded = namespace().concat([self._array, tail])  # the place of -1 is the last one
+        return type(self)(namespace().take(padded, places % (len(self) + 1), axis=0))
+
+    def copy(self) -> ArrayColumn:
+        return type(self)(namespace().asarray(self._array, copy=True))
+
+    def view(self, dtype: Any = None) -> ArrayColumn:
+        return type(self)(self._array)
+
+    @classmethod
+    def _concat_same_type(cls, columns: Sequence[ArrayColumn]) -> ArrayColumn:
+        return cls(namespace().concat([column._array for column in columns]))
+
+    def _formatter(self, boxed: bool = False) -> Callable[[Any], str]:
+        return lambda x: str(x) if x == x else "NaN"
+
+    def _values_for_argsort(self) -> np.ndarray[Any, Any]:
+        return untracked_values(self)
+
+    def _values_for_factorize(self) -> tuple[np.ndarray[Any, Any], float]:
+        return untracked_values(self), np.nan
+
+    @classmethod
+    def _from_factorized(cls, values: np.ndarray[Any, Any], original: ArrayColumn) -> ArrayColumn:
+        return cls._from_sequence(values)
+
+    def _accumulate(self, name: str, *, skipna: bool = True, **options: Any) -> ArrayColumn:
+        if name not in ACCUMULATIONS or self.isna().any():
+            raise no_recorded_method(name)
+        return type(self)(ACCUMULATIONS[name](self._array))
+
+    def _reduce(
+        self, name: str, *, skipna: bool = True, keepdims: bool = False, min_count: int = 0,
+        **options: Any,
+    ) -> Any:  # fmt: skip
+        if name not in REDUCTIONS:
+            raise no_recorded_method(name)
+        plain, skipping, of_nothing = REDUCTIONS[name]
+        missing = self.isna()
+        count = len(self) - missing.sum()
+        if skipna and count < max(min_count, 0 if of_nothing == of_nothing else 1):
+            found = self._array[:0].sum() + np.nan
+        elif skipna and missing.any():
+            found = (
+                skipping(self._array, **options) if count else self._array[:0].sum() + of_nothing
+            )
+        else:
+            found = plain(self._array, **options) if count or len(self) else plain(self._array)
+        return type(self)(namespace().reshape(found, (1,))) if keepdims else found
+
+    def _groupby_op(self, *, how: str, ngroups: int, ids: Any, **options: Any) -> Any:
+        """Return the standard deviations or accumulations of groups, which have the numbers ``ids``.
+
+        pandas computes other reductions by ``_reduce`` if NotImplementedError is raised.
+        """
+        if how in BY_GROUPS:
+            raise NotImplementedError
+        groups = [np.flatnonzero(ids == i) for i in range(ngroups)]
+        if how == "std":
+            keywords = {key: options[key] for key in ("ddof", "skipna") if key in options}
+            found = [self.take(places)._reduce("std", **keywords) for places in groups]
+            return type(self)(namespace().stack(found))
+        order = np.concatenate([*groups, np.flatnonzero(ids < 0)]).astype(np.intp)
+        parts = [self.take(places)._accumulate(how) for places in groups]
+        rest = self.take(np.full(len(order) - sum(map(len, parts)), -1), allow_fill=True)
+        return self._concat_same_type([*parts, rest]).take(np.argsort(order))
+
+    def interpolate(self, **options: Any) -> Any:
+        raise no_recorded_method("interpolate")
+
+
+def unwrap_column(value: Any) -> Any:
+    return value._array if isinstance(value, ArrayColumn) else value
+
+
+def wrap_column(found: Any) -> Any:
+    """Return the result of an op as pandas expects it: a column of numbers, or NumPy's booleans."""
+    if not isinstance(found, Array) or not found.ndim:
+        return found
+    return ArrayColumn(found) if found.dtype.kind in "fc" else np.asarray(found)
+
+
+def untracked_values(column: ArrayColumn) -> np.ndarray[Any, Any]:
+    """Return the values, on which only a choice of elements depends, without an untracked conversion."""
+    return np.asarray(namespace().stop_gradient(column._array))
+
+
+def no_recorded_method(name: str) -> TypeError:
+    """Return the TypeError for a method of pandas that has no derivative, or none for NaN."""
+    return TypeError(
+        "take the column by .to_numpy(), and compute with functions of arraytape or NumPy: no "
+        f"derivative is known of pandas' {name} of this column [at {user_line()}]"
+    )
+
+
+TABLES = (pd.Series, pd.Index, pd.DataFrame)
+
+
+def column_operator(function: Callable[..., Any], swapped: bool = False) -> Callable[..., Any]:
+    """Return a method of ArrayColumn that computes ``function`` of the Arrays.
+
+    swapped : True for a reflected operator, whose second operand is the column.
+    """
+
+    def operate(self: ArrayColumn, *others: Any) -> Any:
+        if any(isinstance(x, TABLES) for x in others):
+            return NotImplemented  # pandas aligns the tables and calls the operator with columns
+        operands = [self._array, *map(unwrap_column, others)]
+        return wrap_column(function(*(operands[::-1] if swapped else operands)))
+
+    return operate
+
+
+for short in (*BINARY, *OTHERS):
+    setattr(ArrayColumn, f"__{short}__", column_operator(getattr(operator, f"__{short}__")))
+for short in BINARY:
+    reflected = column_operator(getattr(operator, f"__{short}__"), swapped=True)
+    setattr(ArrayColumn, f"__r{short}__", reflected)

@@ -1,0 +1,106 @@
+"""The tables of pandas: DataFrames and Series as nestings of their columns of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+from .._array.array import Array, namespace
+from .._util.container_kinds import TABLES, Kind
+from . import holds_arrays
+from .messages import no_numbers
+from .pandas_columns import ArrayColumn
+
+
+def has_numbers(series: pd.Series) -> bool:
+    return is_numeric_dtype(series.dtype) and not is_bool_dtype(series.dtype)
+
+
+def numbers_of(series: pd.Series) -> Any:
+    """Return a column as an Array or a NumPy array; missing numbers of other dtypes are NaN."""
+    if isinstance(series.array, ArrayColumn):
+        return series.array._array
+    values = series.to_numpy()
+    return series.to_numpy(np.float64, na_value=np.nan) if values.dtype == object else values
+
+
+def column_of(part: Any, series: pd.Series) -> Any:
+    """Return a column of pandas with the values of a part, or None if the part does not fit."""
+    if isinstance(part, Array | np.ndarray) and part.shape == series.shape:
+        return ArrayColumn(part) if isinstance(part, Array) else part
+    return None
+
+
+# --- nestings -------------------------------------------------------------------------------------
+def columns_by_key(table: pd.DataFrame) -> dict[Any, pd.Series]:
+    """Return the columns by their names, or by their positions if two have the same name."""
+    names = table.columns if table.columns.is_unique else range(table.shape[1])
+    return {name: table.iloc[:, i] for i, name in enumerate(names)}
+
+
+def flatten_frame(table: pd.DataFrame) -> tuple[dict[Any, Any], pd.DataFrame]:
+    columns = columns_by_key(table)
+    return {name: numbers_of(x) for name, x in columns.items() if has_numbers(x)}, table
+
+
+def unflatten_frame(table: pd.DataFrame, parts: Mapping[Any, Any]) -> Any:
+    """Return the table with other numbers; a dict if the parts, such as Jacobians, are no columns."""
+    columns = columns_by_key(table)
+    found = {name: column_of(part, columns[name]) for name, part in parts.items()}
+    if any(column is None for column in found.values()):
+        return dict(parts)
+    made = table.copy(deep=False)
+    for i, name in enumerate(columns):
+        if name in found:
+            made.isetitem(i, found[name])
+    return made
+
+
+def flatten_series(series: pd.Series) -> tuple[Sequence[Any], pd.Series]:
+    return ([numbers_of(series)] if has_numbers(series) else []), series
+
+
+def unflatten_series(series: pd.Series, parts: Sequence[Any]) -> Any:
+    """Return the Series with other numbers; the part itself if it, such as a Jacobian, is no column."""
+    if not parts:
+        return series
+    column = column_of(parts[0], series)
+    return parts[0] if column is None else pd.Series(column, series.index, name=series.name)
+
+
+# --- arrays ---------------------------------------------------------------------------------------
+def series_as_array(series: pd.Series) -> Any:
+    """Return the numbers of a Series, or its objects in a list if an Array is among them."""
+    if is_numeric_dtype(series.dtype):
+        return numbers_of(series)
+    objects = series.tolist()
+    if any(isinstance(x, Array) for x in objects):
+        return objects
+    raise no_numbers("Series", {series.name: series.dtype}, [])
+
+
+def frame_as_array(table: pd.DataFrame) -> Any:
+    """Return a table as one array with a row for each row."""
+    others = {name: x for name, x in table.dtypes.items() if not is_numeric_dtype(x)}
+    if others:
+        raise no_numbers("DataFrame", others, [name for name in table if name not in others])
+    if holds_arrays(table):
+        parts = columns_by_key(table).values()
+        return namespace().stack([namespace().asarray(numbers_of(x)) for x in parts], axis=1)
+    values = table.to_numpy()
+    if values.dtype != object:
+        return values
+    return np.stack([numbers_of(x) for x in columns_by_key(table).values()], axis=1)
+
+
+def frame_of_columns(x: Array, index: pd.Index | None) -> pd.DataFrame:
+    """Return a table whose columns hold the columns of an Array of two dimensions."""
+    return pd.DataFrame({i: ArrayColumn(x[:, i]) for i in range(x.shape[1])}, index=index)
+
+
+TABLES.append((pd.DataFrame, Kind(flatten_frame, unflatten_frame, False, as_array=frame_as_array)))
+TABLES.append((pd.Series, Kind(flatten_series, unflatten_series, False, as_array=series_as_array)))

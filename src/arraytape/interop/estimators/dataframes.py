@@ -1,0 +1,43 @@
+"""DataFrames whose columns hold Arrays, as data and as results of scikit-learn's estimators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import arraytape
+
+from ..._array.array import Array
+from ..._dataframes import holds_arrays
+from .._statements import hooks, original, prepares
+from ._fits import nested_arrays
+
+ADAPTER = "PandasAdapter.create_container"
+
+
+@prepares("sklearn.utils.validation", "check_array")
+def table_as_array(given: dict[str, Any]) -> None:
+    """Make an Array of a table, whose column names scikit-learn has read before."""
+    if holds_arrays(given["array"]):
+        given["array"] = arraytape.asarray(given["array"])
+
+
+@hooks("sklearn.utils._array_api", "_remove_non_arrays")
+def arrays_in_tables(*arrays: Any, **options: Any) -> Any:
+    """Let an Array stand for its table, which scikit-learn would leave out of the choice."""
+    arrays = tuple([nested_arrays([x])[0] if holds_arrays(x) else x for x in arrays])
+    return original("sklearn.utils._array_api", "_remove_non_arrays")(*arrays, **options)
+
+
+@hooks("sklearn.utils._set_output", ADAPTER)
+def table_of_arrays(
+    adapter: Any, X_output: Any, X_original: Any, columns: Any, inplace: bool = True
+) -> Any:
+    """Return a DataFrame whose columns hold the columns of an Array: ``set_output("pandas")``."""
+    from ..._dataframes.pandas_tables import frame_of_columns
+
+    if isinstance(X_output, Array) and X_output.ndim == 2:
+        index = X_original.index if hasattr(X_original, "iloc") else None
+        X_output = frame_of_columns(X_output, index)
+    return original("sklearn.utils._set_output", ADAPTER)(
+        adapter, X_output, X_original, columns, inplace
+    )

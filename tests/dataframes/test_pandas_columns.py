@@ -1,0 +1,206 @@
+"""Columns of pandas that hold Arrays: pandas' values, and gradients, of each method."""
+
+import copy
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+import arraytape as xp
+from arraytape import testing
+
+pd = pytest.importorskip("pandas", reason="pandas is in the extra dev, since 2026")
+
+from arraytape._dataframes.pandas_columns import ArrayColumn, ArrayDtype  # noqa: E402
+
+A, B = np.array([1.0, 2.5, 4.0, 3.0]), np.array([0.5, np.nan, 1.5, 2.5])
+OTHERS = {"s": list("xyxy"), "n": [1, 2, 3, 4]}
+WEIGHTS = np.sqrt([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])
+
+
+def plain(a):
+    return pd.DataFrame({"a": a, "b": B + a * 0.5, "c": a + 1.0, **OTHERS})
+
+
+def taped(a):
+    columns = {name: ArrayColumn(x) for name, x in {"a": a, "b": a * 0.5 + B, "c": a + 1.0}.items()}
+    return pd.DataFrame({**columns, **OTHERS})
+
+
+def total(found):
+    """The sum of all numbers of a result but NaN, with weights that tell its places apart."""
+    if isinstance(found, pd.DataFrame):
+        parts = [found.iloc[:, i] for i in range(found.shape[1])]
+        return sum(
+            total(x) for x in parts if x.dtype.kind in "fO" and not isinstance(x.iloc[0], str)
+        )
+    if isinstance(found, pd.Series):
+        found = xp.asarray(found)
+    if found.ndim:
+        found = np.nansum(found * WEIGHTS[: found.size])
+    return found
+
+
+METHODS = {
+    "a * 2 + c": lambda d: d["a"] * 2 + d["c"],
+    "2 ** a": lambda d: 2.0 ** d["a"],
+    "ndarray * a": lambda d: A * d["a"] * A,
+    "list - a": lambda d: [1.0, 2.0, 3.0, 4.0] - d["a"],
+    "a % 2": lambda d: d["a"] % 0.7,
+    "abs, -": lambda d: abs(-d["a"]),
+    "sum": lambda d: d["a"].sum(),
+    "sum without NaN": lambda d: d["b"].sum(),
+    "mean": lambda d: d["b"].mean(),
+    "std": lambda d: d["b"].std(),
+    "var": lambda d: d["b"].var(ddof=0),
+    "min": lambda d: d["b"].min(),
+    "median": lambda d: d["b"].median(),
+    "prod": lambda d: d["b"].prod(),
+    "sum of columns": lambda d: d[["a", "b"]].sum(),
+    "sum of rows": lambda d: d[["a", "b"]].sum(axis=1),
+    "mean of rows": lambda d: d[["a", "c"]].mean(axis=1),
+    "groupby": lambda d: d.groupby("s")[["a", "b"]].mean(),
+    "groupby.agg": lambda d: d.groupby("s").agg({"a": "sum", "c": "max"}),
+    "groupby.std": lambda d: d.groupby("s")[["a", "c"]].std(),
+    "groupby.cumsum": lambda d: d.groupby("s")["a"].cumsum(),
+    "groupby.cumprod": lambda d: d.groupby([1, 1, np.nan, 1])["c"].cumprod(),
+    "transform": lambda d: d["a"] - d.groupby("s")["a"].transform("mean"),
+    "mask": lambda d: d[d["a"] > 1.5],
+    "loc": lambda d: d.loc[1:2, ["a", "c"]],
+    "iloc": lambda d: d.iloc[::-1]["a"],
+    "element": lambda d: d["a"].iloc[1] * d["c"].iloc[0],
+    "sort_values": lambda d: d.sort_values("a"),
+    "shift": lambda d: d["a"].shift(1),
+    "diff": lambda d: d["a"].diff(),
+    "cumsum": lambda d: d["a"].cumsum() * d["a"].cumprod(),
+    "clip": lambda d: d["a"].clip(1.5, 3.5),
+    "fillna": lambda d: d["b"].fillna(7.0),
+    "ffill": lambda d: d["b"].ffill(),
+    "dropna": lambda d: d["b"].dropna(),
+    "where": lambda d: d["a"].where(d["a"] > 1.5, 0.0),
+    "mask by another": lambda d: d["a"].mask(d["a"] > 1.5, d["c"]),
+    "ufunc": lambda d: np.exp(d["a"]) * np.log(d["c"]),
+    "ufunc of two": lambda d: np.hypot(d["a"], d["c"]),
+    "ufunc of a table": lambda d: np.sqrt(d[["a", "c"]]),
+    "assign": lambda d: d.assign(z=d["a"] * d["c"])["z"],
+    "apply": lambda d: d[["a", "c"]].apply(lambda x: x * x),
+    "map": lambda d: d["a"].map(lambda x: x * x),
+    "eval": lambda d: d.eval("a * c"),
+    "query": lambda d: d.query("a > 1.5"),
+    "standardized": lambda d: (d[["a", "c"]] - d[["a", "c"]].mean()) / d[["a", "c"]].std(),
+    "@": lambda d: d[["a", "c"]] @ np.array([1.0, 2.0]),
+    "T": lambda d: d[["a", "c"]].T,
+    "stack": lambda d: d[["a", "c"]].stack(),
+    "melt": lambda d: d.melt(id_vars="s", value_vars=["a", "c"])["value"],
+    "values": lambda d: xp.asarray(d[["a", "c"]].values)[:, 0],
+    "to_numpy": lambda d: d["a"].to_numpy() * d["c"].to_numpy(),
+    "asarray": lambda d: xp.asarray(d[["a", "n"]])[:, 0],
+    "concat": lambda d: pd.concat([d["a"], d["c"]]),
+    "concat with NumPy's": lambda d: pd.concat([d["a"], pd.Series(A)]),
+    "merge": lambda d: d.merge(pd.DataFrame({"s": ["x"], "q": [2.0]}), on="s")["a"],
+    "reindex": lambda d: d["a"].reindex([0, 3, 5]),
+    "pivot_table": lambda d: d.pivot_table(index="s", values="a", aggfunc="mean"),
+    "reset_index": lambda d: d.set_index("s")["a"].reset_index()["a"],
+    "unique": lambda d: pd.Series(d["a"].unique()),
+    "write": lambda d: written(d["a"]),
+}  # fmt: skip
+
+
+def written(column):
+    column = column.copy()
+    column.iloc[1] = column.iloc[0] * 3.0
+    column.loc[2:] = 0.5
+    return column
+
+
+@pytest.mark.parametrize("f", METHODS.values(), ids=METHODS)
+@pytest.mark.filterwarnings("error")
+def test_a_method_has_pandas_values_and_a_gradient(f):
+    wanted = total(f(plain(A)))
+    assert abs(float(total(f(taped(xp.asarray(A))))) - float(wanted)) <= 1e-13 * abs(float(wanted))
+    testing.check_gradients(lambda a: total(f(taped(a))), [A], order=2, rtol=1e-5, seeds=1)
+
+
+CONSTANTS = {
+    "repr": repr,
+    "isna": lambda d: d["b"].isna(),
+    "comparison": lambda d: d["a"] > d["c"],
+    "argsort": lambda d: d["a"].argsort(),
+    "idxmax": lambda d: d["a"].idxmax(),
+    "nunique": lambda d: d["a"].nunique(),
+    "value_counts": lambda d: d["a"].value_counts().tolist(),
+    "factorize": lambda d: pd.factorize(d["a"])[0],
+    "isin": lambda d: d["a"].isin([2.5]),
+    "shape": lambda d: d.select_dtypes("number").shape,
+}
+
+
+@pytest.mark.parametrize("f", CONSTANTS.values(), ids=CONSTANTS)
+@pytest.mark.filterwarnings("error")
+def test_what_has_no_gradient_is_pandas_own_result(f):
+    found, wanted = f(taped(xp.asarray(A))), f(plain(A))
+    assert type(found) is type(wanted)
+    assert np.all(found == wanted)
+
+
+@pytest.mark.parametrize("name", ["sem", "skew", "kurt", "cummax"])
+def test_a_method_without_a_derivative_says_what_to_do(name):
+    with pytest.raises(TypeError, match=r"take the column by \.to_numpy\(\)"):
+        getattr(taped(xp.asarray(A))["a"], name)()
+
+
+GROUPS = {
+    "rank": lambda d: d.groupby("s")["a"].rank(),
+    "idxmax": lambda d: d.groupby("s")["a"].idxmax(),
+    "cummin": lambda d: d.groupby("s")["a"].cummin(),
+    "interpolate": lambda d: d["b"].interpolate(),
+}
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_an_error_names_the_method_and_the_users_line(name):
+    with pytest.raises(TypeError, match=f"pandas' {name} of this column .at {re.escape(__file__)}"):
+        GROUPS[name](taped(xp.asarray(A)))
+
+
+@pytest.mark.parametrize("f", [
+    lambda d: d["a"].rolling(2).mean(), lambda d: d["a"].astype(float), lambda d: d["a"].quantile(0.3),
+])  # fmt: skip
+def test_what_pandas_computes_in_compiled_code_is_warned_of(f):
+    x = xp.asarray(A)
+    with xp.GradientTape() as tape:
+        tape.watch(x)
+        y = total(xp.asarray(f(taped(x))))
+    np.testing.assert_allclose(np.asarray(y), float(total(xp.asarray(f(plain(A))))))
+    with pytest.warns(xp.TapeWarning, match="left the tape"):
+        assert tape.gradient(y, x) is None
+
+
+def test_the_dtype_has_a_name():
+    dtype = ArrayDtype("float32")
+    assert str(dtype) == "arraytape[float32]"
+    assert pd.api.types.pandas_dtype("arraytape[float32]") == dtype
+    assert pd.Series([1.0, None], dtype="arraytape[float64]").isna().tolist() == [False, True]
+    for name in ("arraytape", "arraytape[int64]", "float64"):
+        with pytest.raises(TypeError, match=re.escape(name)):
+            ArrayDtype.construct_from_string(name)
+
+
+def test_columns_are_copied_and_pickled():
+    column = taped(xp.asarray(A))["a"]
+    for made in (copy.deepcopy(column), pickle.loads(pickle.dumps(column))):
+        assert made.dtype == column.dtype
+        assert made.tolist() == A.tolist()
+    again = column.copy()
+    again.iloc[0] = 9.0
+    assert float(column.iloc[0]) == 1.0
+
+
+def test_an_index_of_a_take_is_checked():
+    column = ArrayColumn(xp.asarray(A))
+    assert np.isnan(np.asarray(column.take([0, -1], allow_fill=True))).tolist() == [False, True]
+    assert np.asarray(column.take([0, -1])).tolist() == [1.0, 3.0]
+    with pytest.raises(ValueError, match="less than -1"):
+        column.take([-2], allow_fill=True)
+    assert len(ArrayColumn(xp.zeros(0)).take([-1], allow_fill=True)) == 1
