@@ -127,7 +127,7 @@ def run(seed):
             )
             COUNTS["NaN, warned"] += 1
             continue
-        off = np.abs(found - want).max() / np.abs(want).max()
+        off = np.abs(found - want).max() / max(np.abs(want).max(), EPS)
         assert off < RTOL[way] + (rounding if way == "eig" else 0.0), (
             f"a gradient is off by {off:.1g}: {about}\n{SCRIPT.format(seed)}"
         )

@@ -167,11 +167,7 @@ class Derivatives:
             doubled(x.data) if w else x.data for x, w in zip(variant.operands, watched, strict=True)
         ]
         self.direction, self.other = (
-            [
-                tangent(x, numbers, variant.hermitian)
-                for x, w in zip(self.points, watched, strict=True)
-                if w
-            ]
+            [tangent(x, numbers) for x, w in zip(self.points, watched, strict=True) if w]
             for _ in range(2)
         )
 
@@ -318,10 +314,9 @@ def doubled(data):
     return data.astype({"f": "float64", "c": "complex128"}[data.dtype.kind])
 
 
-def tangent(x, numbers, hermitian):
+def tangent(x, numbers):
     d = numbers.uniform(-1.0, 1.0, x.shape)
-    d = d + 1j * numbers.uniform(-1.0, 1.0, x.shape) if x.dtype.kind == "c" else d
-    return d + np.conj(np.swapaxes(d, -1, -2)) if hermitian else d
+    return d + 1j * numbers.uniform(-1.0, 1.0, x.shape) if x.dtype.kind == "c" else d
 
 
 def difference(function, step):

@@ -711,8 +711,6 @@ PHASED = {
     "linalg.eigh",
     "linalg.qr",
 }  # complex vectors have an arbitrary phase, so that differences do not show the derivative
-# Functions that read one triangle; their derivatives are those with respect to Hermitian matrices.
-HERMITIAN = {"linalg.cholesky", "linalg.eigh", "linalg.eigvalsh"}
 # Functions that accept calls which NumPy refuses, such as lists in np.common_type, whose ``dtype``
 # attribute NumPy reads.
 ACCEPTED = {"pad", "special.comb", "np.take_along_axis", "diff", "einsum", "np.einsum", "fft.fftshift", "fft.ifftshift", "np.common_type"}  # fmt: skip

@@ -16,7 +16,6 @@ the operand (``Operand.made``).  ``smooth`` is True if its derivative is tested.
 or NumPy's scalars, 0-d arrays, lists or tuples; ``expected`` converts them to Python's types.
 ``variant.close`` : the number of rounding errors by which values may differ.
 ``variant.rough`` : True if differences may not show the derivative (jumps, phases of vectors).
-``variant.hermitian`` : True if the derivative is that with respect to Hermitian matrices.
 """
 
 from __future__ import annotations
@@ -45,7 +44,6 @@ class Variant(NamedTuple):
     reference: Callable[..., Any]
     close: float = 0.0
     rough: bool = False
-    hermitian: bool = False
 
     @property
     def operands(self) -> list[Operand]:
@@ -226,7 +224,7 @@ def finished(name, function, reference, required, options, rng) -> Variant:
         rough = any(x.data.dtype.kind == "c" for x in operands_of((args, keywords)))
     variant = Variant(
         name, function, tuple(args), keywords, reference,
-        tables.CLOSE.get(name, 0.0), rough, name in tables.HERMITIAN,
+        tables.CLOSE.get(name, 0.0), rough,
     )  # fmt: skip
     return one_output(variant, rng) if name in tables.OUTPUTS else variant
 

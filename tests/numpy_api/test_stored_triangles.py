@@ -1,4 +1,4 @@
-"""Hermitian matrices of which one triangle is stored: NumPy's values, and whose gradient it is."""
+"""Hermitian matrices of which one triangle is stored: NumPy's values, and their gradients."""
 
 import numpy as np
 import pytest
@@ -119,13 +119,11 @@ SMOOTH = {name: CALLS[name] for name in CALLS if name not in ("eigh", "eigvalsh"
 
 @pytest.mark.parametrize(("call", "lower"), SMOOTH.values(), ids=SMOOTH)
 @DTYPES
-def test_the_gradient_is_the_hermitian_part_of_that_of_the_stored_triangle(call, lower, dtype):
-    """Differences of the stored triangle alone give twice the gradient off the diagonal."""
+def test_the_gradient_is_that_of_each_element(call, lower, dtype):
     a, f = stored(dtype), scalar_of(call)
-    by_triangle = differences(f, a, alone)
-    unread = np.triu(by_triangle, 1) if lower else np.tril(by_triangle, -1)
+    wanted = differences(f, a, alone)
+    unread = np.triu(wanted, 1) if lower else np.tril(wanted, -1)
     assert not unread.any()
-    wanted = (by_triangle + np.conj(by_triangle.T)) / 2.0
     np.testing.assert_allclose(gradient(f, a), wanted, rtol=1e-6, atol=1e-7)
 
 
@@ -142,15 +140,27 @@ def test_built_from_a_triangle_the_gradient_is_that_of_differences(call, lower, 
     np.testing.assert_allclose(gradient(built, a), wanted, rtol=1e-6, atol=1e-7)
 
 
-def test_a_sum_over_both_triangles_counts_each_once():
-    """Halves: d/da of an eigenvalue of [[a, b], [b, c]] by b is the sum of both elements."""
+def test_the_gradient_of_the_hermitian_part_is_hermitian():
+    """The derivative of an eigenvalue of [[a, b], [b, c]] along b is the sum of two elements."""
     a = np.asarray([[2.0, 1.0], [1.0, 5.0]])
-    g = gradient(lambda x: np.linalg.eigvalsh(x)[0], a)
+    g = gradient(lambda x: np.linalg.eigvalsh((x + x.mT) / 2.0)[0], a)
     step = 1e-6
     both = np.asarray([[0.0, step], [step, 0.0]])
     slope = (np.linalg.eigvalsh(a + both)[0] - np.linalg.eigvalsh(a - both)[0]) / (2 * step)
     assert g[0, 1] == g[1, 0]
     assert g[0, 1] + g[1, 0] == pytest.approx(slope, rel=1e-8)
+
+
+def test_pinv_of_a_hermitian_matrix_reads_the_lower_triangle():
+    a = stored("complex128")
+    np.testing.assert_allclose(
+        np.asarray(np.linalg.pinv(xp.asarray(a), hermitian=True)),
+        np.linalg.pinv(a, hermitian=True),
+        rtol=1e-10,
+    )
+    assert not np.triu(gradient(scalar_of(lambda a: np.linalg.pinv(a, hermitian=True)), a), 1).any()
+    with pytest.raises(np.linalg.LinAlgError, match="square"):
+        np.linalg.pinv(xp.ones((2, 3)), hermitian=True)
 
 
 @pytest.mark.parametrize("name", ["eigh", "eigvalsh"])

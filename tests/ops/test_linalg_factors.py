@@ -41,7 +41,7 @@ def definite(shape=(N, N), dtype=np.float64, seed=0):
 
 
 def squares(x):
-    return xp.sum(xp.abs(x) ** 2)
+    return xp.sum(xp.real(x * xp.conj(x)))  # abs has no second derivative at 0
 
 
 def log_det(x):
@@ -578,6 +578,7 @@ def test_near_a_singular_matrix_no_more_digits_are_lost_than_must_be(n, noise, m
     found = [np.asarray(xp.grad(f)(K)) for f in (by_triangle, by_system)]
     without_factors(monkeypatch)
     wanted = np.asarray(xp.grad(by_triangle)(K))
+    wanted = (wanted + wanted.T) / 2.0
     lost = 20.0 * np.finfo(float).eps * np.linalg.cond(np.asarray(K))
     for g in found:
         g = (g + g.T) / 2.0

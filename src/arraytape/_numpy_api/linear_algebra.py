@@ -25,7 +25,7 @@ from ..ops import _einsum, fft, linalg
 from ..ops import elementwise_functions as elementwise
 from ..ops import statistical_functions as statistics
 from ..ops import utility_functions as utilities
-from ..ops._factorisations import adjoint
+from ..ops._factorisations import adjoint, on_diagonal
 from ..ops.creation_functions import eye
 from ..ops.data_type_functions import astype
 from ..ops.extras import einsum as einstein
@@ -261,11 +261,24 @@ def numpy_pinv(
     a: ArrayLike, rcond: ArrayLike | None = None, hermitian: bool = False, *,
     rtol: ArrayLike | NoValue | None = np._NoValue,
 ) -> Array:  # fmt: skip
-    """Compute ``numpy.linalg.pinv``; ``hermitian`` has no effect."""
+    """Compute ``numpy.linalg.pinv``; with ``hermitian``, read the lower triangle of a alone."""
     if rcond is not None and rtol is not np._NoValue:
         raise ValueError(f"np.linalg.pinv: rtol= or rcond=, not both [at {user_line()}]")
     tolerance: Any = (1e-15 if rtol is np._NoValue else rtol) if rcond is None else rcond
-    return linalg.pinv(array_of(a), rtol=tolerance)
+    a = array_of(a)
+    return linalg.pinv(hermitian_from_lower(a) if hermitian else a, rtol=tolerance)
+
+
+def hermitian_from_lower(a: Array) -> Array:
+    """Return the Hermitian matrix of which a holds the lower triangle."""
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise np.linalg.LinAlgError(
+            f"np.linalg.pinv: hermitian=True needs square matrices, got {describe(a)} [at {user_line()}]"
+        )
+    xp: Any = namespace()
+    lower = xp.tril(a, k=-1)
+    found: Array = lower + adjoint(lower, xp) + xp.where(on_diagonal(a, xp), xp.real(a), 0.0)
+    return found
 
 
 def numpy_eigvals(a: ArrayLike) -> Array:

@@ -1,7 +1,9 @@
 """Cusps: points at which an op's first derivative is finite and its second is not, as x ** 1.5 at 0.
 
 A selection after a cusp can hide the point: the first derivative is then finite, and the next order is
-0 * infinity, NaN.  So a pass that an outer tape records is guarded if a selection follows a cusp.
+0 * infinity, NaN.  So a pass that an outer tape records is guarded if a selection follows a cusp.  It
+is also guarded if eigenvalues or singular values nearly coincide: only a guarded pass computes limits of
+quotients, and derivatives of quotients are less exact than those of limits.
 """
 
 from __future__ import annotations
@@ -43,6 +45,8 @@ def answered(flag: Cusped, plan: Plan, record: Record) -> bool:
 def hides_a_cusp(records: Iterable[Record]) -> bool:
     """Return True if a selection was computed from the result of an op with a cusp.
 
+    Return True also for a factorisation with a cusp whose rule has limits (``QuotientLimits``).
+
     Return True also if a user's function was called on such a result, since it may select elements.
     """
     for record in records:  # a quick test first: most tapes have no op with a cusp
@@ -55,7 +59,7 @@ def hides_a_cusp(records: Iterable[Record]) -> bool:
         plan = plan_of(record)
         found, follows = has_cusp(plan, record), not cusped.isdisjoint(inputs_of(record))
         if isinstance(plan, Plan):
-            if follows and selects(plan, record):
+            if (follows and selects(plan, record)) or (found and plan.keeps_value("limits")):
                 return True
             if found or follows:
                 cusped.update(results_of(record))

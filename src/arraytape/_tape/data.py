@@ -43,6 +43,10 @@ class RawData:
         self.storage, self.kind = storage, storage.kind
         self.xp: Any = storage.xp
 
+    def renewed(self) -> RawData:
+        """Return the same operations for another pass that begins now."""
+        return type(self)(self.storage)
+
     # --- where data lies ------------------------------------------------------------------------
     def on_device_of(self, held: RawArray) -> AbstractContextManager[Any]:
         """Return a context in which operators on raw data run on the device of ``held``, a cotangent."""

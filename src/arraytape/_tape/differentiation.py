@@ -190,6 +190,8 @@ class Differentiation:
             stepwise_backward(pass_, self.recording)
         else:
             records = self.recording.records
+            if isinstance(pass_, GuardedPass):
+                pass_.records = records
             careful = self.recording.careful or needs_care(seeds)
             plain = not careful and type(pass_) is BackwardPass
             if pass_.data.recorded and plain:

@@ -32,9 +32,10 @@ from .data import ArrayData
 from .hidden_axes import with_ended_axes, with_hidden_axes
 from .missing_rules import MissingRule, find_missing_rule
 from .recording import UNFOLLOWED
+from .reverse_tangents import KeptTail
 from .tangents import Tangents
 from .tape import GradientTape
-from .undefined import note_undefined, warn_of_undefined
+from .undefined import is_nan, note_undefined, warn_of_undefined
 
 # A function that applies a VJP and returns pairs (id of an input, contribution to its cotangent).
 PullBack = Callable[[], Iterable[tuple[int, Any]]]
@@ -50,6 +51,7 @@ class ForwardPass(BaseRecorder):
     accumulator is not active.
     journal : the Journal of constants that enter ops; None until a value is converted to untracked data.
     after : list of the records since that conversion, without their kept values.
+    tail : from the first undefined tangent on, the records, for tangents by reverse mode; or None.
     """
 
     def __init__(self) -> None:
@@ -61,6 +63,7 @@ class ForwardPass(BaseRecorder):
         self.frames: list[int] = []
         self.journal: Journal | None = None
         self.after: list[Record] = []
+        self.tail: KeptTail | None = None
 
     # --- recording ------------------------------------------------------------------------------
     def begin_forward(self) -> None:
@@ -95,6 +98,8 @@ class ForwardPass(BaseRecorder):
         if self.journal is not None:
             self.journal.note(record, len(self.after), depth=2)
             self.after.append(without_kept(plan, record))
+        if self.tail is not None:
+            self.tail.records.append(record)
         errors = [
             self.missing[value_id] for value_id in inputs_of(record) if value_id in self.missing
         ]
@@ -111,16 +116,20 @@ class ForwardPass(BaseRecorder):
         The stack of recorders need not be restored: ``quietly`` calls this method in a new
         ``contextvars`` context.
         """
-        around = recorders()
-        if self in around:
-            around = around[: around.index(self)]
-        STACK.set((get_ident(), around))
+        self.step_aside()
         found = plan.push_tangents(self, record)
         for value_id, tangent in zip(results_of(record), found, strict=True):
             if tangent is not None:
                 # If the tangent is a view, read it now, while only outer recorders are on the stack.
                 current(tangent)
                 self.tangents[value_id] = tangent
+
+    def step_aside(self) -> None:
+        """Leave the outer recorders alone on the stack, for a function that ``quietly`` calls."""
+        around = recorders()
+        if self in around:
+            around = around[: around.index(self)]
+        STACK.set((get_ident(), around))
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
         """Note in the journal a conversion to untracked data, or constants that ops in a function used.
@@ -274,6 +283,9 @@ class ForwardPass(BaseRecorder):
             given = [self.tangents.get(value_id) for value_id in inputs_of(record)]
             for tangent in found:
                 note_undefined(self.undefined, plan, given, tangent)
+            if self.undefined and self.tail is None and plan.keeps_value("limits"):
+                self.tail = KeptTail(self.tangents.value_ids())
+                self.tail.records.append(record)
         return found
 
     def transpose_rule(self, g: list[Array], pull_back: PullBack) -> list[Array | None]:
@@ -341,6 +353,25 @@ class ForwardPass(BaseRecorder):
         return [self.tangents.get(name) for name in names]
 
     # --- results ----------------------------------------------------------------------------------
+    def defined_tangent(self, y: Array, value_id: int) -> Array | None:
+        """Return the tangent of y, whose value has this id; by reverse mode if it is NaN so far."""
+        tangent = self.tangents.get(value_id)
+        if tangent is not None and self.tail is not None and is_nan(tangent):
+            found = quietly(self.reverse_tangent, y, value_id)
+            if found is not None:
+                self.tangents[value_id] = tangent = found
+        return tangent
+
+    def reverse_tangent(self, y: Array, value_id: int) -> Array | None:
+        """Compute a tangent by reverse mode; as in ``push_record``, only outer recorders record this."""
+        assert self.tail is not None
+        self.step_aside()
+        try:
+            with active(REPLAY):
+                return self.tail.tangent_of(y, value_id, self.tangents)
+        except ValueError:  # a rule refuses the choice of free columns (``refuse_free_columns``)
+            return None
+
     def tangent_of_target(self, y: Array) -> Array | None:
         """Return the tangent of a target; None if it does not depend on the primals.
 
@@ -350,11 +381,11 @@ class ForwardPass(BaseRecorder):
         value_id, _ = current(y)
         if value_id in self.missing:
             raise self.missing[value_id].rebuild_error()
-        tangent = self.tangents.get(value_id)
+        tangent = self.defined_tangent(y, value_id)
         if tangent is not None:
             return private_handle(tangent)
         root, path = location(y)
-        whole = self.tangents.get(root._value_id) if path else None
+        whole = self.defined_tangent(root, root._value_id) if path else None
         if whole is not None:  # y is a view that was not read while this pass recorded
             # With the memory layout of the root, each step of the path is a view, and so no op.
             found: Array = walk_path(lay_out_like(private_handle(whole), root), path, namespace())

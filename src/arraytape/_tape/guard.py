@@ -19,7 +19,7 @@ by probing   any other op: its rule runs on generic values, and results of 0 are
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,6 +30,7 @@ from .activity import ALL, ActivityData, ActivityPass, Masks, Probe, probe, raw_
 from .backward import BackwardPass, contributions, is_shared
 from .cusps import selects
 from .data import RawData
+from .limits import QuotientLimits
 from .undefined import note_undefined
 
 if TYPE_CHECKING:
@@ -66,12 +67,27 @@ class GuardedPass(BackwardPass):
 
     activity : the pass of masks, which goes through the records together with this one.
     undefined : a phrase for each factorisation whose rule made the first NaN (``note_undefined``).
+    records : the records of the pass; None if they cannot be differentiated again (``QuotientLimits``).
+    seeds : pairs of the value id of a target and its cotangent.
+    depth : the number of passes whose limits this pass computes.
     """
+
+    records: Sequence[Record] | None = None
+    depth = 0
 
     def __init__(self, data: RawData, followed: Container[int]) -> None:
         super().__init__(data, followed)
         self.undefined: list[str] = []
+        self.seeds: list[tuple[int, Any]] = []
         self.activity = ActivityPass(ActivityData(data.storage), followed)
+
+    def deeper(
+        self, data: RawData, followed: Container[int], records: Sequence[Record]
+    ) -> GuardedPass:
+        """Return a pass through ``records`` that computes limits for this pass."""
+        found = GuardedPass(data, followed)
+        found.records, found.depth = records, self.depth + 1
+        return found
 
     @property
     def masks(self) -> ActivityData:
@@ -82,6 +98,7 @@ class GuardedPass(BackwardPass):
 
     def seed_target(self, value_id: int, seed: RawArray) -> None:
         super().seed_target(value_id, seed)
+        self.seeds.append((value_id, seed))
         # All elements of a target are active, unless the seeds pick some (for a row of a Jacobian).
         if not self.picks:
             self.activity.add_contribution(value_id, ALL)
@@ -144,6 +161,8 @@ class GuardedPass(BackwardPass):
         """
         op, lifted = plan.op, self.data.lift(plan, record)
         masks = active if type(active) is tuple else (active,)
+        if plan.keeps_value("limits"):
+            lifted = plan.with_kept(lifted, {"limits": QuotientLimits(self, plan, record)})
         if selects(plan, record):
             return self.by_rule_of_op(plan, g, active, record, lifted)
         if all(mask is None or mask is ALL for mask in masks):

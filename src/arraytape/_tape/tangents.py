@@ -46,6 +46,9 @@ class Tangents:
         known = value_id in self
         return self[value_id] if known else None
 
+    def value_ids(self) -> set[int]:
+        return self._held.keys() | self._before.keys()
+
     def __setitem__(self, value_id: int, tangent: Array) -> None:
         root, _ = location(tangent)
         self._own.pop(id(root), None)  # the Array may now be the tangent of two values

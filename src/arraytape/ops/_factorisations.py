@@ -31,6 +31,9 @@ Unread = tuple[Any, ...] | None  # the type of the saved value ``unread``: see N
 # is a tuple with a mask for each result, None for a result without a cotangent.  In forward mode, where
 # later reads are unknown, it is the empty tuple.
 NONE_UNREAD: dict[str, Any] = {"unread": lambda: None}
+# The argument ``saves`` of ops whose rules divide by gaps.  In the guarded pass, rules receive an object
+# as ``limits`` that computes the limits of quotients where values coincide; otherwise None.
+NO_LIMITS: dict[str, Any] = NONE_UNREAD | {"limits": lambda: None}
 
 
 def adjoint(x: RawArray, xp: Namespace) -> Any:
@@ -39,8 +42,27 @@ def adjoint(x: RawArray, xp: Namespace) -> Any:
 
 
 def symmetric(x: RawArray, xp: Namespace) -> Any:
-    """Return the Hermitian part of x, the gradient for an op that reads one triangle of a matrix."""
+    """Return the Hermitian part of x."""
     return (x + adjoint(x, xp)) / 2.0
+
+
+def to_triangle(g: RawArray, across: RawArray, lower: bool, xp: Namespace) -> Any:
+    """Return the cotangent of a matrix of which an op reads one triangle.
+
+    An element off the diagonal stands twice in the matrix that the op computes with, and gets the sum of
+    both cotangents.  The triangle that is not read gets 0.  See decision 0030.
+
+    g : the cotangent of the matrix that the op computes with, a Hermitian or symmetric one.
+    across : g as the cotangent of the elements across the diagonal: its adjoint, or its transpose.
+    """
+    both = g + across
+    both = xp.where(on_diagonal(g, xp), both / 2.0, both)
+    return xp.tril(both) if lower else xp.triu(both)
+
+
+def to_lower(g: RawArray, xp: Namespace) -> Any:
+    """Return the cotangent of a matrix whose lower triangle is read as a Hermitian matrix."""
+    return to_triangle(g, adjoint(g, xp), True, xp)
 
 
 def on_diagonal(x: RawArray, xp: Namespace) -> Any:
@@ -66,8 +88,13 @@ def half_the_digits(x: RawArray) -> float:
     return epsilon(x) ** 0.5
 
 
-def largest_abs(x: RawArray, axis: int | tuple[int, ...], xp: Namespace) -> Any:
-    """Return the largest absolute value along axes, which keep length 1, or 0 for no elements."""
+def largest_abs(x: RawArray, axis: int | tuple[int, ...] | None, xp: Namespace) -> Any:
+    """Return the largest absolute value along axes, which keep length 1, or 0 for no elements.
+
+    axis : None for all axes, of which none remains.
+    """
+    if axis is None:
+        return xp.max(xp.abs(x)) if math.prod(x.shape) else xp.sum(xp.abs(x))
     axes = (axis,) if isinstance(axis, int) else axis
     reduce = xp.max if all(x.shape[a] for a in axes) else xp.sum
     return reduce(xp.abs(x), axis=axes, keepdims=True)
@@ -144,9 +171,17 @@ def solve_again_vjp(
     return Lazy(first), sum_to(second, x2.shape, xp)
 
 
+def cholesky_of_lower(g: RawArray, y: RawArray, upper: bool, xp: Namespace) -> Any:
+    """Return the lower triangle of H + H^H with half its diagonal, and 0 in the upper triangle, where H
+    = L^-H @ P @ L^-1 and P is the lower triangle of L^H @ g with half its diagonal.
+    Source: Murray 2016, "Differentiation of the Cholesky decomposition", sec. 3.
+    """
+    return to_lower(cholesky_vjp(g, y, upper, xp), xp)
+
+
 def cholesky_vjp(g: RawArray, y: RawArray, upper: bool, xp: Namespace) -> Any:
-    """Return the Hermitian part of L^-H @ P @ L^-1, where P is the lower triangle of L^H @ g with half
-    its diagonal.  Source: Murray 2016, "Differentiation of the Cholesky decomposition", sec. 3.
+    """Return the cotangent of the Hermitian matrix with the factor y: the Hermitian part of H in
+    ``cholesky_of_lower``.
     """
     L, g = (adjoint(y, xp), adjoint(g, xp)) if upper else (y, g)
     found = through_cholesky(g, L)

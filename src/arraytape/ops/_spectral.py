@@ -7,7 +7,8 @@ whether the derivative of the function of values and vectors is known (see ``dou
 - A function of the vectors alone that no rotation of the basis changes does not need the quotient.
 - A function of values and vectors may be V f(D) V^H, whose gradient needs the derivative f' at the
   value.  It may also be the sum of a function of the values and a function of the vectors, whose
-  gradient does not need the quotient.  The cotangents of both are the same, so the gradient is NaN.
+  gradient does not need the quotient.  The cotangents of both are the same.  A plain pass returns NaN,
+  and a guarded pass computes the limits of the quotients from the records (``limits_of_turn``).
 
 Values may also coincide because a matrix of low rank has several values of 0.  A function may scale the
 vectors of these values by the values, or not use the vectors.  The cotangents of the vectors are then as
@@ -26,7 +27,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._storage.factors import remembered
-from .._storage.storage import conjugate, is_complex
+from .._storage.storage import conjugate, is_complex, storage_of
+from .._tape.limits import TurnOf, Turns, has_true
 from .._util.array_types import Namespace, RawArray, RawOperand
 from ._factorisations import (
     NAN,
@@ -42,8 +44,11 @@ from ._factorisations import (
     largest_abs,
     on_diagonal,
     symmetric,
+    to_lower,
 )
 
+# Two numbers that are computed in different ways count as the same if three digits agree, also where
+# rounding errors leave only three digits of a quotient.
 THREE_DIGITS = 1e-3
 
 
@@ -64,14 +69,19 @@ def rounding(values: RawArray, xp: Namespace) -> Any:
 
 
 def doubtful(
-    within: RawArray, turn: RawArray, same: RawArray, scale: RawArray, xp: Namespace
+    within: RawArray,
+    turn: RawArray,
+    same: RawArray,
+    scale: RawArray,
+    asked: RawArray | bool,
+    xp: Namespace,
 ) -> Any:
     """Return True for pairs of coinciding values if the choice of their vectors may matter.
 
     within : absolute values of the cotangents of the vectors, as coefficients in the basis of the
     vectors.  turn : the derivative of the function for a rotation of each pair of vectors.  same : True
     for pairs of coinciding values.  scale : the scale of the cotangents, to which rounding errors are
-    compared.
+    compared.  asked : True for pairs whose vectors must not be used, as a limit was not found.
 
     A function of the space that the vectors span has the derivative 0 for a rotation.  It also depends
     on both vectors of a pair or on neither.
@@ -79,7 +89,8 @@ def doubtful(
     small = scale * half_the_digits(turn)
     touched = ~below(largest_abs(xp.where(same, within, 0.0), -2, xp), small)
     uneven = touched != xp.matrix_transpose(touched)
-    return same & ~on_diagonal(turn, xp) & (~below(xp.abs(turn), small) | uneven)
+    matters = ~below(xp.abs(turn), small) | uneven | (touched & asked)
+    return same & ~on_diagonal(turn, xp) & matters
 
 
 def quotient(x: RawArray, gap: RawArray, same: RawArray, doubt: RawArray, xp: Namespace) -> Any:
@@ -90,6 +101,14 @@ def quotient(x: RawArray, gap: RawArray, same: RawArray, doubt: RawArray, xp: Na
     """
     same = same & ~doubt
     return xp.where(same, 0.0, x / xp.where(doubt, NAN, xp.where(same, 1.0, gap)))
+
+
+def noise_of(columns: RawArray, xp: Namespace) -> Any:
+    """Return a bound of the rounding errors of ``turn``.
+
+    columns : the largest element of each column of the cotangents of the vectors, of shape (..., 1, k).
+    """
+    return (columns + xp.matrix_transpose(columns)) * (columns.shape[-1] * epsilon(columns))
 
 
 def of_function(
@@ -123,11 +142,108 @@ def of_function(
     size = xp.abs(gap)
     apart = (size > 0) & (ways > 0)
     off = xp.abs(smooth * gap - turn)
-    noise = (columns + xp.matrix_transpose(columns)) * (gap.shape[-1] * epsilon(gap))
+    noise = noise_of(columns, xp)
     digits = largest_abs(values, -1, xp)[..., None] * size * THREE_DIGITS
     known = same & apart & (noise <= digits) & (off <= digits)
     # The noise counts twice, since both the cotangents and their products with the vectors are rounded.
     return xp.where(known | (apart & (off <= 2.0 * noise)), smooth * gap, turn), known
+
+
+def nearness(values: RawArray, xp: Namespace) -> Any:
+    """Return the gap, of shape (..., 1, 1), below which a limit is more exact than a quotient.
+
+    The relative error of the limit is the square of the gap, that of the quotient epsilon / gap.  Both
+    are the same at a relative gap of the third root of epsilon.
+    """
+    return largest_abs(values, -1, xp)[..., None] * epsilon(values) ** (1.0 / 3.0)
+
+
+def nearly_coincide(values: RawArray) -> bool:
+    """Return True if two neighbours among sorted values are closer than ``nearness``."""
+    xp = storage_of(values).xp
+    gaps = xp.abs(values[..., 1:] - values[..., :-1])
+    return has_true(gaps <= nearness(values, xp)[..., 0], xp)
+
+
+def lossy(
+    columns: RawArray,
+    turn: RawArray,
+    gap: RawArray,
+    values: RawArray | None,
+    eigenvalues: RawArray,
+    xp: Namespace,
+) -> Any:
+    """Return True for pairs for which rounding errors of ``turn`` take half the digits of turn / gap.
+
+    columns : see ``noise_of``.  values : the cotangent of the eigenvalues.
+    """
+    noise, size = noise_of(columns, xp), xp.abs(gap)
+    clear = xp.abs(turn) > noise
+    usual = xp.where(clear, xp.abs(turn), 0.0) / xp.where(clear & (size > 0), size, 1.0)
+    usual = largest_abs(usual, (-2, -1), xp)
+    if values is None:
+        whole = largest_abs(eigenvalues, -1, xp)[..., None]
+        whole = largest_abs(columns, -1, xp) / xp.where(whole == 0, 1.0, whole)
+        usual = xp.maximum(usual, whole * THREE_DIGITS)
+    else:
+        usual = xp.maximum(usual, largest_abs(values, -1, xp)[..., None])
+    # A function that is 0 at coinciding values has no cotangents of the vectors there, but a limit.
+    same = (size <= rounding(eigenvalues, xp)) & ((noise > 0) | (values is not None))
+    return (same | (noise > size * usual * half_the_digits(gap))) & ~on_diagonal(gap, xp)
+
+
+def limits_of_turn(
+    limits: Any,
+    turn_of: TurnOf,
+    pairs: RawArray,
+    turn: RawArray,
+    gap: RawArray,
+    scale: RawArray,
+    values: RawArray,
+    xp: Namespace,
+) -> tuple[Any, Any, Any]:
+    """Return the limits of turn / gap for ``pairs``, and masks of the pairs that are known and asked.
+
+    Limits that are not known are 0.  If no limits can be computed, no pairs are asked.  A limit is known
+    if the function does not depend on the choice of vectors where the values coincide.  Then ``turn`` is
+    the product of the gap and the limit, and where the gap is 0 it stays 0 for any change of other
+    values, vectors, or data.
+
+    limits : the QuotientLimits, or a false value.
+    scale : the scale of the cotangents of the vectors, to which rounding errors are compared.
+    """
+    if not limits or not has_true(pairs, xp):
+        return 0.0, pairs & False, pairs & False
+    small, size = half_the_digits(turn), largest_abs(values, -1, xp)
+    size = xp.where(size == 0, 1.0, size)[..., None]
+    known, upper = pairs, xp.zeros_like(turn)
+    for unit, mask, (slope, _, moved, moved_scale), others in limits.slopes_of(turn_of, pairs):
+        # The mean of the derivatives for both values is exact to first order around the limit.
+        part = xp.where(mask, (slope[..., None, :] - slope[..., :, None]) / 2.0, 0.0)
+        upper = upper + part * unit
+        rest = xp.abs(slope - xp.sum(part, axis=-2) + xp.sum(part, axis=-1))[..., None, :]
+        steepest, steep = largest_abs(slope, -1, xp)[..., None], xp.abs(slope)[..., None, :]
+        # The derivative of a quotient has the error epsilon / gap ** 2: a third of the digits is left
+        # at the gap of ``nearness``.
+        thirds = (steepest + scale / size) * epsilon(turn) ** (1.0 / 3.0)
+        fixed = rest <= steep * THREE_DIGITS + thirds
+        # Turn is gap * M_ij * f'(w), so changes of vectors and of other data change it by up to
+        # k * gap / size * scale, with the condition number k = |w f'(w) / f(w)|.  Any k up to a thousand
+        # counts as such a change: if the gap is no rounding error, ``off`` tests the limit, too.
+        digits = small + largest_abs(xp.where(mask, gap, 0.0), (-2, -1), xp) / size / THREE_DIGITS
+        fixed = xp.all(fixed, axis=-1, keepdims=True) & (moved <= (moved_scale + scale) * digits)
+        for other in others:
+            bound = largest_abs(digits * xp.minimum(scale, scale / size), None, xp)
+            fixed = fixed & (largest_abs(other, None, xp) <= bound)
+        known = known & (fixed | ~(mask | xp.matrix_transpose(mask)))
+    found = upper + adjoint(upper, xp)
+    # The rounding errors of turn: the two products of n terms of which it consists, and the errors of
+    # both factors, are n * epsilon each.
+    noise = xp.full_like(gap, gap.shape[-1] * epsilon(gap) * 4.0)
+    noise = xp.where(xp.abs(gap) <= rounding(values, xp), small, noise)
+    off = xp.abs(turn - gap * found) - xp.abs(gap * found) * small
+    known = known & (off <= scale * noise)
+    return xp.where(known, found, 0.0), known, pairs
 
 
 def idle_values(values: RawArray, xp: Namespace) -> Any:
@@ -178,6 +294,7 @@ def svd_vjp(
     full_matrices: bool,
     unread: Unread,
     xp: Namespace,
+    limits: Any = False,
 ) -> Any:
     """Return the cotangent of x, U @ (diag(gS) + H) @ Vh for gradients gU, gS and gVh.  H is made
     of the skew parts of P = U^H @ gU and Q = Vh @ gVh^H, divided by S_j - S_i and S_j + S_i.
@@ -205,7 +322,7 @@ def svd_vjp(
         dU = None if dU is None else dU[..., :k]
         dV = None if dV is None else xp.matrix_transpose(dV)[..., :k]
         idle = unused(dS, (dU, dV), (gU, gV), xp)
-    inner = within_spaces(gU, gS, gV, P, Q, S, idle, blind, xp)
+    inner = within_spaces((gU, gS, gV), P, Q, S, idle, blind, limits, xp)
     whole = U @ (inner + diagonal_matrix(gS, xp) if known else inner) @ Vh
     if m > k:
         whole = whole + out_of_space(gU, gU - U @ P, S, idle, xp) @ Vh
@@ -215,14 +332,13 @@ def svd_vjp(
 
 
 def within_spaces(
-    gU: RawArray,
-    gS: RawArray,
-    gV: RawArray,
+    g: Cotangents,
     P: RawArray,
     Q: RawArray,
     S: RawArray,
     idle: RawArray | None,
     blind: bool,
+    limits: Any,
     xp: Namespace,
 ) -> Any:
     """Return H of ``svd_vjp``: the part of the cotangent for rotations of the vectors among themselves.
@@ -235,30 +351,61 @@ def within_spaces(
     # vectors is divided by the gap.  On the diagonal, the second quotient is the term for the phases of
     # Wan & Zhang 2019, "Automatic differentiation for complex valued SVD".  If a function does not
     # depend on the phases, the imaginary parts of P and -Q are equal there.
+    gU, gS, gV = g
     left, right = P - adjoint(P, xp), Q - adjoint(Q, xp)
     turn, lean = left + right, left - right
     column, row, noise = S[..., :, None], S[..., None, :], rounding(S, xp)
     gap, total = row - column, row + column
     same, zero, eye = xp.abs(gap) <= noise, total <= noise, on_diagonal(S, xp)
     scale = largest_abs(gU, (-2, -1), xp) + largest_abs(gV, (-2, -1), xp)
+    columns = largest_abs(gU, -2, xp) + largest_abs(gV, -2, xp)
+    lost = lossy(columns, turn, gap, gS, S, xp) & ~zero
+    both = idle & xp.matrix_transpose(idle) if idle is not None else zero & False
+    near = (xp.abs(gap) <= nearness(S, xp)) & ~zero & ~eye
+    pairs = (lost | near) & ~both
+    limit, known, asked = limits_of_turn(limits, svd_turn, pairs, turn, gap, scale, S, xp)
+    # NaN in the result of a plain pass makes a guarded pass compute limits; for forward mode, see
+    # ``_tape/reverse_tangents.py``.
+    lost = (near if blind else lost & ~both) & (limits is None)
     if idle is not None:
-        both, columns = (
-            idle & xp.matrix_transpose(idle),
-            largest_abs(gU, -2, xp) + largest_abs(gV, -2, xp),
-        )
         faint = below(columns, scale * faintness(S))
         faint = faint & (not blind)
         faint = faint & xp.matrix_transpose(faint)
-        turn, exact = of_function(turn, gap, same, P + Q, gS, columns, xp)
+        exact = zero & False
+        if not limits:
+            turn, exact = of_function(turn, gap, same, P + Q, gS, columns, xp)
         steep = zero & ~(faint & (exact | idle_values(gS, xp)))
-        alike = same & ~zero & ~exact
-        turned = quotient(turn, gap, eye | alike | both, (steep | alike) & ~eye & ~both, xp)
+        alike = (same & ~zero & ~exact & ~known) | lost
+        doubt = (steep | alike) & ~eye & ~both
+        turned = quotient(turn, gap, eye | alike | both | known, doubt, xp)
         still = (eye & (not is_complex(P))) | both  # real vectors have no phases
         leant = quotient(lean, total, still, steep & ~still, xp)
-        return first_order((turned + leant) / 2.0, zero & ~still, row, xp)
-    doubt = doubtful(xp.abs(P) + xp.abs(Q), turn, same, scale, xp)
+        return first_order((turned + limit + leant) / 2.0, zero & ~still, row, xp)
+    doubt = doubtful(xp.abs(P) + xp.abs(Q), turn, same, scale, asked, xp)
+    turned = quotient(turn, gap, same | known, (doubt & ~known) | lost, xp) + limit
     steep = zero & ~below(xp.abs(lean), scale * half_the_digits(S))
-    return (quotient(turn, gap, same, doubt, xp) + quotient(lean, total, zero, steep, xp)) / 2.0
+    return (turned + quotient(lean, total, zero, steep, xp)) / 2.0
+
+
+def svd_turn(
+    g: Cotangents, gx: RawArray | None, results: Sequence[RawArray], xp: Namespace
+) -> Turns:
+    """Return the derivatives along the values, and for rotations of the vectors."""
+    gU, gS, gVh = g
+    U, S, Vh = results
+    k = S.shape[-1]
+    U, V, gU, gV = U[..., :k], adjoint(Vh, xp)[..., :k], gU[..., :k], adjoint(gVh, xp)[..., :k]
+    if gx is not None:
+        gS = gS + xp.real(xp.sum(conjugate(U, xp) * (gx @ V), axis=-2))
+    turn: Any = 0.0
+    moved = scale = xp.zeros_like(S)[..., None, :1]
+    for vectors, part in ((U, gU), (V, gV)):
+        P = adjoint(vectors, xp) @ part
+        skew = P - adjoint(P, xp)
+        turn, scale = turn + skew, scale + largest_abs(part, (-2, -1), xp)
+        moved = moved + largest_abs(skew, (-2, -1), xp)
+        moved = moved + largest_abs(part - vectors @ P, (-2, -1), xp)
+    return Turns(gS, turn, moved, scale)
 
 
 def out_of_space(
@@ -289,10 +436,15 @@ def svdvals_vjp(g: RawArray, x: RawArray, xp: Namespace) -> Any:
 
 # --- eigenvalues of Hermitian matrices ----------------------------------------------------------
 def eigh_vjp(
-    g: Cotangents, eigenvalues: RawArray, eigenvectors: RawArray, unread: Unread, xp: Namespace
+    g: Cotangents,
+    eigenvalues: RawArray,
+    eigenvectors: RawArray,
+    unread: Unread,
+    xp: Namespace,
+    limits: Any = False,
 ) -> Any:
-    """Return the cotangent of x, V @ (diag(gw) + H) @ V^H, for gradients gw and gV of values w and
-    vectors V.  H is the skew part of V^H @ gV divided by w_j - w_i.
+    """Return the cotangent of the Hermitian matrix with the values w and vectors V, for gradients gw
+    and gV: V @ (diag(gw) + H) @ V^H.  H is the skew part of V^H @ gV divided by w_j - w_i.
     Source: Giles 2008, "An extended collection of matrix derivative results for forward and
     reverse mode automatic differentiation", sec. 3.1.
     """
@@ -300,35 +452,91 @@ def eigh_vjp(
     inner = 0.0 if values is None else diagonal_matrix(values, xp)
     if vectors is not None:
         P = adjoint(eigenvectors, xp) @ vectors
-        turn = P - adjoint(P, xp)
-        gap = eigenvalues[..., None, :] - eigenvalues[..., :, None]
-        same = xp.abs(gap) <= rounding(eigenvalues, xp)
-        scale = largest_abs(vectors, (-2, -1), xp)
-        if values is None:
-            doubt = doubtful(xp.abs(P), turn, same, scale, xp)
-            turned = quotient(turn, gap, same, doubt, xp)
-        else:
-            eye, size = on_diagonal(gap, xp), xp.abs(eigenvalues)
-            zero = size[..., None, :] + size[..., :, None] <= rounding(eigenvalues, xp)
-            zero = zero & ~eye
-            columns = largest_abs(vectors, -2, xp)
-            faint = below(columns, scale * faintness(eigenvalues)) & (unread != ())
-            idle = none_of(eigenvalues, xp)
-            if unread:
-                idle = unused(unread[0], unread[1:], (vectors,), xp)
-            both = idle & xp.matrix_transpose(idle)
-            turn, exact = of_function(turn, gap, same, P, values, columns, xp)
-            faint = faint & xp.matrix_transpose(faint) & idle_values(values, xp)
-            exact = exact | (zero & faint)
-            doubt = same & ~eye & ~both & ~exact
-            turned = quotient(turn, gap, (same & ~zero & ~exact) | both, doubt, xp)
-            turned = first_order(turned, zero, eigenvalues[..., None, :], xp)
-        inner = inner + turned / 2.0
+        inner = inner + eigh_quotients(g, P, eigenvalues, unread, limits, xp) / 2.0
     return (symmetric(eigenvectors @ inner @ adjoint(eigenvectors, xp), xp),)
 
 
+def eigh_of_lower(
+    g: Cotangents,
+    eigenvalues: RawArray,
+    eigenvectors: RawArray,
+    unread: Unread,
+    limits: Any,
+    xp: Namespace,
+) -> Any:
+    """Return the cotangent of x: with G = V @ (diag(gw) + H) @ V^H, for gradients gw and gV of values w
+    and vectors V, the lower triangle of G + G^H with half its diagonal, and 0 in the upper triangle.  H
+    is the skew part of V^H @ gV divided by w_j - w_i.
+    Source: Giles 2008, "An extended collection of matrix derivative results for forward and
+    reverse mode automatic differentiation", sec. 3.1.
+    """
+    (found,) = eigh_vjp(g, eigenvalues, eigenvectors, unread, xp, limits)
+    return (to_lower(found, xp),)
+
+
+def eigh_quotients(
+    g: Cotangents, P: RawArray, eigenvalues: RawArray, unread: Unread, limits: Any, xp: Namespace
+) -> Any:
+    """Return the quotients turn / gap of ``eigh_vjp``, or their limits, with turn the skew part of P."""
+    values, vectors = g
+    turn, eye = P - adjoint(P, xp), on_diagonal(P, xp)
+    gap = eigenvalues[..., None, :] - eigenvalues[..., :, None]
+    same = xp.abs(gap) <= rounding(eigenvalues, xp)
+    scale, columns = largest_abs(vectors, (-2, -1), xp), largest_abs(vectors, -2, xp)
+    near = (xp.abs(gap) <= nearness(eigenvalues, xp)) & ~eye
+    if unread == () and limits is None:  # forward mode: see ``_tape/reverse_tangents.py``
+        return quotient(turn, gap, eye, near, xp)
+    lost = lossy(columns, turn, gap, values, eigenvalues, xp)
+    if limits is None:  # NaN in the result of a plain pass makes a guarded pass compute limits
+        return quotient(turn, gap, same, lost, xp)
+    idle = none_of(eigenvalues, xp)
+    if values is not None and unread:
+        idle = unused(unread[0], unread[1:], (vectors,), xp)
+    both = idle & xp.matrix_transpose(idle)
+    pairs = (lost | near) & ~both
+    limit, known, asked = limits_of_turn(
+        limits, eigh_turn, pairs, turn, gap, scale, eigenvalues, xp
+    )
+    if values is None:
+        doubt = doubtful(xp.abs(P), turn, same, scale, asked, xp) & ~known
+        return quotient(turn, gap, same | known, doubt, xp) + limit
+    size = xp.abs(eigenvalues)
+    zero = size[..., None, :] + size[..., :, None] <= rounding(eigenvalues, xp)
+    zero = zero & ~eye & ~known
+    faint = below(columns, scale * faintness(eigenvalues)) & (unread != ())
+    faint = zero & faint & xp.matrix_transpose(faint) & idle_values(values, xp)
+    exact = faint
+    if not limits:
+        turn, smooth = of_function(turn, gap, same, P, values, columns, xp)
+        exact = exact | smooth
+    doubt = same & ~eye & ~both & ~exact & ~known
+    still = (same & ~zero & ~exact) | both | known
+    turned = quotient(turn, gap, still, doubt, xp)
+    return first_order(turned, zero, eigenvalues[..., None, :], xp) + limit
+
+
+def eigh_turn(
+    g: Cotangents, gx: RawArray | None, results: Sequence[RawArray], xp: Namespace
+) -> Turns:
+    """Return the derivatives along the values, and for rotations of the vectors."""
+    (gw, gV, *_), (_, vectors, *_) = g, results
+    back = adjoint(vectors, xp)
+    if gx is not None:
+        gw = gw + xp.real(xp.sum(conjugate(vectors, xp) * (gx @ vectors), axis=-2))
+    P = back @ gV
+    turn = P - adjoint(P, xp)
+    return Turns(gw, turn, largest_abs(turn, (-2, -1), xp), largest_abs(gV, (-2, -1), xp))
+
+
+def eigvalsh_of_lower(g: RawArray, x: RawArray, xp: Namespace) -> Any:
+    """Return the lower triangle of G + G^H with half its diagonal, and 0 in the upper triangle, with
+    G = ``V @ diag(g) @ V^H`` and V the eigenvectors.
+    """
+    return to_lower(eigvalsh(g, x, xp), xp)
+
+
 def eigvalsh(g: RawArray, x: RawArray, xp: Namespace) -> Any:
-    """Return ``V @ diag(g) @ V^H``, with V the eigenvectors."""
+    """Return the cotangent of a Hermitian matrix x, ``V @ diag(g) @ V^H``, with V the eigenvectors."""
     values, vectors = remembered("eigh", x) or xp.linalg.eigh(x)
     return symmetric((vectors * beside_values(g, values)[..., None, :]) @ adjoint(vectors, xp), xp)
 

@@ -279,7 +279,7 @@ def matrix_power(x: Array, n: int, /) -> Array:
 
 
 # --- factorisations -------------------------------------------------------------------------------
-@primitive(rules.cholesky_vjp, saves={"factor": rules.remember_cholesky}, samples=(
+@primitive(rules.cholesky_of_lower, saves={"factor": rules.remember_cholesky}, samples=(
     *[s._replace(prepare=positive_definite) for s in SQUARE],
     sample((2, 3, 3), prepare=positive_definite, upper=True),
 ), signature="(N,N)->(N,N)", takes="Hermitian", continuous=True)  # fmt: skip
@@ -304,10 +304,8 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
 
     Notes
     -----
-    The gradient is that with respect to a Hermitian matrix, where both triangles change together: the
-    gradient of an off-diagonal element is split evenly between the two triangles.  For the gradient
-    with respect to the lower triangle alone, replace x by
-    ``tril(x) + conj(matrix_transpose(tril(x, k=-1)))``.
+    Only the lower triangle is read, so the gradient is 0 in the upper triangle.  For a gradient that is
+    Hermitian, replace x by ``(x + conj(matrix_transpose(x))) / 2.0``.
     """
 
 
@@ -351,7 +349,8 @@ def qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRRe
 @primitive(
     joint=spectral.svd_vjp,
     outputs=("U", "S", "Vh"),
-    saves=rules.NONE_UNREAD | {"factors": rules.remember_svd},
+    saves=rules.NO_LIMITS | {"factors": rules.remember_svd},
+    cusped=lambda kept: spectral.nearly_coincide(kept("S")),
     samples=(
         sample((3, 3), full_matrices=False),
         sample((5, 3), full_matrices=False),
@@ -390,17 +389,16 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     Notes
     -----
     Where singular values coincide, their vectors (columns of U and V) are an arbitrary
-    basis.  The gradient of a function that uses the vectors but not the values, and does not depend on
-    the choice of basis, is exact.  Examples are U @ Vh and the projector on the space that the vectors
-    span.  For any other function of the vectors the gradient is NaN, even for U @ diag(S) @ Vh, since it
-    cannot be computed from the gradients of the factors.  Second derivatives are NaN there.
+    basis.  The derivatives of a function that does not depend on the choice of basis are exact.
+    Examples are U @ diag(S) @ Vh, U @ Vh, and the projector on the space that the vectors span.  For any
+    other function of the vectors the gradient is NaN, with a warning.
 
     A matrix of low rank has several singular values of 0, which rounding errors usually make nonzero and
     different.  If a function scales the vectors of these values by the values, or does not use the
     vectors, its gradient is exact to first order.  In reverse mode the gradient is also exact if a
     function uses neither these values nor, to first order, their vectors.  Examples are a truncated
     decomposition and a pseudo-inverse that omits zeros.  In forward mode, where the later use of a
-    tangent is unknown, tangents are NaN wherever values coincide.
+    tangent is unknown, tangents are NaN where several values are 0.
 
     The phases of complex vectors are arbitrary: a gradient is correct only for a function that does not
     depend on the phases.
@@ -426,14 +424,15 @@ def svdvals(x: Array, /) -> Array:
     Notes
     -----
     Where values coincide, the gradient of a function that is symmetric in these values is exact.  Second
-    derivatives are NaN there.
+    derivatives by nested tapes are exact, too; in forward mode they may be NaN there.
     """
 
 
 @primitive(
-    joint=spectral.eigh_vjp,
+    joint=spectral.eigh_of_lower,
     outputs=("eigenvalues", "eigenvectors"),
-    saves=rules.NONE_UNREAD | {"factors": rules.remember_eigh},
+    saves=rules.NO_LIMITS | {"factors": rules.remember_eigh},
+    cusped=lambda kept: spectral.nearly_coincide(kept("eigenvalues")),
     samples=[s._replace(prepare=hermitian) for s in SQUARE],
     signature="(N,N)->(N),(N,N)",
     takes="Hermitian",
@@ -455,18 +454,14 @@ def eigh(x: Array, /) -> EighResult:
 
     Notes
     -----
-    The gradient is that with respect to a Hermitian matrix, where both triangles change together: the
-    gradient of an off-diagonal element is split evenly between the two triangles.  For the gradient
-    with respect to the lower triangle alone, replace x by
-    ``tril(x) + conj(matrix_transpose(tril(x, k=-1)))``.
+    Only the lower triangle is read, so the gradient is 0 in the upper triangle.  For a gradient that is
+    Hermitian, replace x by ``(x + conj(matrix_transpose(x))) / 2.0``.
 
-    Where eigenvalues coincide, their vectors are an arbitrary basis.  The gradient of a function that
-    uses the vectors but not the values, and does not depend on the choice of basis, is exact.  An
-    example is the projector on the space that the vectors span.  For any other function of the vectors
-    the gradient is NaN, even for V @ diag(w) @ V^H, since it cannot be computed from the gradients of
-    the factors.  Coinciding values do not matter if the function reads neither them nor their vectors.
-    In forward mode, where the later use of a tangent is unknown, tangents are NaN wherever values
-    coincide.
+    Where eigenvalues coincide, their vectors are an arbitrary basis.  The derivatives of a function
+    that does not depend on the choice of basis are exact.  Examples are V @ diag(f(w)) @ V^H and the
+    projector on the space that the vectors span.  For any other function of the vectors the gradient is
+    NaN, with a warning.  Coinciding values do not matter if the function reads neither them nor their
+    vectors.
 
     The phases of complex vectors are arbitrary: a gradient is correct only for a function that does not
     depend on the phases.
@@ -474,7 +469,7 @@ def eigh(x: Array, /) -> EighResult:
 
 
 @primitive(
-    spectral.eigvalsh,
+    spectral.eigvalsh_of_lower,
     samples=[s._replace(prepare=hermitian) for s in SQUARE],
     continuous=True,
     signature="(N,N)->(N)",
@@ -496,10 +491,10 @@ def eigvalsh(x: Array, /) -> Array:
 
     Notes
     -----
-    The gradient is that with respect to a Hermitian matrix, as described for ``eigh``.
+    Only the lower triangle is read, so the gradient is 0 in the upper triangle, as for ``eigh``.
 
     Where values coincide, the gradient of a function that is symmetric in these values is exact.  Second
-    derivatives are NaN there.
+    derivatives by nested tapes are exact, too; in forward mode they may be NaN there.
     """
 
 

@@ -17,7 +17,7 @@ from ..._util.array_types import Namespace, RawArray
 from ..._util.errors import short_repr
 from ...ops import _factorisations as rules
 from ...ops import _spectral as spectral
-from ...ops._factorisations import NONE_UNREAD, adjoint
+from ...ops._factorisations import NO_LIMITS, NONE_UNREAD, adjoint
 from .._facades import no_rule
 from .._ops import LibraryOp, library_op
 from .._plain import ArrayInput, Cotangents, NumpyData
@@ -37,7 +37,7 @@ def reduced(a: RawArray, b: RawArray, lower: bool, xp: Namespace) -> tuple[Any, 
 
 def eigh_back(
     g: Cotangents, values: RawArray, vectors: RawArray, matrix: RawArray, first: RawArray,
-    unread: tuple[Any, ...] | None, xp: Namespace,
+    unread: tuple[Any, ...] | None, xp: Namespace, limits: Any = False,
 ) -> Any:  # fmt: skip
     """Return the cotangent of a Hermitian matrix, given the cotangents of some eigenpairs.
 
@@ -46,7 +46,7 @@ def eigh_back(
     """
     n, k = matrix.shape[-1], values.shape[-1]
     if k == n:
-        return spectral.eigh_vjp(g, values, vectors, unread, xp)[0]
+        return spectral.eigh_vjp(g, values, vectors, unread, xp, limits)[0]
     everything, all_vectors = xp.linalg.eigh(matrix)
     places = xp.arange(n, device=values.device)
     at = places - first[..., None]
@@ -69,13 +69,13 @@ def eigh_back(
 
 def eigh_joint(
     g: Cotangents, a: RawArray, values: RawArray, vectors: RawArray, first: RawArray, lower: bool,
-    unread: tuple[Any, ...] | None, xp: Namespace,
+    unread: tuple[Any, ...] | None, limits: Any, xp: Namespace,
 ) -> Any:  # fmt: skip
     """Return the cotangent of a by the rule of ``eigh``, mapped to the triangle that SciPy reads."""
     g = g[:2]
     matrix = read_structure(a, "hermitian", lower, xp)
     unread = tuple(unread[:2]) if unread else unread
-    found = eigh_back(g, values, vectors, matrix, first, unread, xp)
+    found = eigh_back(g, values, vectors, matrix, first, unread, xp, limits)
     return (given_back(found, "hermitian", lower, xp),)
 
 
@@ -139,7 +139,8 @@ def eigh_of(name: str, generalised: bool, joint: Callable[..., Any]) -> LibraryO
         (lambda a, lower=True, selection=(None, None), check_finite=True, driver=None:
             compute_eigh((a,), lower, selection, check_finite, driver)),
         joint=joint, outputs=("values", "vectors", "first"), cores=[2, 2] if generalised else [2],
-        saves=NONE_UNREAD,
+        saves=NONE_UNREAD if generalised else NO_LIMITS,
+        cusped=False if generalised else lambda kept: spectral.nearly_coincide(kept("values")),
     )  # fmt: skip
 
 

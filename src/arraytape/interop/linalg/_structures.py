@@ -12,7 +12,7 @@ from typing import Any
 from ..._array.paths import sum_to
 from ..._storage.storage import is_complex
 from ..._util.array_types import Namespace, RawArray
-from ...ops._factorisations import adjoint, diagonal_part, on_diagonal
+from ...ops._factorisations import adjoint, diagonal_part, on_diagonal, to_triangle
 
 # For each value of ``assume_a`` of scipy.linalg.solve and inv, the structure of the matrix.
 ASSUMED = {
@@ -41,8 +41,7 @@ def given_back(g: RawArray, structure: str, lower: bool, xp: Namespace) -> Any:
     """Return the cotangent of an argument, where g is the cotangent of its ``read_structure``."""
     if structure in ("hermitian", "symmetric"):
         across = adjoint(g, xp) if structure == "hermitian" else xp.matrix_transpose(g)
-        both = xp.tril(g + across, k=-1) if lower else xp.triu(g + across, k=1)
-        return both + own_diagonal(g, structure, xp)
+        return to_triangle(g, across, lower, xp)
     return structured_elements(g, structure, xp)
 
 

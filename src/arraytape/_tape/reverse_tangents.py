@@ -1,0 +1,57 @@
+"""Tangents that forward mode cannot compute while a program runs, computed by reverse mode at its end.
+
+Where eigenvalues coincide, the tangents of their vectors are undefined, but those of later values may be
+defined: the limits of ``limits.py`` need the records from the factorisation to the target.  So forward
+mode keeps all records from such a factorisation on.  The derivative of a target is then computed from
+the VJP, which is linear in the cotangent of the target: its transpose is the JVP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from .._array.array import KEPT, Array, wrap
+from .._array.views import current
+from .._record.plan import Record, results_of
+from .._record.stack import entered
+from .._storage.storage import storage_of
+from .activity import ActivityData
+from .backward import BackwardPass, backward
+from .data import ArrayData
+from .guard import GuardedPass
+from .limits import TailRecorder
+from .tangents import Tangents
+
+
+class KeptTail:
+    """The records from the first factorisation with an undefined tangent on.
+
+    sources : ids of the values that had tangents before.
+    """
+
+    def __init__(self, sources: Collection[int]) -> None:
+        self.sources, self.records = set(sources), list[Record]()
+
+    def tangent_of(self, y: Array, value_id: int, tangents: Tangents) -> Array | None:
+        """Return the tangent of y, whose value has this id, from the tangents of the sources."""
+        data = ArrayData(storage_of(y._data))
+        reached = self.sources.union(*map(results_of, self.records))
+        # The cotangent is made up, and generic: the rules compare numbers that are linear in it.
+        seed = wrap(ActivityData(data.storage).generic_values(current(y)[1], 1.0), 0, KEPT)
+        seed_id = seed._ensure_id()
+        recorder = TailRecorder((), {seed_id})
+        with entered(recorder):
+            vjp = GuardedPass(data, reached)
+            vjp.records, vjp.wanted = self.records, self.sources
+            vjp.seed_target(value_id, seed)
+            backward(vjp, self.records, True)
+            found = {
+                i: current(g)[0] for i in self.sources if (g := vjp.cotangents.get(i)) is not None
+            }
+        transpose = BackwardPass(data, recorder.followed)
+        transpose.wanted = {seed_id}
+        for source, part in found.items():
+            if part in recorder.followed:
+                transpose.seed_target(part, tangents[source])
+        backward(transpose, recorder.records, True)
+        return transpose.cotangents.get(seed_id)

@@ -1,0 +1,248 @@
+"""Functions of Hermitian matrices by eigh, at drawn multiplicities, and Daleckii and Krein's formula.
+
+The functions take the Hermitian part of their argument, so that gradients are Hermitian.
+"""
+
+import numpy as np
+import pytest
+
+import arraytape as xp
+from helpers.matrices import adjoint
+
+GAPS = [0.0, 1e-16, 1e-15, 1e-13, 1e-11, 1e-9, 1e-7, 1e-5, 1e-4]
+FUNCTIONS = {  # the function, and its derivatives in NumPy, of order 0, 1 and 2
+    "log": (xp.log, np.log, lambda w: 1.0 / w, lambda w: -1.0 / w**2),
+    "sqrt": (xp.sqrt, np.sqrt, lambda w: 0.5 / np.sqrt(w), lambda w: -0.25 * w**-1.5),
+    "exp": (xp.exp, np.exp, np.exp, np.exp),
+    "power": (lambda w: w**2.5, lambda w: w**2.5, lambda w: 2.5 * w**1.5, lambda w: 3.75 * w**0.5),
+    "inverse": (lambda w: 1.0 / w, lambda w: 1.0 / w, lambda w: -1.0 / w**2, lambda w: 2.0 / w**3),
+    "clip": (lambda w: xp.clip(w, 0.0), lambda w: np.clip(w, 0.0, None), np.sign, np.zeros_like),
+}
+FORMS = {
+    "V @ diag(f) @ V^H": lambda v, f: v @ (xp.eye(f.shape[-1]) * f[..., None, :]) @ adjoint(v),
+    "(V * f) @ V^H": lambda v, f: (v * f[..., None, :]) @ adjoint(v),
+    "einsum": lambda v, f: xp.einsum("...ij,...j,...kj->...ik", v, f, xp.conj(v)),
+}
+
+
+def of_matrix(name, form="(V * f) @ V^H"):
+    def function(a):
+        w, v = xp.linalg.eigh((a + adjoint(a)) / 2.0)
+        return FORMS[form](v, FUNCTIONS[name][0](w))
+
+    return function
+
+
+def drawn(seed, gap, dtype=np.float64):
+    """Return a Hermitian matrix with eigenvalues of drawn multiplicities, two of which have the gap."""
+    rng = np.random.default_rng(seed)
+    w = np.repeat([0.7, 1.9, 3.0], rng.integers(1, 3, size=3))
+    w = np.concatenate([[0.7 + gap], w])
+    return hermitian(rng, len(w), dtype, w), hermitian(rng, len(w), dtype)
+
+
+def hermitian(rng, n, dtype, w=None):
+    a = rng.normal(size=(n, n))
+    if dtype is np.complex128:
+        a = a + 1j * rng.normal(size=(n, n))
+    if w is not None:
+        q = np.linalg.qr(a)[0]
+        a = (q * w) @ q.conj().T
+    return ((a + a.conj().T) / 2.0).astype(dtype)
+
+
+def divided(name, w):
+    """Return the first divided differences of a function between eigenvalues."""
+    _, f, slope, bend = FUNCTIONS[name]
+    gap, mean = w[:, None] - w, (w[:, None] + w) / 2.0
+    close = np.abs(gap) < 1e-3
+    if name == "clip":
+        return np.where(close, slope(mean), (f(w[:, None]) - f(w)) / np.where(close, 1.0, gap))
+    h = 1e-3
+    third = (bend(mean + h) - bend(mean - h)) / (2.0 * h)
+    series = slope(mean) + gap**2 * third / 24.0
+    return np.where(close, series, (f(w[:, None]) - f(w)) / np.where(close, 1.0, gap))
+
+
+def derivative(name, a, along):
+    w, q = np.linalg.eigh(a.astype(np.result_type(a, np.float64)))
+    return q @ (divided(name, w) * (q.conj().T @ along @ q)) @ q.conj().T
+
+
+def second(name, a, weights, along):
+    """Return the derivative of the gradient along a direction, by differences of the formula."""
+    h = 1e-3
+    ends = [derivative(name, a + s * h * along, weights) for s in (1, -1, 2, -2)]
+    return (8.0 * (ends[0] - ends[1]) - (ends[2] - ends[3])) / (12.0 * h)
+
+
+def weighted(name, weights, form="(V * f) @ V^H"):
+    f = of_matrix(name, form)
+    return lambda a: xp.sum(xp.real(f(a) * xp.asarray(weights.conj())))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+@pytest.mark.parametrize("gap", GAPS)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_first_derivatives_are_those_of_the_formula(name, gap, dtype):
+    a, weights = drawn(3, gap, dtype)
+    expected = derivative(name, a, weights)
+    size = np.abs(expected).max()
+    for form in FORMS:
+        found = xp.grad(weighted(name, weights, form))(xp.asarray(a))
+        np.testing.assert_allclose(np.asarray(found), expected, atol=1e-8 * size)
+    _, tangent = xp.jvp(of_matrix(name), (xp.asarray(a),), (xp.asarray(weights),))
+    np.testing.assert_allclose(np.asarray(tangent), expected, atol=1e-8 * size)
+
+
+@pytest.mark.parametrize("gap", GAPS[::2])
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != "clip"])
+def test_second_derivatives_are_those_of_the_formula(name, gap):
+    a, weights = drawn(5, gap)
+    along = hermitian(np.random.default_rng(1), len(a), np.float64) / 4.0
+    expected = second(name, a, weights, along)
+    f = weighted(name, weights)
+
+    def slope(a):
+        return xp.sum(xp.grad(f)(a) * xp.asarray(along))
+
+    size = np.abs(expected).max()
+    for found in (xp.grad(slope)(xp.asarray(a)), xp.hvp(f, (xp.asarray(a),), (xp.asarray(along),))):
+        found = found[0] if isinstance(found, tuple) else found
+        np.testing.assert_allclose(np.asarray(found), expected, atol=1e-5 * size)
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-7, 1e-4])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_float32_has_digits_of_its_own(name, gap):
+    a, weights = drawn(3, gap, np.float32)
+    found = np.asarray(xp.grad(weighted(name, weights))(xp.asarray(a)))
+    expected = derivative(name, a, weights.astype(np.float64))
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, atol=3e-4 * np.abs(expected).max())
+
+
+def test_stacks_and_replays_have_the_same_gradients():
+    a = np.stack([hermitian(np.random.default_rng(k), 3, np.float64, w) for k, w in
+                  enumerate([[1.0, 1.0, 2.0], [2.0, 2.0, 2.0], [1.0, 2.0, 3.0]])])  # fmt: skip
+    weights = np.stack([hermitian(np.random.default_rng(9), 3, np.float64)] * 3)
+    gradient = xp.function(xp.grad(weighted("log", weights)))
+    for x in (a, a[::-1].copy(), a + 0.5 * np.eye(3), np.stack([np.diag([1.0, 2.0, 4.0])] * 3), a):
+        expected = [derivative("log", one, w) for one, w in zip(x, weights, strict=True)]
+        np.testing.assert_allclose(np.asarray(gradient(xp.asarray(x))), expected, atol=1e-12)
+
+
+def test_two_functions_of_one_factorisation_are_right_near_ties():
+    for gap in GAPS:
+        a, weights = drawn(3, gap)
+
+        def both(a, weights=weights):
+            w, v = xp.linalg.eigh((a + adjoint(a)) / 2.0)
+            one, two = (v * xp.exp(w)) @ adjoint(v), (v / w) @ adjoint(v)
+            return xp.sum((one + 3.0 * two) * xp.asarray(weights))
+
+        expected = derivative("exp", a, weights) + 3.0 * derivative("inverse", a, weights)
+        np.testing.assert_allclose(np.asarray(xp.grad(both)(xp.asarray(a))), expected, atol=1e-7)
+
+
+CHOICES = {
+    "a power of vectors": lambda w, v, a: xp.sum(v**4),
+    "vectors times values": lambda w, v, a: xp.sum(v**4 * w),
+    "one vector of several": lambda w, v, a: xp.sum((v[:, :1] @ v[:, :1].T)[0] * w[1]),
+    "values of another matrix": lambda w, v, a: (
+        xp.sum((v * xp.linalg.eigvalsh(a * 1.0)) @ v.T * xp.asarray(np.arange(9.0).reshape(3, 3)))
+        + xp.sum(w)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_depends_on_the_choice_is_nan_with_a_warning(name, turned):
+    a = hermitian(
+        np.random.default_rng(2), 3, np.float64, [1.0, 1.0, 1.0] if not turned else [1, 1, 2]
+    )
+    a = a if turned else np.eye(3)
+
+    def target(a):
+        return CHOICES[name](*xp.linalg.eigh(a * 1.0), a)
+
+    with pytest.warns(xp.TapeWarning, match="0005"):
+        found = xp.grad(target)(xp.asarray(a))
+    assert np.isnan(np.asarray(found)).any()
+
+
+def test_nan_keep_does_not_look_for_limits():
+    a = xp.asarray(np.eye(2))
+    with xp.GradientTape() as tape:
+        tape.watch(a)
+        y = xp.sum(of_matrix("exp")(a))
+    assert np.isnan(np.asarray(tape.gradient(y, a, nan="keep"))).any()
+
+
+def by_products(name):
+    """Return the function of a matrix as products or an inverse: a reference without eigenvalues."""
+
+    def exp_series(a):
+        eye = xp.eye(a.shape[-1])
+        total = eye
+        for k in range(32, 0, -1):
+            total = eye + (a @ total) / float(k)
+        return total
+
+    return {"exp": exp_series, "quartic": lambda a: a @ a @ a @ a - a, "inverse": xp.linalg.inv}[
+        name
+    ]
+
+
+POWERS = {"exp": xp.exp, "quartic": lambda w: w**4 - w, "inverse": lambda w: 1.0 / w}
+EPS = 2.0**-52
+# Relative gaps on both sides of each threshold: of rounding errors, of half the digits, of ``nearness``.
+AROUND = [f * t for t in (4.0 * EPS, EPS**0.5, EPS ** (1 / 3)) for f in (0.9, 1.1)]
+DRAWN = list(10.0 ** np.random.default_rng(0).uniform(-16.0, -1.0, size=6))
+
+
+@pytest.mark.parametrize("name", POWERS)
+@pytest.mark.parametrize("gap", AROUND + DRAWN)
+def test_derivatives_are_right_on_both_sides_of_each_threshold(gap, name):
+    rng = np.random.default_rng(29)
+    w = np.asarray([0.7, 0.7 + 3.0 * gap, 1.9, 3.0])
+    for values in (w, np.asarray([0.7, 0.7 + 3.0 * gap, 1.9, 1.9 + gap])):
+        a, d = hermitian(rng, 4, np.float64, values), hermitian(rng, 4, np.float64)
+        weights = xp.asarray(rng.normal(size=(4, 4)))
+
+        def reference(a, weights=weights):
+            return xp.sum(by_products(name)((a + a.mT) / 2.0) * weights)
+
+        def target(a, weights=weights):
+            w, v = xp.linalg.eigh((a + a.mT) / 2.0)
+            return xp.sum(((v * POWERS[name](w)) @ v.mT) * weights)
+
+        expected = np.asarray(xp.grad(reference)(xp.asarray(a)))
+        size = np.abs(expected).max()
+        found = np.asarray(xp.grad(target)(xp.asarray(a)))
+        np.testing.assert_allclose(found, expected, atol=2e-8 * size)
+        _, tangent = xp.jvp(target, (xp.asarray(a),), (xp.asarray(d),))
+        np.testing.assert_allclose(float(tangent), np.sum(expected * d), atol=2e-8 * size)
+        (expected,) = map(np.asarray, xp.hvp(reference, (xp.asarray(a),), (xp.asarray(d),)))
+        (found,) = map(np.asarray, xp.hvp(target, (xp.asarray(a),), (xp.asarray(d),)))
+        # A third of the digits: the worst is a gap above ``nearness``, where quotients are used.
+        limit = 20.0 * EPS ** (1 / 3) * np.abs(expected).max()
+        np.testing.assert_allclose(found, expected, atol=limit)
+
+
+def test_replays_of_second_derivatives_are_right_where_values_coincide():
+    rng = np.random.default_rng(4)
+    weights, d = hermitian(rng, 3, np.float64), xp.asarray(hermitian(rng, 3, np.float64))
+    target = weighted("exp", weights)
+    replayed = xp.function(lambda a: xp.hvp(target, (a,), (d,))[0])
+    for values in (
+        [1.0, 2.0, 3.0],
+        [1.0, 1.0, 2.0],
+        [1.0, 2.0, 4.0],
+        [2.0, 2.0, 2.0],
+        [1.0, 1.0, 3.0],
+    ):
+        a = hermitian(rng, 3, np.float64, np.asarray(values))
+        expected = second("exp", a, weights, np.asarray(d))
+        np.testing.assert_allclose(np.asarray(replayed(xp.asarray(a))), expected, atol=1e-5)
