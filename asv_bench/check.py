@@ -120,7 +120,11 @@ def work(only: str) -> None:
 
 
 def value_of(function: Callable[..., Any], index: int, seconds: float) -> float:
-    """Return the value of a benchmark; ``seconds`` is its time for one ratio."""
+    """Run one case of a benchmark and return its value.
+
+    index : the number of the case among all combinations of the benchmark's parameters.
+    seconds : the time in which one ratio is measured.
+    """
     measure, importing = (
         importlib.import_module(f"benchmarks.{name}") for name in ("measure", "importing")
     )

@@ -92,7 +92,10 @@ def benchmarks() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def chosen(figure: Any, values: tuple[Any, ...]) -> float | None:
-    """Return a budget or aim; if ``figure`` is a dict, its keys are values of the first parameter."""
+    """Return a benchmark's budget or aim for these parameters.
+
+    figure : the budget or aim, or a dict from values of the first parameter to budgets or aims.
+    """
     found: float | None = figure.get(values[0]) if isinstance(figure, dict) else figure
     return found
 

@@ -43,7 +43,7 @@ def run_asv(only: str) -> tuple[int, list[str]]:
 
 
 def command(place: Path) -> list[str]:
-    """Return the command of asv with this folder's configuration; output goes to ``place``."""
+    """Write asv's configuration, with output folders in ``place``; return asv's command with it."""
     configuration = json.loads((HERE / "asv.conf.json").read_text())
     configuration["repo"] = str(HERE.parent)
     configuration["benchmark_dir"] = str(HERE / configuration["benchmark_dir"])

@@ -100,9 +100,10 @@ def velocity(p, x, t):
 
 
 def derivatives(p, x, t):
-    """Return u, u_x, u_xx and u_t at all points.
+    """Return the velocity u at all points, and its derivatives u_x, u_xx and u_t.
 
-    A point's velocity depends on that point alone, so that one JVP along ones has all derivatives.
+    The velocity at a point does not depend on other points, so that one JVP along a vector of ones
+    yields the derivatives at all points.
     """
     ones = xp.ones_like(x)
 

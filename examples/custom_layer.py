@@ -60,7 +60,7 @@ def normalise_by_hand(x: xp.Array) -> tuple[xp.Array, Callable[[xp.Array], xp.Ar
 
 # --- a layer in NumPy -------------------------------------------------------------------------------
 class MaxPool:
-    """The maximum over blocks of 2 x 2 pixels, as plain NumPy code."""
+    """A layer in plain NumPy: the maximum over blocks of 2 x 2 pixels."""
 
     def forward(self, images: np.ndarray) -> tuple[np.ndarray, Any]:
         """Return the result and the values that `backward` needs.  images: (count, height, width)."""
@@ -138,7 +138,10 @@ def report_derivatives(seed: int) -> float:
 
 
 def report_times() -> dict[str, list[float]]:
-    """Print the milliseconds of both passes for each of ROWS; return them in lists by function."""
+    """Print the milliseconds of a forward and backward pass for each number of rows in ROWS.
+
+    Return a dict from the functions' labels to lists of these times.
+    """
     times: dict[str, list[float]] = {"by itself": [], "by hand": []}
     print(f"\n{'rows of 20':<12}{'by itself':>14}{'by hand':>14}")
     for rows in ROWS:

@@ -75,7 +75,10 @@ def smooth_maximum(make, late, sharpness):
 
 
 def least_worst(make, start, late, steps):
-    """Return the taps with the smallest maximal error.  make: makes the taps from free numbers."""
+    """Return the taps with the smallest maximal error.
+
+    make: the function that makes the taps from free numbers. start: the numbers to begin with.
+    """
     for sharpness in SHARPNESS:
         loss = smooth_maximum(make, late, sharpness)
         how = {"method": "trust-exact", "options": {"maxiter": steps, "gtol": 1e-4}}
@@ -89,7 +92,7 @@ def worst(taps, late):
 
 # --- Sections ------------------------------------------------------------------------------------
 def a_weighting(f):
-    """Return the standard's curve in dB, 0 at 1 kHz."""
+    """Return the A-weighting of IEC 61672-1 at frequencies f in Hz: in dB, 0 at 1 kHz."""
 
     def gain(f):
         low, second, third, high = (f**2 + pole**2 for pole in POLES)
@@ -99,7 +102,7 @@ def a_weighting(f):
 
 
 def by_bilinear():
-    """Return SciPy's digital filter with the standard's zeros and poles, scaled to 0 dB at 1 kHz."""
+    """Return SciPy's digital filter with the A-weighting's zeros and poles, with 0 dB at 1 kHz."""
     first, second, third, fourth = -2.0 * np.pi * np.array(POLES)
     poles = [first, first, second, third, fourth, fourth]
     sections = signal.zpk2sos(*signal.bilinear_zpk([0.0] * 4, poles, 1.0, RATE))
@@ -120,7 +123,7 @@ def decibels(numbers):
 
 
 def too_much(numbers):
-    """Return the filter's gain minus the standard's curve, in dB."""
+    """Return the filter's gain minus the A-weighting, in dB, at the frequencies HEARD."""
     return decibels(numbers) - a_weighting(HEARD)
 
 

@@ -54,7 +54,7 @@ TOLERANCE = 1e-6  # for the largest relative difference between the two gradient
 def load(seed: int) -> tuple[Data, list[str]]:
     """Return the diabetes data, split at random into SETS (1/2, 1/4, 1/4), and its features' names."""
     bunch = load_diabetes()
-    # The columns have mean 0 and length 1. They are scaled to variance 1, so that bends are of order 1.
+    # The columns have mean 0 and length 1. Scale them to variance 1, so that bends b are of order 1.
     features = bunch.data * np.sqrt(len(bunch.data))
     order = np.random.default_rng(seed).permutation(len(features))
     parts = np.split(order, [len(order) // 2, 3 * len(order) // 4])

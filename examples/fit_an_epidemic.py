@@ -41,7 +41,7 @@ def rates(t, y, p):
 
 
 def solve(log_p, **options):
-    """Return the solution for the logarithms of the three parameters."""
+    """Solve the model; ``log_p`` has the logarithms of the three parameters."""
     p = xp.exp(log_p)
     start = xp.stack([BOYS - p[2], p[2]])
     return odeint(rates, (DAYS[0], DAYS[-1]), start, "DOP853", args=(p,), **TIGHT, **options)
@@ -85,7 +85,10 @@ def with_error(function, log_p, covariance):
 
 
 def gradients_by_three_ways(log_p):
-    """Return gradients of a sum of squares: of the steps, by the adjoint equation, by differences."""
+    """Return the gradient of the sum of squared residuals, computed in three ways.
+
+    The ways are: through the solver's steps, by the adjoint equation, by central differences.
+    """
 
     def squares(log_p, adjoint="discrete"):
         return xp.sum(residuals(log_p, adjoint=adjoint) ** 2)

@@ -73,7 +73,10 @@ def distances(rotation, america, africa):
 
 
 def squares(vector):
-    """Return the sum that align_vectors minimises.  vector: the rotation's axis times its angle."""
+    """Return the mean of the squared distances; align_vectors minimises such a sum of squares.
+
+    vector: the rotation's axis times its angle.
+    """
     return xp.mean(distances(Rotation.from_rotvec(vector), xp.asarray(AMERICA), xp.asarray(AFRICA)))
 
 

@@ -41,7 +41,7 @@ TOLERANCE = 1e-5  # for the largest relative difference between the two gradient
 
 
 class Problem:
-    """Losses as functions of a vector: log C, then the logs of the scales (or none)."""
+    """The losses of a fit as functions of a vector: log C, then the logs of the scales, if any."""
 
     def __init__(self, seed: int) -> None:
         bunch = load_digits()
@@ -135,7 +135,10 @@ def report(problem: Problem, searches: list[Search], untuned: np.ndarray) -> Non
 
 
 def worst_difference(problem: Problem, point: np.ndarray, count: int) -> float:
-    """Return the largest difference of some slopes from central differences, relative to all slopes."""
+    """Return the largest difference between some elements of the gradient and central differences.
+
+    It is relative to the largest element of the gradient.
+    """
     _, gradient = problem.loss_and_gradient(point)
     errors = []
     for i in np.argsort(-np.abs(gradient))[:count]:

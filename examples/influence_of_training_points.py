@@ -84,7 +84,7 @@ def flipped(problem: Problem, seed: int):
 
 
 def worst_difference(problem: Problem, by_weight, by_x, count: int) -> float:
-    """Return the largest relative difference of the steepest slopes from central differences."""
+    """Return the largest relative error of the ``count`` steepest slopes, by central differences."""
     errors = []
     for place in np.argsort(-np.abs(by_weight))[:count]:
         e = DIFFERENCE * np.eye(len(by_weight))[place]
@@ -153,7 +153,7 @@ def draw(problem: Problem, said, refitted, by_x, search, out) -> None:
 
 
 def found_by(order, wrong):
-    """Count the wrong labels among the first points of an order."""
+    """Return for each n how many of the first n points of ``order`` have a wrong label."""
     return np.cumsum(np.isin(order, wrong))
 
 

@@ -126,7 +126,7 @@ def fit(model, times, seen):
 def modern_elements():
     """Return the modern elements of Mars for 1590, referred to the mean equinox of that date.
 
-    The period is that of the longitude.
+    The period is 360 degrees divided by the present rate of the mean longitude.
     """
     century = (1590.0 - 2000.0) / 100.0
     rate = 19141.6964746 + 2.0 * 0.00031097 * century  # degrees per century

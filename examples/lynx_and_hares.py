@@ -84,7 +84,10 @@ def starts(seed):
 
 # --- Predictions ---------------------------------------------------------------------------------
 def told(model, p, first, years):
-    """Return the logarithms that a model predicts for the years after each first year, (2, n, years)."""
+    """Predict the logarithms for the years after each of n first years, in the shape (2, n, years).
+
+    first : the indices of the first years in LOGS, which has the initial values.
+    """
     times = np.arange(1.0, years + 1.0)
 
     def rates(t, logs, p):
@@ -126,7 +129,7 @@ def unseen(model, p, ahead):
 
 
 def worst_difference(models, seed):
-    """Return the largest relative difference of slopes along random directions from differences."""
+    """Return the largest relative difference of the tape's directional slopes from differences."""
     random, away = np.random.default_rng(seed), []
     for model, p in models.values():
         loss = loss_of(model)

@@ -52,7 +52,10 @@ def tape_gradient(measurements: np.ndarray) -> np.ndarray:
 
 
 def worst_difference(data: np.ndarray, gradient: np.ndarray, count: int) -> float:
-    """Return the largest relative difference of the steepest slopes from central differences."""
+    """Compare the ``count`` steepest elements of ``gradient`` with central differences.
+
+    Return the largest relative error.
+    """
     spread = data.std(axis=0)
     steepest = np.argsort(-np.abs(gradient * spread), axis=None)[:count]
     errors = []

@@ -116,7 +116,7 @@ def two_pictures(seed):
 
 
 def worst_difference(pair, knots, count, seed):
-    """Return the largest relative difference of some slopes from central differences."""
+    """Return the largest relative difference between gradient and differences, for some elements."""
     gradient = np.asarray(xp.grad(pair.loss)(xp.asarray(knots)))
     errors = []
     for place in np.random.default_rng(seed).choice(knots.size, count, replace=False):

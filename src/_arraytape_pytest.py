@@ -1,7 +1,7 @@
-"""What pytest loads at its start wherever arraytape is installed; it imports nothing else.
+"""The pytest plugin of arraytape, which pytest loads at its start if arraytape is installed.
 
-It lies next to the package, so that neither arraytape nor NumPy is imported in the runs of those who do
-not use it: only ``--xp-backends``, or the setting ``xp_backends``, brings ``arraytape.testing``.
+The module is no part of the package, so that pytest imports neither arraytape nor NumPy with it.  Only
+the option ``--xp-backends`` or the setting ``xp_backends`` imports ``arraytape.testing``.
 
 PYTEST_DONT_REWRITE
 """
@@ -27,8 +27,8 @@ MARKERS = (
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Add the option and the setting that switch the fixture ``xp`` on."""
-    # pytest rewrites the assertions of all modules of a distribution with a plugin when they are
-    # imported: for ours that is a second without a cache, and for nothing.
+    # pytest rewrites the assertions in all modules of a distribution that has a plugin.  arraytape's
+    # modules need no rewriting, which takes a second at an import without a cache.
     getattr(pluginmanager.rewrite_hook, "_must_rewrite", set()).discard("arraytape")
     group = parser.getgroup("arraytape", "array API backends, by arraytape")
     group.addoption(

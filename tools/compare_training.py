@@ -69,7 +69,7 @@ def pooled(function: str, **options: Any) -> Callable[[Any, Any], Any]:
 
 
 def layers() -> dict[str, tuple[Any, Any, Any, dict[str, Any]]]:
-    """Return by name (a layer, its data, the function in PyTorch, keyword arguments of the call)."""
+    """Return for each name a layer, its input, PyTorch's function, and keywords of the layer's call."""
     training = {"training": True}
     return {
         "Dense": (nn.Dense(4, seed=0), ROWS, lambda x, w: x @ w["kernel"] + w["bias"], {}),
@@ -146,7 +146,7 @@ def compare_layer(
 
 
 def rules() -> dict[str, tuple[Any, Callable[[Any], Any]]]:
-    """Return by name (an optimizer, a function from a list of parameters to PyTorch's optimizer)."""
+    """Return for each name an optimizer, and a function that makes PyTorch's, given its parameters."""
     o, opt = optimizers, torch.optim
     return {
         "SGD": (o.SGD(0.01), lambda p: opt.SGD(p, 0.01)),
@@ -181,7 +181,7 @@ def rules() -> dict[str, tuple[Any, Callable[[Any], Any]]]:
 
 
 def rates() -> dict[str, tuple[Any, Callable[[Any], Any]]]:
-    """Return by name (a schedule, a function from PyTorch's optimizer to PyTorch's schedule)."""
+    """Return for each name a schedule, and a function that makes PyTorch's, given its optimizer."""
     s, sched = schedules, torch.optim.lr_scheduler
     return {
         "ExponentialDecay": (s.ExponentialDecay(0.05, 1, 0.97), lambda o: sched.ExponentialLR(o, 0.97)),

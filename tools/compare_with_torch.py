@@ -70,7 +70,11 @@ CASES: list[Case] = []
 
 
 def compared(name: str, ours: Function, *draws: Draw, by: str) -> Callable[[Function], Function]:
-    """Return a decorator that adds the case of SciPy's ``ours`` and the decorated PyTorch function."""
+    """Return a decorator that adds a Case to CASES: ``ours``, which calls SciPy, and a PyTorch function.
+
+    name : the name of SciPy's function.  draws : functions that draw the inputs.  by : the name of the
+    PyTorch function in the table.
+    """
 
     def state(theirs: Function) -> Function:
         CASES.append(Case(name, by, ours, theirs, draws))
@@ -297,7 +301,7 @@ def on_a_grid(x: Any, places: Any) -> Any:
 
 # --- scipy.spatial ----------------------------------------------------------------------------------
 def distances(metric: str, order: float, **options: float) -> None:
-    """Add the case of ``cdist`` with a SciPy metric and the order of the same norm in PyTorch."""
+    """Add the case of ``cdist``: ``metric`` for SciPy, ``order`` of the same norm for PyTorch."""
     pairs = lambda a, b: torch.cdist(a, b, order, "donot_use_mm_for_euclid_dist")  # noqa: E731
     compared(
         f"spatial.distance.cdist, {metric}",
@@ -405,7 +409,7 @@ def cotangent(rng: np.random.Generator, y: Any) -> Any:
 
 
 def titled(case: Case) -> str:
-    """Return the name of a case with the part before the comma as code."""
+    """Return the name of a case, with backticks around the part before the comma."""
     name, comma, rest = case.name.partition(",")
     return f"`{name}`{comma}{rest}"
 

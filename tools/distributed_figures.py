@@ -155,7 +155,7 @@ def cost(client: Any, step: Callable[[], Any]) -> Cost:
 
 
 def costs(client: Any, ways: dict[str, Callable[[], Any]], repeat: int) -> dict[str, Cost]:
-    """Run the steps ``ways`` in turn; return by name the least costs in ``repeat`` runs."""
+    """Run the named functions ``ways`` in turn, ``repeat`` times; return the least costs by name."""
     found: dict[str, list[Cost]] = {name: [] for name in ways}
     for turn in range(repeat + 1):
         for name, way in ways.items():
@@ -167,7 +167,7 @@ def costs(client: Any, ways: dict[str, Callable[[], Any]], repeat: int) -> dict[
 
 
 def ways_of(client: Any, futures: Sequence[Any], loss: Loss) -> dict[str, Callable[[], Any]]:
-    """Return, by name, functions that compute a step; check that the first two agree."""
+    """Return named functions that compute a loss's derivative; check that the first two agree."""
     data = distributed.partitions(futures)
     both, total = (
         distributed.value_and_grad(loss.f, data),
@@ -192,7 +192,10 @@ def ways_of(client: Any, futures: Sequence[Any], loss: Loss) -> dict[str, Callab
 def measure(
     megabytes: int, count: int, repeat: int, names: Sequence[str] = ("logistic",)
 ) -> dict[str, dict[str, Cost]]:
-    """Return, by loss and by way to compute the step, the least costs."""
+    """Return the least cost of a step: a dict from the loss's name to a dict by the way of ``ways_of``.
+
+    megabytes : the size of the data.  count : the number of partitions.
+    """
     from distributed import Client, LocalCluster
 
     rows = int(megabytes * 1e6 / count / 8 / (COLUMNS + 1))

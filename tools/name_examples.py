@@ -53,13 +53,13 @@ def without_example(names: Names) -> list[str]:
 
 
 def has_example(name: str, names: Names) -> bool:
-    """Return True if an example on the page of a name uses the name."""
+    """Return True if an example on the reference page of ``name`` uses ``name``."""
     own = name.rpartition(".")[2]
     return own in used(PARSER.get_examples(text_of_page(name, names)))
 
 
 def text_of_page(name: str, names: Names) -> str:
-    """Return the docstrings that the page of a name shows."""
+    """Return the docstrings on the reference page of the public name ``name``, joined to one text."""
     if reference.on_the_page_of_values(name, names):
         return reference.VALUES_EXAMPLES
     if reference.is_member(name, names):

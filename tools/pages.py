@@ -56,7 +56,7 @@ class Page(NamedTuple):
 
 
 def function_of(path: str) -> Callable[..., str]:
-    """Import a function by module and name."""
+    """Import and return the function at ``path``, which is a module and a name with a dot between."""
     module, _, name = path.rpartition(".")
     return getattr(importlib.import_module(module), name)
 
@@ -144,7 +144,7 @@ def differences(file: str, old: str, new: str) -> list[str]:
 
 
 def stale(names: Iterable[str]) -> list[str]:
-    """Return the differences of stale pages, and the errors of pages that cannot be written."""
+    """Return the diffs of stale pages, and the errors of pages that cannot be written."""
     lines = []
     for name in names:
         page = PAGES[name]

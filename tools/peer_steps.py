@@ -24,7 +24,7 @@ Step = Callable[[], Sequence[Any]]
 
 
 class TorchNamespace:
-    """The functions of the standard that the workloads call, made of PyTorch's functions."""
+    """An array API namespace of PyTorch's functions, with the functions that the workloads call."""
 
     def __init__(self, torch: Any) -> None:
         self.torch = torch

@@ -25,7 +25,7 @@ EXTRAS = re.compile(r"\b(scipy|sklearn|matplotlib|optimizers|safetensors|dask)\b
 
 
 def blocks_of(page: str) -> list[str]:
-    """Return the blocks that need no optional dependency, and no name of a block that needs one."""
+    """Return the code blocks that need no optional package and no variable of a block that needs one."""
     chosen: list[str] = []
     known: set[str] = set()
     missing: set[str] = set()

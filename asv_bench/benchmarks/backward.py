@@ -57,7 +57,7 @@ def track_hessian_vector_product(mode: str) -> float:
 
 
 class Model:
-    """The value and gradient of the workloads in seconds, for the dashboard."""
+    """The time in seconds of value and gradient of a workload, and of the backward pass alone."""
 
     params = (list(WORKLOADS),)
     param_names = ("workload",)

@@ -56,7 +56,7 @@ def track_frames(mode: str, op: str) -> int:
 
 @benchmark("frames", exact=True, mode=MODES, op=list(DEARER))
 def track_frames_dearer(mode: str, op: str) -> int:
-    """Count the frames of ops that do more than their raw call; these have no budget."""
+    """Count the Python frames of one of the ops in ``DEARER``, which need more frames than others."""
     return frames_of(mode, DEARER[op], () if "0-d" in op else (3, 3))
 
 

@@ -48,14 +48,14 @@ class Equilibrium:
 
 @benchmark("x hand", budget={20: 150.0, 200: 25.0}, size=[20, 200])
 def track_root(size: int) -> float:
-    """Measure value, checks and gradient in eager mode; the hand-written gradient has no checks."""
+    """Measure value, checks and gradient, divided by a hand-written gradient, which has no checks."""
     ours, theirs = pair(Equilibrium(size))
     return ratio(repeated(ours), repeated(theirs))
 
 
 @benchmark("runs", budget=7, exact=True)
 def track_runs_of_the_function() -> int:
-    """Count the calls of the user's function for a known solution, its checks and one gradient."""
+    """Count the calls of the residual function for one value, with its checks, and one gradient."""
     work = Equilibrium(5)
     parameters = [xp.asarray(p) for p in work.parameters]
     step(work, parameters)

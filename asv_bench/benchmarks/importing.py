@@ -42,9 +42,9 @@ def seconds(program: str, variables: dict[str, str]) -> float:
 
 @cache
 def imports() -> dict[str, list[float]]:
-    """Run the programs in turn; return the seconds of all runs.
+    """Run the programs in turn, many times; return a dict from a program's name to its CPU seconds.
 
-    A first run writes the byte code, as pip does at installation.
+    A first run of each program, which writes the byte code as pip does, is not measured.
     """
     found: dict[str, list[float]] = {name: [] for name in PROGRAMS}
     with tempfile.TemporaryDirectory() as place:
@@ -59,7 +59,10 @@ def imports() -> dict[str, list[float]]:
 
 
 def ratio(program: str, of: str) -> float:
-    """Return the time of a program, divided by the time of ``import numpy``."""
+    """Return the minimum or median of a program's times, divided by that of ``import numpy``.
+
+    of : "minimum" or "median".
+    """
     pick = min if of == "minimum" else statistics.median
     found = imports()
     return pick(found[program]) / pick(found["numpy"])

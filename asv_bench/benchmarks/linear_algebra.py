@@ -1,4 +1,4 @@
-"""A Gaussian process, compared with a hand-written gradient, and its matrix factorizations."""
+"""A Gaussian process: its gradient compared with hand-written NumPy, and counts of factorizations."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def track_gaussian_process(size: int, form: str) -> float:
 
 @benchmark("factorisations", budget=1, exact=True, form=FORMS)
 def track_eliminations_of_rules(form: str) -> int:
-    """Count the factorizations by rules in one step, in addition to those of the forward pass."""
+    """Count the factorizations that rules compute in the backward pass of one step."""
     work = GaussianProcess(100, form)
     parameters = [xp.asarray(p) for p in work.parameters]
     return sum(code.co_name == FACTORS for code in codes(lambda: step(work, parameters)))

@@ -29,7 +29,7 @@ def number_for(shape: tuple[int, ...]) -> int:
 
 @benchmark("x NumPy", op=STATEMENTS, shape=SHAPES)
 def track_unrecorded(op: str, shape: tuple[int, ...]) -> float:
-    """Measure an op without a tape, divided by NumPy's."""
+    """Measure an op without a tape, divided by NumPy's op."""
     ours, theirs = operands(shape)
     number = number_for(shape)
     return ratio(statement(op, ours, number), statement(op, theirs, number))
@@ -37,7 +37,10 @@ def track_unrecorded(op: str, shape: tuple[int, ...]) -> float:
 
 @benchmark("x NumPy", headline="an op on a tape", rank=1, op=STATEMENTS, shape=SHAPES)
 def track_recorded(op: str, shape: tuple[int, ...]) -> float:
-    """Measure an op on a new tape in each burst, divided by NumPy's; its release is not timed."""
+    """Measure an op recorded on a tape, divided by NumPy's op.
+
+    Each burst has a new tape.  The time to free the tape's records is not measured.
+    """
     ours, theirs = operands(shape)
     number = number_for(shape)
     record = statement(op, ours, number)
@@ -79,7 +82,7 @@ def track_chain_gradient(shape: tuple[int, ...]) -> float:
 
 
 class Chain:
-    """The chain of ops in seconds, for the dashboard."""
+    """The time in seconds of 1,000 chained ops, and of their gradient."""
 
     params = (SHAPES,)
     param_names = ("shape",)

@@ -19,7 +19,7 @@ POLICIES: dict[str, Any] = {
 
 
 def layers(x: Any, weights: Any) -> Any:
-    """Return the result of layers with a matrix product and some elementwise ops each."""
+    """Apply a layer for each matrix in ``weights``: a product with it, then elementwise ops."""
     for w in weights:
         h = x @ w
         x = xp.tanh(h) * xp.exp(-h * h) + 0.1 * h
@@ -27,7 +27,7 @@ def layers(x: Any, weights: Any) -> Any:
 
 
 class Net:
-    """The layers as one function on a tape."""
+    """A network of ``LAYERS`` layers, with its data, weights and gradient."""
 
     def __init__(self, rows: int, size: int) -> None:
         random = np.random.default_rng(0)

@@ -124,7 +124,7 @@ def ratio_to_hand(workload: str, compile: bool) -> float:
     workload=list(WORKLOADS),
 )  # fmt: skip
 def track_replayed(workload: str) -> float:
-    """Measure value and gradient, replayed as calls of NumPy."""
+    """Measure a replay of value and gradient that runs a program of NumPy calls, not machine code."""
     return ratio_to_hand(workload, False)
 
 
@@ -138,7 +138,7 @@ def track_replayed(workload: str) -> float:
     workload=list(WORKLOADS),
 )  # fmt: skip
 def track_compiled(workload: str) -> float:
-    """Measure value and gradient, replayed as machine code."""
+    """Measure a replay of value and gradient that runs machine code (``compile=True``)."""
     return ratio_to_hand(workload, True)
 
 
@@ -148,7 +148,7 @@ def track_compiled(workload: str) -> float:
     workload=["1,000 ops on 10 elements", "MLP"],
 )
 def track_compiling(workload: str) -> float:
-    """Measure what compiling to machine code adds to the first two calls, in eager calls."""
+    """Measure the time that compilation adds to the first two calls, divided by an eager call."""
     work = WORKLOADS[workload]
     parameters = arrays(work)
 
@@ -179,7 +179,7 @@ def track_compiling(workload: str) -> float:
     workload=list(WORKLOADS),
 )  # fmt: skip
 def track_replayed_under_a_tape(workload: str) -> float:
-    """Measure a replayed function and its gradient by an outer tape.
+    """Measure a replayed function on a tape, with its gradient, divided by hand-written NumPy.
 
     The call is one record on the tape, and its backward pass is a program of its own.
     """
@@ -209,7 +209,7 @@ def track_replayed_under_a_tape(workload: str) -> float:
     workload=["1,000 ops on 10 elements", "MLP", "elementwise, 17 MiB"],
 )
 def track_first_two_calls(workload: str) -> float:
-    """Measure the two traced calls with the construction of the program, divided by an eager call."""
+    """Measure the first two calls, which are traced and build the program, divided by an eager call."""
     work = WORKLOADS[workload]
     parameters = arrays(work)
 

@@ -138,7 +138,7 @@ class Curvature(MLP):
         self.tangents = [xp.asarray(v) for v in self.along]
 
     def reverse(self, parameters: list[xp.Array]) -> list[xp.Array]:
-        """Return the product, computed by reverse-over-reverse mode."""
+        """Return the Hessian-vector product, computed by reverse-over-reverse mode."""
         with xp.GradientTape() as outer:
             outer.watch(parameters)
             with xp.GradientTape() as inner:
@@ -148,13 +148,13 @@ class Curvature(MLP):
         return outer.gradient(gradients, parameters, self.tangents)
 
     def forward(self, parameters: list[xp.Array]) -> list[xp.Array]:
-        """Return the product, computed by forward-over-reverse mode."""
+        """Return the Hessian-vector product, computed by forward-over-reverse mode."""
         with xp.ForwardAccumulator(parameters, self.tangents) as accumulator:
             gradients = step(self, parameters)
         return accumulator.jvp(gradients)
 
     def product(self, w1: Raw, b1: Raw, w2: Raw, b2: Raw, w3: Raw, b3: Raw) -> list[Raw]:
-        """Return the hand-written product.
+        """Return the Hessian-vector product, computed by hand-written NumPy code.
 
         Source: Pearlmutter 1994, "Fast exact multiplication by the Hessian".
         """

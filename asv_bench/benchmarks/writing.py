@@ -25,7 +25,7 @@ def bytes_per_row(rows: int) -> float:
 
 @benchmark("bytes", exact=True, rows=[FEW, MANY])
 def track_kept_bytes_per_row(rows: int) -> float:
-    """Measure the bytes that the tape of the loop holds per row."""
+    """Measure the bytes that a tape holds for each row that the loop writes."""
     return bytes_per_row(rows)
 
 
@@ -45,13 +45,16 @@ def track_growth() -> float:
 
 @benchmark("x hand", budget={FEW: 11.0, MANY: 15.0}, aim=4.0, rows=[FEW, MANY])
 def track_gradient(rows: int) -> float:
-    """Measure value and gradient, divided by hand-written ones."""
+    """Measure value and gradient of a loop that writes rows, divided by hand-written NumPy."""
     ours, hand = pair(Rows(rows))
     return ratio(repeated(ours), repeated(hand))
 
 
 def scan(mode: str, rows: int) -> Callable[[], Any]:
-    """Return a function that computes a scan's gradient, or its derivative by forward mode."""
+    """Return a function that computes the gradient of a ``Scan``, or its derivative by forward mode.
+
+    mode : "reverse" or "forward".
+    """
     work = Scan(rows)
     ours, _ = pair(work)
     if mode == "reverse":
@@ -71,7 +74,7 @@ def track_scan_growth(mode: str, rows: int) -> float:
 
 
 class Loop:
-    """The loop over rows in seconds, for the dashboard."""
+    """The time in seconds of the gradient of a loop that writes rows."""
 
     params = ([FEW, MANY],)
     param_names = ("rows",)
@@ -104,7 +107,7 @@ def track_reading_growth(reads: int) -> float:
 
 
 def logging(losses: int) -> Callable[[], Any]:
-    """Return a step with as many Variables as losses, in which each loss is logged as a float."""
+    """Return a training step that adds up ``losses`` losses and logs each by ``float``."""
     variables = [xp.Variable(np.ones(2)) for _ in range(losses)]
     log: list[float] = []
 

@@ -212,7 +212,8 @@ if _typing.TYPE_CHECKING:
     from .replay import function
     from .variable import Variable
 
-    # NumPy's names: see ``_numpy_api/names.py``.  A test compares them.
+    # Names of NumPy's own API, for type checkers.  ``_numpy_api/names.py`` makes the objects, and a test
+    # compares the names.
     _numpys: _typing.Any = None
     absolute = allclose = amax = amin = angle = append = apply_along_axis = _numpys
     apply_over_axes = arccos = arccosh = arcsin = arcsinh = arctan = arctan2 = _numpys
@@ -404,7 +405,7 @@ _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 
 def _ops() -> dict[str, _typing.Any]:
-    """Import the chapters, put their ops into the namespace, and return the ops by name."""
+    """Import the modules ``arraytape.ops``, put their ops into the namespace, and return {name: op}."""
     chapters = [vars(_import_module(f".ops.{chapter}", __name__)) for chapter in _CHAPTERS]
     names = {*__all__, *_FOR_RULES} - {*_MODULES, *_HOMES}
     found = {name: chapter[name] for chapter in chapters for name in names & chapter.keys()}

@@ -43,7 +43,7 @@ from .variable import AllOrNone, Variable, detached
 
 try:
     import fcntl
-except ImportError:  # Windows, where a file that is open cannot be removed
+except ImportError:  # on Windows, which has no such locks, but cannot remove a file that is open
     fcntl = None  # type: ignore[assignment]
 
 __all__ = ["load", "save"]
@@ -56,8 +56,8 @@ def __dir__() -> list[str]:
 Host = np.ndarray[Any, np.dtype[Any]]
 PathLike = str | os.PathLike[str]
 HEADER = "arraytape"  # the key of the package's own entry in the file's metadata
-# The version of that entry.  In version 1 the checksum did not cover the entry itself.  Version 2 had a
-# second entry and padding, to detect damage.
+# The version of the format of this entry.  In version 1 the checksum did not cover the entry itself.
+# Version 2 had a second entry and padding, to detect damage.
 VERSION = 3
 
 

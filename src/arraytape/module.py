@@ -176,7 +176,7 @@ class Module:
             return f"<{type(self).__name__}: its parts cannot be listed: {type(error).__name__}>"
 
 
-keep_whole(Module)  # a dataclass may be a Module, too
+keep_whole(Module)  # not a nesting, even if the subclass is a dataclass
 
 Found = tuple[str, "Variable | Module"]
 Seen = dict[int, Any]  # objects by id(), kept alive: the id of a freed object may be used again
@@ -269,8 +269,8 @@ def tree(module: Module) -> str:
 def rows_of(module: Module, indent: str, paths: dict[int, str], path: str = "") -> Iterator[Row]:
     """Yield the rows of a Module's Variables, then those of each submodule and its contents.
 
-    paths : dict from the ``id()`` of each Variable and Module that has a row already to its path.
-    Further rows of a shared object refer to this path.
+    paths : the ``id()`` of a Variable or Module that already has a row -> its path.  Further rows of a
+    shared object refer to this path.
     """
     modules = []
     for key, leaf in parts_of(vars(module), "", {}):

@@ -314,7 +314,8 @@ def function_of(name):
 def options_of(name, x, given=0, **others):
     """Return a dict of a function's optional arguments with values to draw from.
 
-    given : the number of required arguments.  others : values that replace those of ``pool``.
+    given : the number of required arguments.  others : lists of values by parameter name; ``pool``
+    supplies the values of other parameters.
     """
     found = {}
     for parameter in list(inspect.signature(function_of(name)).parameters.values())[given:]:
@@ -331,7 +332,8 @@ def enter(name, required, reference=None, **others):
     """Add a function to ENTRIES and REFERENCES.
 
     required : a function of a Shapes that returns the required arguments.
-    others : values of options, or functions of a Shapes and of the arguments that return them.
+    others : option's name -> a list of its values, or a function that returns the list, called with
+    the Shapes and the required arguments.
     """
     if reference is None:
         reference = np
@@ -789,7 +791,7 @@ def close_of(name):
 
 
 def numpy_call(name, function, rng):
-    """Draw a call of a NumPy function; return required arguments, values by option, and the call."""
+    """Draw a Call of a NumPy function; return its required arguments, a dict of options' values, and it."""
     calls = [c for c in numpy_calls.CALLS[name] if not has_files(c)]
     base = rng.choice(calls)
     signature = inspect.signature(function)

@@ -114,7 +114,7 @@ def exchange(value: Any, of_operand: Callable) -> Any:
 def fill(value: Any, of_operand: Callable, of_option: Callable = lambda x: x) -> Any:
     """Replace Operands by ``of_operand(operand)``, other options by ``of_option(option)``.
 
-    Fixed options are unwrapped, and do not pass ``of_option``.
+    Fixed options are unwrapped, without a call of ``of_option``.
     """
     if isinstance(value, Operand):
         return of_operand(value)

@@ -12,7 +12,10 @@ from arraytape._tape import data
 
 @contextmanager
 def formed(monkeypatch):
-    """Yield a list to which each contribution of a joint rule adds (op, input, True if followed)."""
+    """Yield a list of (op, input, True if the input is followed), one for each cotangent.
+
+    Only cotangents from joint rules are listed, which compute those of all inputs of an op at once.
+    """
     found = []
 
     def of_followed(part, i, plan):
@@ -61,10 +64,10 @@ def pushed(function, arrays, x):
 
 
 def check_each_operand_alone(function, arrays, monkeypatch, free=()):
-    """Check derivatives with respect to each operand alone against those with respect to all.
+    """Check derivatives with respect to one operand at a time against those with respect to all.
 
-    Also check that rules form no contribution to a constant operand.
-    free : pairs (op, input) whose contribution costs nothing extra, and may be formed.
+    Also check that joint rules compute no cotangent of an operand that is constant.
+    free : pairs (op, input) for which a rule may compute it, because it costs nothing extra.
     """
     together = gradient(function, arrays, arrays)
     for x, expected in zip(arrays, together, strict=True):

@@ -1,4 +1,4 @@
-"""Cases of the attack ``dispatched-calls``: functions of NumPy, SciPy, scikit-learn on random data."""
+"""Cases of the random test ``dispatched-calls``: NumPy, SciPy and scikit-learn calls on drawn data."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from .dispatched_points import drawn, point
 
 
 class Case:
-    """A function ``on`` of a list of arrays, with the arrays ``operands``.
+    """A function to test, with arguments for one call.
 
+    on : the function; its argument is a list of arrays.  operands : these arrays.
     differentiable : the positions of the operands with respect to which the function is
         differentiated.
     ulps : by how many units in the last place values may differ from NumPy's.
@@ -101,7 +102,7 @@ def of_numpy(name, rng, how):
 
 
 def moved(rng, v, how):
-    """Return an array like v with values at the kind of point ``how``; only float64 arrays change."""
+    """Return drawn values of the kind ``how`` (in POINTS) in the layout of v; v if it is not float64."""
     if v.dtype != np.float64 or how in ("one element", "numbers") or not np.isfinite(v).all():
         return v
     low, high = (float(v.min()), float(v.max())) if v.size else (0.0, 1.0)
@@ -195,7 +196,7 @@ ALWAYS_TWO = {
 
 
 def cases():
-    """Return a dict from names to functions ``(rng, how)`` that make a Case at a kind of point."""
+    """Return a dict from a name to a function ``(rng, how)`` that draws a Case; how : in POINTS."""
     found = {
         name: functools.partial(of_scipy, call)
         for name, call in dispatched_functions.calls().items()

@@ -56,9 +56,10 @@ class Kind(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A function with its operands by name and its options with values.
+    """A function to call on random operands.
 
-    The operand "*" means three positional operands of that kind.
+    operands : operand's name -> Kind; the name "*" means three positional operands of this Kind.
+    options : option's name -> the values to draw from.
     """
 
     name: str
@@ -185,7 +186,7 @@ def offered() -> dict[str, Any]:
 
 
 def of_special(name: str, function: Any) -> Call | None:
-    """Return the Call of a special function, with operands from arraytape's statement of its op."""
+    """Return the Call of a function that ``special.STATEMENTS`` declares as an op, else None."""
     from arraytape import special
 
     statement = special.STATEMENTS.get(special.OTHER_NAMES.get(name, name))

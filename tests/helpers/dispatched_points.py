@@ -11,7 +11,7 @@ POINTS = (
 
 
 def drawn(rng, call, how):
-    """Draw the operands of a Call, by name, at the kind of point ``how`` (one of POINTS)."""
+    """Return a dict from the names of a Call's operands to arrays of the kind ``how`` (in POINTS)."""
     n, m = (1, 1) if how == "one element" else (int(rng.integers(4, 8)), int(rng.integers(1, 4)))
     common = (n, n) if how == "symmetric" else (n, m)[: 1 + int(rng.integers(2))]
     if how == "numbers" and call.by_position and "*" not in call.operands:
@@ -32,7 +32,7 @@ def drawn(rng, call, how):
 
 
 def point(rng, shape, low, high, how):
-    """Draw an array with values in [low, high] at the kind of point ``how`` (one of POINTS)."""
+    """Draw an array of the kind ``how`` (one of POINTS, such as "ties") with values in [low, high]."""
     x = rng.uniform(low, high, shape)
     ones = np.ones(shape)
     some = np.round(rng.uniform(low, high, 2), 2)

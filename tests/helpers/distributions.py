@@ -38,7 +38,7 @@ class Point(NamedTuple):
 
 
 def distributions() -> dict[str, tuple[float, ...]]:
-    """Return the continuous distributions, with SciPy's own example of their shapes."""
+    """Return a dict from each continuous distribution to the shape parameters of SciPy's own tests."""
     found: dict[str, tuple[float, ...]] = {}
     for name, shapes in distcont:
         if isinstance(name, str):
@@ -65,7 +65,8 @@ def difference(
 ) -> tuple[float, float]:
     """Return a derivative by central differences and a bound of its error.
 
-    i : the index of the argument.  rounding : the rounding error of f beyond its last bit.
+    i : the index of the argument to differentiate.  rounding : an absolute error of f's values, which is
+    added to a rounding error of about 16 eps.
     """
     best, middle = (math.nan, math.inf), float(f(*values))
     for size in (1e-3, 1e-2, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9):
@@ -127,7 +128,7 @@ def check(name: str, method: str, shapes: tuple[float, ...], quantile: float) ->
 
 
 def one(function: Callable[..., Any], values: Sequence[float], i: int, expected: float) -> str:
-    """Return the verdict on the derivative with respect to argument ``i``, as text."""
+    """Return a verdict (RIGHT, LOUD, ...) on the derivative with respect to ``values[i]``."""
     arrays = [xp.asarray(v) for v in values]
     try:
         with interop.scipy(), warnings.catch_warnings():
@@ -150,7 +151,7 @@ def one(function: Callable[..., Any], values: Sequence[float], i: int, expected:
 
 
 def rounding(function: Callable[..., Any], values: Sequence[float], expected: float) -> float:
-    """Return the rounding error of SciPy's value beyond its last bit.
+    """Return an absolute rounding error of SciPy's value, or 0.0 if only its last bits are wrong.
 
     Many probabilities are computed as 1 minus another probability, and logarithms and quantiles from
     such values.  The error is then that of a number near 1, however small the result is.
@@ -168,7 +169,7 @@ def rounding(function: Callable[..., Any], values: Sequence[float], expected: fl
 
 
 def curvature(name: str, shapes: tuple[float, ...], quantile: float) -> str:
-    """Return the verdict on the second derivatives of logpdf, against differences of the gradient."""
+    """Return a verdict (RIGHT, LOUD, ...) on logpdf's Hessian, by differences of gradients."""
     distribution = getattr(stats, name)
     place = float(distribution.ppf(quantile, *shapes, LOC, SCALE))
     values = np.array([place, *shapes, LOC, SCALE])

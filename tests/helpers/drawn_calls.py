@@ -93,7 +93,7 @@ def wider(dtypes):
 
 
 def along(dtypes, min_side=0, elements=anything, **keywords):
-    """Draw an array with at least one axis, and one of its axes."""
+    """Draw a Call with an array and one of its axes as ``axis``; keywords : further options."""
     return on(
         array(dtypes, shapes(min_dims=1, min_side=min_side), elements),
         lambda x: call(only(x), axis=axis_of(x), **keywords),

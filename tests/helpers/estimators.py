@@ -159,7 +159,8 @@ METHODS = (
 class Outcome(NamedTuple):
     """The outcome of one method or attribute.
 
-    word : RIGHT, FLAT, ...  error : the relative error of the gradient.  text : an error or a reason.
+    word : one of RIGHT, FLAT, ..., see above.  error : the relative error of the gradient.  text : an
+    error or a reason.
     """
 
     word: str
@@ -174,7 +175,7 @@ def kinds():
 
 
 def made(name):
-    """Return an unfitted estimator, with members from MEMBERS and parameters from SETTINGS."""
+    """Return an unfitted estimator with parameters of SETTINGS; an ensemble has members of MEMBERS."""
     if name == "FrozenEstimator":
         return kinds()[name](LinearRegression().fit(X, Y))
     if name in MEMBERS:
@@ -226,7 +227,7 @@ def fitted(estimator, data, target):
 
 
 def targets(name, estimator, data, target):
-    """Fit an estimator; return functions without arguments that compute its results, by name."""
+    """Fit an estimator; return a dict of functions without arguments that compute its results."""
     model = fitted(estimator, data, target)
     if name in AT_ITS_END and isinstance(data, np.ndarray):
         AT_ITS_END[name](model, data, target)
@@ -322,7 +323,7 @@ def differences(values, inputs, steps=STEPS):
 
 
 def numbers(name, estimator):
-    """Return a function that fits to NumPy data and returns, by name, the sum of each result."""
+    """Return a function that fits to NumPy data, and returns a dict of weighted sums by method."""
 
     def values(data, target):
         found = {}
@@ -338,7 +339,7 @@ def numbers(name, estimator):
 
 
 def truth_of(name, estimator, inputs, steps=None):
-    """Return a function without arguments that computes ``differences`` of an estimator's fits once."""
+    """Return a cached function without arguments: the ``differences`` of fits of an estimator."""
 
     @functools.cache
     def truth():
@@ -394,9 +395,11 @@ def outcomes(name, inside, truth=None):
 
 
 def answered(give, inputs, truth, inside, alone=None):
-    """Return the outcomes of the functions ``give(*inputs)``, by name, compared with differences.
+    """Compare gradients on Arrays with differences; return a dict from method names to Outcomes.
 
-    alone : the name of the only function to call, or None for all.
+    give : a function that maps Arrays of ``inputs`` to a dict from method names to functions, which
+    return the methods' results.  truth : the result of ``truth_of``.  inside : True to fit inside
+    ``interop.sklearn()``.  alone : the name of the only method to call, or None for all.
     """
     arrays = [xp.asarray(x) for x in inputs]
     sources = [x for x in arrays if x.dtype.kind == "f"]
@@ -463,7 +466,8 @@ def judged(tape, result, sources, slopes, inputs, places):
 def distance(g, slope, along, largest):
     """Return the relative error of a gradient, and the relative spread of the differences.
 
-    slope : the slopes by step size, and the size of the value.
+    slope : (slopes by step, size of the value).  along : the direction of these slopes.  largest : the
+    greatest slope with respect to any input.
     """
     told, value = slope
     own = 0.1 * float(np.sqrt(np.sum((g * along) ** 2)))
@@ -479,7 +483,10 @@ def largest(slopes):
 
 
 def is_flat(slopes):
-    """Return True if all differences are 0 up to rounding."""
+    """Return True if all differences are 0 up to rounding.
+
+    slopes : for each input, (slopes by step, size of the value), or None.
+    """
     return all(max(map(abs, told)) < 1e-9 * max(1.0, value) for told, value in filter(None, slopes))
 
 

@@ -29,7 +29,7 @@ class Counted:
 
 
 def counted(monkeypatch):
-    """Count factorizations from now on; "kept elimination" counts the factors that rules keep."""
+    """Return a Counter of later factorizations; "kept elimination": those whose factors are kept."""
     calls = Counter()
     module = Counted(np.linalg._umath_linalg, calls)
     monkeypatch.setattr(np.linalg, "_umath_linalg", module)

@@ -242,7 +242,7 @@ class FakeCuPy:
         return module
 
     def special_modules(self):
-        """Return a cupyx.scipy.special with SciPy's functions, those that this CuPy version has."""
+        """Return cupyx.scipy.special, with this CuPy version's functions, and its parents, by name."""
         version = max(v for v in FACTS if v.partition(".")[0] <= self.version)
         paths = ["cupyx", "cupyx.scipy", "cupyx.scipy.special"]
         modules = {path: ModuleType(path) for path in paths}

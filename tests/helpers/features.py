@@ -26,7 +26,8 @@ CHAPTERS = {
 class Feature(NamedTuple):
     """A row of the table.
 
-    text, spelling : the feature, and the code for it.  partly, lacks : missing parts, or "".
+    text : the feature.  spelling : the code that uses it.  partly : what the feature lacks, or "".
+    lacks : why the feature does not exist, or "".
     """
 
     number: int
@@ -47,9 +48,9 @@ FEATURES: dict[int, Feature] = {}
 def feature(
     number: int, text: str, spelling: str, *, partly: str = "", lacks: str = ""
 ) -> Callable[[Any], Any]:
-    """Return a decorator that enters a test as the one of this row.
+    """Return a decorator that adds a Feature to FEATURES, with the decorated function as its test.
 
-    partly, lacks : missing parts, which the table shows and no test runs.
+    The parameters are the attributes of Feature.
     """
 
     def enter(test: Any) -> Any:

@@ -60,7 +60,7 @@ def check_fit(make, output, data, hyper=(), *, rtol=1e-5, h=1e-3, forward=True, 
 
 
 def moved(output, model, name, x, along, t):
-    """Return the output of a refit with the input ``name`` moved by ``t * along``."""
+    """Return ``output`` of the estimator that ``model`` fits to ``name=x + t * along``."""
     return np.asarray(output(model({name: x + t * along})))
 
 

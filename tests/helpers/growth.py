@@ -65,10 +65,10 @@ def bytes_of(run, n):
 
 
 def growth(run, n, attempts=6, limit=1.5, timed=True):
-    """Return the exponents of ``run(n)``.
+    """Return the Growth of ``run(n)``: the exponents with which its calls, time and memory grow with n.
 
     Seconds are measured again, up to ``attempts`` times, while their exponent exceeds ``limit``.
-    With ``timed=False`` they are not measured, and their exponent is 0.
+    With ``timed=False``, seconds are not measured, and their exponent is 0.
     """
     run(max(2, n // 10))  # fills caches
     sizes = [n * factor for factor in FACTORS]

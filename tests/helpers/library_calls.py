@@ -26,7 +26,7 @@ class LibraryCall(NamedTuple):
     """A function of NumPy data or Arrays, with valid inputs.
 
     name : the test, with its parameters.
-    tolerance : the allowed difference from the library's values, relative to the largest; 0: none.
+    tolerance : the allowed difference from the library's values, relative to the largest value.
     """
 
     name: str
@@ -103,7 +103,7 @@ def linalg_calls() -> list[LibraryCall]:
 
 
 def program_calls() -> list[LibraryCall]:
-    """Return calls of integrals, solvers, special functions and power transformations."""
+    """Return the calls in tables of three interop tests, and calls of power transforms."""
     found = []
     for module, table, tolerance in (
         ("integrate", "PROGRAMS", 1e-12), ("optimize", "PROGRAMS", 1e-8), ("special", "CALLS", ROUNDED),

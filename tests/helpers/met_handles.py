@@ -1,4 +1,4 @@
-"""A check that a traced function passes no Array to arraytape that its trace has not lifted."""
+"""A check that a trace has found ("lifted") each Array that the traced function passes to arraytape."""
 
 import contextlib
 import sys
@@ -48,7 +48,7 @@ class Handles:
 
 @contextlib.contextmanager
 def checked_traces(monkeypatch):
-    """Watch all traces in the block; yield the list of traces and the list of missed functions."""
+    """Yield two lists that traces fill: reasons against a replay, and the results of ``missed``."""
     traces, missed, open_ones = [], [], []
     start, stop = Lifter.start, Lifter.stop
 

@@ -1,4 +1,4 @@
-"""The ops of the namespace without those of ``special``, whichever modules were imported."""
+"""The ops of ``arraytape`` without those of ``arraytape.special``, which other tests may import."""
 
 from arraytape import testing
 from arraytape._record.op import REGISTRY, Op

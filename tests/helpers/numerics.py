@@ -1,7 +1,6 @@
-"""Gradients at plain numbers, and functions that are not in the standard, written from its ops.
+"""Helpers of the test_numerics modules: gradients at numbers, and functions written in standard ops.
 
-The expected values of the test_numerics modules are exact, or were computed to the six decimals that
-the tests show.  Numbers in names and ids are those of the worked examples.
+The tests' expected values are exact, or were computed to the six decimals that the tests show.
 """
 
 import numpy as np

@@ -36,7 +36,7 @@ class Operand(NamedTuple):
 
     @property
     def is_array(self) -> bool:
-        """True if the kind is a kind of Array."""
+        """True if ``made`` returns an Array, in any memory layout."""
         return self.kind in ("Array", "view", "Fortran", "strided")
 
 

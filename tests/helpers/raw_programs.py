@@ -1,4 +1,4 @@
-"""Replay programs that are traced from raw calls, without ``xp.function``."""
+"""Helpers for replays of programs that are traced from calls on raw data, without ``xp.function``."""
 
 import numpy as np
 

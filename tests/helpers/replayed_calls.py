@@ -81,7 +81,10 @@ def value_of(x, rng, special):
 
 
 def check(name, make, environment, seed, special, tape):
-    """Replay one call, compare it with eager calls, and return the Outcome."""
+    """Replay the call of the Case ``(name, make, environment)``; compare it with eager calls.
+
+    Return the Outcome.  special : True if some operands have infinities, NaN and zeros.
+    """
     case = Case(name, make, environment)
 
     def call(number):

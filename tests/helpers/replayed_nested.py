@@ -87,7 +87,8 @@ MODES = (plain, by_tape, by_tapes, forward)
 class Case:
     """A random program under one mode of differentiation.
 
-    Its last input is state; the others are the arguments of the function.
+    The function's arguments are the program's inputs except the last, which the function reads from a
+    State.
     """
 
     def __init__(self, seed):
@@ -140,7 +141,7 @@ def check(seed):
 
 
 def replay(seed):
-    """Check one program; the error of a failure has the text of the program."""
+    """Run ``check`` on the program of ``seed``; add the program's text to an error."""
     try:
         return check(seed)
     except Exception as error:

@@ -52,7 +52,7 @@ def plain(run, given, watched):
 
 
 def by_tape(run, given, watched):
-    """Return the target, its gradient and the arrays."""
+    """Return the target (a sum of the results of ``run``), its gradient, and the results."""
     with xp.GradientTape() as tape:
         tape.watch(watched)
         found = run(*given)
@@ -61,7 +61,7 @@ def by_tape(run, given, watched):
 
 
 def by_tapes(run, given, watched):
-    """Return the target, derivatives of first and second order, and the arrays."""
+    """Return the target, its gradient, the gradient of the gradient's sum, and ``run``'s results."""
     with xp.GradientTape() as outer:
         outer.watch(watched)
         with xp.GradientTape() as inner:
@@ -74,7 +74,7 @@ def by_tapes(run, given, watched):
 
 
 def forward(run, given, watched):
-    """Return the target, its tangent along ones, and the arrays."""
+    """Return the target, its JVP along tangents of ones, and the results of ``run``."""
     tangents = [xp.ones_like(x) for x in watched]
     with xp.ForwardAccumulator(watched, tangents) as accumulator:
         found = run(*given)
@@ -83,7 +83,7 @@ def forward(run, given, watched):
 
 
 def rows(run, given, watched):
-    """Return two targets, their Jacobian, and the arrays."""
+    """Return two sums of the results of ``run``, their Jacobian, and the results."""
     with xp.GradientTape() as tape:
         tape.watch(watched)
         found = run(*given)
@@ -92,7 +92,7 @@ def rows(run, given, watched):
 
 
 def mapped(run, given, watched):
-    """Return the targets of two examples under vmap."""
+    """Return the target for two examples, which ``vmap`` computes at once."""
     places = [i for i, x in enumerate(given) if any(x is one for one in watched)]
     axes = [0 if i in places else None for i in range(len(given))]
     both = [xp.stack([x, x * 0.99]) if i in places else x for i, x in enumerate(given)]
@@ -136,7 +136,7 @@ def step(run, sources, results, mode):
 
 
 def numpy_program(seed, length):
-    """Return a random NumPy program: ``run``, its data, and the number of differentiated inputs."""
+    """Return a random Program, a function that runs it on Arrays, and its data: a dict by input name."""
     program = random_numpy_programs.Program(seed, length)
     names = [name for name in program.data if name not in program.constants]
     constants = {name: program.data[name].copy() for name in program.constants}
@@ -182,7 +182,7 @@ def moved(x, rng):
 
 
 def calls_of(data, seed, count):
-    """Return ``count`` functions without arguments, which make Arrays near the program's data."""
+    """Return ``count`` functions without arguments; each returns Arrays with values near ``data``."""
 
     def call(number):
         def arguments():
@@ -244,7 +244,7 @@ def check_on_tapes(case, seed):
 
 
 def replay(kind, seed, check=check):
-    """Run ``check`` on the program of a kind and seed; a failure's error has the program's text."""
+    """Run ``check`` on the Case for ``kind`` and ``seed``; add the program's text to an error."""
     case = Case(kind, seed)
     try:
         return check(case, seed)

@@ -19,7 +19,7 @@ NESTINGS = "rr", "fr", "rf", "ff"
 
 # --- Hessians by tapes and accumulators ---------------------------------------------------------------
 def hessian(function, values, nesting):
-    """Return the Hessian of the total of ``function(*arrays)`` as a matrix, by one nesting."""
+    """Return the Hessian of the total of ``function(*values)`` as a matrix; nesting : in NESTINGS."""
     with np.errstate(all="ignore"):
         return WAYS[nesting](function, values)
 
@@ -67,7 +67,7 @@ def reverse_over_forward(function, values):
 
 
 def by_columns(column, values):
-    """Return the Hessian whose columns are ``column(arrays, i, unit)`` for the units of each input i."""
+    """Return the Hessian with a column ``column(arrays, i, unit)`` for each unit vector of input i."""
     columns = []
     for i, value in enumerate(values):
         for unit in units(value):
@@ -109,7 +109,7 @@ WAYS = {
 
 # --- Hessians by differences ------------------------------------------------------------------------
 def stencil(places, order):
-    """Return the weights of values at ``places`` in a finite difference of this order at 0."""
+    """Return w so that sum(w * f(places)) approximates the ``order``-th derivative of f at 0."""
     # Gaussian elimination, because LAPACK has no extended precision.
     n = len(places)
     rows = np.asarray([[p**k for p in places] for k in range(n)], np.longdouble)
@@ -200,10 +200,10 @@ def steps_for(values, step):
 
 
 def differences(function, values, step=2e-3, rtol=1e-6):
-    """Return the Hessian by one-sided differences, and each element's values on all sides of the
-    point.
+    """Return two matrices: the Hessian by one-sided differences, and lists of one-sided values.
 
-    An element of the Hessian is None if its values on the sides differ.
+    Each list has an element's values by differences on the different sides of the point.  If these
+    differ, the element of the Hessian is None.
     """
     steps = [np.longdouble(h) for h in steps_for(values, step)]
     values = [np.asarray(v, np.longdouble) for v in values]

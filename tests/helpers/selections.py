@@ -47,9 +47,10 @@ def uneven(shape, turn=0.0):
 
 
 def first_order(whole, alone, live, x, *others):
-    """Check the gradients with dead elements against those of the live part alone.
+    """Check gradients where a program selects the "live" elements of x and ignores the "dead" others.
 
-    whole, alone : the program on all of x, and on x[live].  others : further inputs.
+    whole, alone : functions that run the program on x and on x[live]; both must have the same gradients.
+    others : further inputs of both.
     """
     found, *found_others = gradients(whole, x, *others)
     expected, *expected_others = gradients(alone, x[live], *others)
@@ -62,7 +63,7 @@ def first_order(whole, alone, live, x, *others):
 
 
 def second_order(whole, alone, live, x, *others):
-    """Check Hessian-vector products like ``first_order``; the direction moves dead elements, too."""
+    """Check Hessian-vector products as ``first_order`` checks gradients; dead elements move, too."""
     along = [uneven(v.shape, 3.0 + i) for i, v in enumerate((x, *others))]
     found, *found_others = products(whole, along, x, *others)
     expected, *expected_others = products(alone, [along[0][live], *along[1:]], x[live], *others)

@@ -29,7 +29,7 @@ def shrunk(body, fails):
 
 
 def without(body, fails, size):
-    """Return a body without the runs of ``size`` statements that its failure does not need."""
+    """Leave out runs of ``size`` statements without which ``fails`` still returns True."""
     for at in range(len(body) // size * size, -1, -size):
         smaller = body[:at] + body[at + size :]
         if len(smaller) < len(body) and fails(smaller):

@@ -1,4 +1,4 @@
-"""Functions that replace the values of a table: by ties, NaN, infinities, zeros and extremes."""
+"""Functions that replace an array's values, for example by ties, NaN, infinities or zeros."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 5e-324, 1.0, -1.0)
 
 
 def ties(x, rng):
-    """Return an array of a few values, each several times."""
+    """Round x to multiples of 0.5, so that many elements are equal."""
     return np.round(x * 2.0) / 2.0
 
 
@@ -60,10 +60,9 @@ ALL = (*FINITE, special, nan, infinity)
 
 
 def unlike(x, kind, rng):
-    """Return an array of x's shape and dtype whose values ``kind``, a function of this module,
-    makes.
+    """Return ``kind(x, rng)`` in the dtype of x; ``kind`` is one of ALL.
 
-    Booleans become a random mask; integers stay.
+    A boolean x becomes a random mask; integers stay as they are.
     """
     if x.dtype.kind == "b":
         return rng.random(x.shape) < rng.choice([0.0, 0.5, 1.0])

@@ -18,17 +18,20 @@ def uniform(*shape: int, low: float = 0.2, high: float = 1.0, seed: int = 0) -> 
 
 
 def spd_data(*shape: int, seed: int = 0) -> Raw:
-    """Return symmetric positive definite matrices of shape (..., n, n)."""
+    """Return symmetric positive definite matrices of shape (..., n, n); shape : (..., n)."""
     x = normal(*shape, shape[-1] + 3, seed=seed)
     return x @ np.swapaxes(x, -1, -2) / x.shape[-1] + np.eye(shape[-1])
 
 
 def spd(*shape: int, seed: int = 0) -> Symmetric:
-    """Return symmetric positive definite matrices, n and the shape in front of them, as an argument."""
+    """Return an argument that holds symmetric positive definite matrices of shape (..., n, n).
+
+    shape : (..., n).
+    """
     return Symmetric(spd_data(*shape, seed=seed))
 
 
 def tangent(*shape: int, seed: int = 0) -> Symmetric:
-    """Return symmetric matrices as an argument."""
+    """Return an argument that holds symmetric matrices of shape (..., n, n); shape : (..., n)."""
     x = normal(*shape, shape[-1], seed=seed)
     return Symmetric((x + np.swapaxes(x, -1, -2)) / 2.0)

@@ -1,4 +1,4 @@
-"""Records in which the tables of ``calls`` state functions of other libraries and their arguments."""
+"""Classes with which the modules in ``calls`` list functions of other libraries and their arguments."""
 
 from __future__ import annotations
 
@@ -86,7 +86,11 @@ def constant_of(value: Any) -> Any:
 
 
 def placed(part: Any, asarray: Callable[[Raw], Any], left: Iterator[Any]) -> Any:
-    """Return an argument in which inputs are the next arrays of ``left``, and constants are arrays."""
+    """Return the argument ``part`` of a call, with arrays of the library under test in it.
+
+    Each differentiated input is replaced by the next array of ``left``, each NumPy constant x by
+    ``asarray(x)``, also within lists and tuples.
+    """
     if isinstance(part, list | tuple):
         return type(part)(placed(item, asarray, left) for item in part)
     if isinstance(part, Symmetric):
@@ -101,7 +105,7 @@ def placed(part: Any, asarray: Callable[[Raw], Any], left: Iterator[Any]) -> Any
 
 @functools.cache
 def function_at(module: str, path: str) -> Callable[..., Any]:
-    """Return the function at a path of a library, whose first parts may be modules."""
+    """Return the function ``module.path``; import the parts of ``path`` that are modules."""
     *parts, name = path.split(".")
     for i in range(len(parts), -1, -1):
         try:
@@ -113,7 +117,10 @@ def function_at(module: str, path: str) -> Callable[..., Any]:
 
 
 def call(function: str | Callable[..., Any], *args: Any, name: str = "", **keywords: Any) -> Call:
-    """Make a ``Call`` as the call itself is written."""
+    """Return the ``Call`` of ``function(*args, **keywords)``.
+
+    The default of ``name`` is the function's name with the keywords that are strings.
+    """
     if not name:
         name = function.rpartition(".")[2] if isinstance(function, str) else function.__name__
         name += "".join(f", {k}={v!r}" for k, v in keywords.items() if isinstance(v, str))

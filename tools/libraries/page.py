@@ -62,7 +62,7 @@ def page(_: str) -> str:
 
 
 def printed(library: Library) -> Iterator[Row]:
-    """Try the calls of a library; print each that is not right."""
+    """Yield a Row for each call of a library, and print the calls that fail."""
     print(library.name, flush=True)
     for row in tried(library, backends([*PEERS])):
         if not row.is_right("arraytape"):
@@ -80,7 +80,7 @@ def own_tests(name: str) -> str:
 
 # --- rows ------------------------------------------------------------------------------------------
 def summary(library: Library, rows: list[Row]) -> list[str]:
-    """Return the row of a library: the number of right functions for each check and backend."""
+    """Return the cells of a library's table row: how many functions pass each check on each backend."""
     ours = [row.outcomes["arraytape"] for row in rows]
     peers = [
         f"{sum(row.outcomes[name].first == RIGHT for row in rows)}"
@@ -103,7 +103,7 @@ def summary(library: Library, rows: list[Row]) -> list[str]:
 
 
 def reason(row: Row) -> list[str]:
-    """Return the row of a function that is not right on Arrays."""
+    """Return the cells of a table row, for a function with a wrong result or an error on Arrays."""
     peers = [row.outcomes[name].words() if name in row.outcomes else "-" for name in PEERS]
     ours = row.outcomes["arraytape"].words()
     cells = [row.library.name, f"`{row.call.name}`", ours, *peers, row.why]

@@ -1,4 +1,4 @@
-"""Own test suites of libraries, as installed, on Arrays and open tapes.
+"""The test suites of other libraries, which run on Arrays, each test under a tape.
 
     PYTHONPATH=src:tools:tests/third_party python -m libraries.suites marray -x -k sum
 
@@ -53,7 +53,7 @@ class Suite(NamedTuple):
     chosen: Callable[[Any], bool] = lambda item: True
 
 
-# --- the places of arraytape -----------------------------------------------------------------------
+# --- functions that put arraytape in the place of another library -----------------------------------
 def as_array_api_strict() -> None:
     """Import arraytape in place of array-api-strict."""
     sys.modules["array_api_strict"] = arraytape
@@ -87,7 +87,7 @@ def as_backend_of_scikit_bio() -> None:
 
 
 def as_data_of_xarray() -> None:
-    """Make Variables of floating-point data hold Arrays."""
+    """Patch xarray so that its Variables hold floating-point data as Arrays."""
     as_array_api_strict()
     from xarray.core import dataarray, variable
 

@@ -33,11 +33,11 @@ class Row(NamedTuple):
 
     @property
     def why(self) -> str:
-        """Return the table's reason for which the call is not right; "" for a right one."""
+        """Return the reason that the library's table states for a call that fails on Arrays, or ""."""
         return self.library.reasons.get(self.call.name, "")
 
     def is_right(self, backend: str) -> bool:
-        """Return True if all that was tried on a backend is right."""
+        """Return True if none of the checks that ran on a backend failed."""
         return all(part in (RIGHT, "") for part in self.outcomes[backend][:3])
 
     def fault(self) -> str:
@@ -65,7 +65,7 @@ def installed(names: list[str]) -> list[Library]:
 
 
 def tried(library: Library, backends: dict[str, Backend], part: str = "") -> Iterator[Row]:
-    """Try the calls whose name contains ``part``."""
+    """Try the calls whose name contains ``part`` on each backend; yield a Row for each call."""
     chosen = {name: b for name, b in backends.items() if name in library.backends}
     for one in library.calls:
         if part in one.name:

@@ -18,7 +18,7 @@ from peers.libraries import Library as Backend
 
 from .facts import Call, Library, Raw
 
-RTOL = 1e-6  # of a derivative, relative to the largest element or 1
+RTOL = 1e-6  # the tolerance of derivatives, relative to the largest element or 1
 STEP = 1e-4
 
 # The outcomes, in the order of the page.
@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
     needless: str = ""
 
     def words(self) -> str:
-        """Return the outcome as words for the page: of the first check that is not right."""
+        """Return the outcome of the first check that failed, as text for the page, or RIGHT."""
         checks = {"": self.first, "second order: ": self.second, "replayed: ": self.replay}
         for check, outcome in checks.items():
             if outcome not in (RIGHT, ""):
@@ -57,7 +57,7 @@ class Outcome(NamedTuple):
 
 
 class Differs(Exception):
-    """An outcome other than RIGHT, with its detail."""
+    """The error that a check raises if its outcome is not RIGHT."""
 
     def __init__(self, outcome: str, detail: str = "") -> None:
         super().__init__(outcome, detail)
@@ -65,7 +65,7 @@ class Differs(Exception):
 
 
 class Numpy(Backend):
-    """NumPy, which computes the values that the others are compared with."""
+    """The backend NumPy, whose values are the reference for the other backends."""
 
     name, xp = "numpy", np
 
@@ -177,7 +177,7 @@ class Trial:
         return self.backend.derivatives(function, inputs, self.weights, along)
 
     def check_second(self) -> None:
-        """Raise Differs unless a Hessian-vector product is that of differences of gradients."""
+        """Raise Differs unless a Hessian-vector product agrees with finite differences of gradients."""
         along = testing.directions(self.inputs)
         probe = testing.directions(self.inputs, seed=1)
 
@@ -249,7 +249,7 @@ class Trial:
 
 
 def kind_of(error: Exception) -> str:
-    """Return the outcome that an error stands for."""
+    """Return the outcome of a check that raised ``error``: NAME, KEYWORD or LOUD."""
     text = str(error)
     if re.search("module '.*' has no attribute", text):
         return NAME
@@ -294,7 +294,7 @@ NUMPY = Numpy()
 
 
 def backends(names: list[str]) -> dict[str, Backend]:
-    """Return arraytape, and those of the named peers that are installed."""
+    """Return the backends by name: arraytape, and the installed ones of the peers ``names``."""
     found: dict[str, Backend] = {"arraytape": Ours()}
     for name in filter(None, names):
         with contextlib.suppress(ImportError):

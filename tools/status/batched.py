@@ -37,7 +37,11 @@ CALLS = {"bincount": call(lambda x: xp.bincount(xp.astype(x, xp.int64)), (3,))}
 
 
 def of_name(name: str, op: Op | None, example: Call | None) -> str:
-    """Return YES (and a part that is LOOP), LOOP or NO; "" if the name is no function of arrays."""
+    """Return how ``vmap`` computes a function: YES (batched), LOOP (one by one) or NO (refused).
+
+    The text names the case in which a batched function loops (IN_PART). Return "" for a name that is no
+    function of arrays.
+    """
     form = BATCHED.xp.form(op.name) if op is not None else ONE_BY_ONE
     if form != ONE_BY_ONE or (op is not None and op.kind != "composite"):
         part = f" ({LOOP} {IN_PART[op.name]})" if op is not None and op.name in IN_PART else ""

@@ -113,7 +113,7 @@ def keeps(op: Op | None, finding: Finding) -> str:
 
 
 def storages(op: Op | None) -> str:
-    """Return the names of arraytape's storages (NumPy, CuPy) that have the op's function."""
+    """Return as text the storages (NumPy, CuPy) whose library has a function for the op."""
     since = " 14" if op is not None and op.name in cupy.SINCE_14 else ""
     serves = op is None or op.kind == "composite" or callable(NUMPY.function(op.name))
     return f"numpy, cupy{since}" if serves else f"cupy{since}"
@@ -142,7 +142,7 @@ def chapter_of(function: Any, op: Op | None) -> str:
 
 
 def op_of(name: str, function: Any) -> Op | None:
-    """Return the op behind a public function: its own, or the one of its name."""
+    """Return the op whose public function is ``function``, or the op of the same name, or None."""
     for op in REGISTRY.values():
         if op.public is function:
             return op

@@ -51,7 +51,7 @@ SLOW = {
 
 
 def status(name: str, method: str) -> tuple[str, list[str]]:
-    """Return the table's entry for a method, and the descriptions of wrong derivatives."""
+    """Return the cell of the table for a method, and descriptions of wrong derivatives."""
     if name in SLOW:
         found = [table.check(name, method, table.distributions()[name], 0.3)]
     else:
@@ -67,7 +67,7 @@ def status(name: str, method: str) -> tuple[str, list[str]]:
 
 
 def second_order(name: str) -> tuple[str, list[str]]:
-    """Return the entry for the second derivatives of logpdf, and descriptions of wrong ones."""
+    """Return the cell of the table for logpdf's second derivatives, and descriptions of wrong ones."""
     found = [table.curvature(name, shapes, 0.3) for shapes in table.parameter_points(name)]
     wrong = [what for what in found if what.startswith(table.WRONG)]
     refused = any(what.startswith(table.LOUD) for what in found)

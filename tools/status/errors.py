@@ -1,4 +1,4 @@
-"""The page docs/errors.md, whose headings redirect links in messages of 0.1 to docs/howto/errors.md."""
+"""The page docs/errors.md, to which messages of 0.1 link; its headings lead to the new page."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ COLUMNS = ("", "feature", "here", "how it is written", "test")
 
 
 def features() -> list[Feature]:
-    """Return all rows in the order of their numbers."""
+    """Return the rows of the page, which the tests of features declare, sorted by number."""
     for path in sorted((pages.ROOT / "tests" / "features").glob("test_*.py")):
         importlib.import_module(f"features.{path.stem}")
     return [FEATURES[number] for number in sorted(FEATURES)]

@@ -134,9 +134,9 @@ MEMBERS_BY_DESIGN = {
 
 
 class Finding(NamedTuple):
-    """The status of a name.
+    """The outcome of the gradient test of one public name.
 
-    detail : the status of complex data or of single inputs if it differs, or an error.
+    detail : the status of complex data or of single inputs if it differs from ``status``, or an error.
     """
 
     status: str

@@ -23,7 +23,10 @@ NOTHING = "\N{EN DASH}"
 
 
 class Row(NamedTuple):
-    """A row of a table: the texts of the code, the point, and the derivatives by library."""
+    """A row of a table, as the texts in its cells.
+
+    code : an expression. point : its arguments. found : the derivative that each library computes.
+    """
 
     code: str
     point: str
@@ -47,7 +50,7 @@ def rows() -> list[Row]:
 
 
 def point_of(row: Row) -> dict[str, np.ndarray[Any, Any]]:
-    """Return the arguments, by name: ``x, y = 1.0, 2.0`` or ``x = [1.0, 2.0]``."""
+    """Return a row's arguments by name; the row has a text such as ``x, y = 1.0, 2.0``."""
     names, _, values = row.point.partition(" = ")
     found = eval(values, {"nan": np.nan, "inf": np.inf})
     split = names.split(", ")

@@ -63,6 +63,6 @@ def page(_: str) -> str:
 
 
 def listed() -> list[str]:
-    """Return the names in the list file."""
+    """Return the public names in the written list, for the website's reference."""
     lines = pages.PAGES["public_names"].text().splitlines()
     return [line for line in lines if not line.startswith("#")]

@@ -43,7 +43,7 @@ Step = Callable[[], Sequence[Any]]
 
 
 class Net:
-    """The Jacobian of a net of three layers with respect to its inputs."""
+    """The workload of a Jacobian: a network of three layers, and inputs."""
 
     def __init__(self) -> None:
         self.weights = jacobians.layers(50, 50, 50, 50)
@@ -69,12 +69,12 @@ STEPS: dict[str, Callable[[], tuple[Any, str]]] = {
 
 
 def digest(gradients: Sequence[Any]) -> list[float]:
-    """Return a number for each gradient that depends on all its elements, for comparisons."""
+    """Return for each gradient one number that depends on all its elements, for comparisons."""
     return [float(np.sum(np.cos(np.arange(g.size)) * np.ravel(g))) for g in gradients]
 
 
 def steps_of(name: str) -> tuple[Step, Step]:
-    """Return the hand-written step, and arraytape's."""
+    """Return two functions that compute one derivative: in hand-written NumPy, and by arraytape."""
     work, order = STEPS[name]()
     parameters = [xp.asarray(p) for p in work.parameters]
     if order == "hessian":
@@ -89,7 +89,10 @@ def steps_of(name: str) -> tuple[Step, Step]:
 
 
 def replayed(name: str) -> Step:
-    """Return arraytape's step in ``xp.function``, with the parameters as arguments."""
+    """Return a function that computes the derivative ``name`` by a replay of ``xp.function``.
+
+    The parameters are arguments of the replayed program.
+    """
     work, order = STEPS[name]()
     arguments = [xp.asarray(p) for p in work.parameters]
     ours = replay.without_raw(work)
@@ -168,7 +171,7 @@ def least(bursts: Sequence[Burst]) -> list[float]:
 
 
 def row_of(name: str, peers: dict[str, Peer]) -> str:
-    """Check and time a step in all libraries; return its row of the table."""
+    """Check and time the computation of one derivative in all libraries; return its row of the table."""
     hand, ours = steps_of(name)
     expected = digest([np.asarray(g) for g in hand()])
     runs = {"hand": hand, "arraytape": ours, "replayed": replayed(name)}

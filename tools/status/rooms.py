@@ -39,7 +39,7 @@ def package() -> Path:
 
 
 def room_of(module: str) -> str:
-    """Return the room of a module by its dotted name."""
+    """Return the room of a module, the first part of its dotted name below ``arraytape``."""
     _, _, rest = module.partition(".")
     return rest.partition(".")[0] or NAMESPACE
 

@@ -100,7 +100,7 @@ def public() -> Iterator[tuple[str, Any]]:
 
 
 def is_in(function: Any) -> bool:
-    """Return True if NumPy's function works on Arrays."""
+    """Return True if a ufunc or function of NumPy works on Arrays."""
     if isinstance(function, np.ufunc):
         return function in protocols.UFUNCS
     if function in protocols.FACTS or function in protocols.COUNTERPARTS:
@@ -186,7 +186,7 @@ of a program, with a rule for its derivative.
 
 
 def unasked() -> Iterator[tuple[str, str]]:
-    """Yield examples of calls without dispatch, and their effect."""
+    """Yield examples of calls that NumPy does not pass to arraytape, and what happens in them."""
     for what, examples in UNASKED.items():
         yield ", ".join(f"`{example}`" for example in examples), what
 

@@ -165,7 +165,7 @@ def private_names() -> list[str]:
 
 
 def row_of(name: str) -> Row:
-    """Return the row of a function."""
+    """Return the row of a function of scipy.special, public or private."""
     if name in OTHER_NAMES:
         return row_of(OTHER_NAMES[name])._replace(name=name)
     if name in FUNCTIONS:
@@ -179,7 +179,11 @@ def row_of(name: str) -> Row:
 
 
 def row_of_counterpart(name: str) -> Row:
-    """Return the row of a function of arraytape.special, from a trial, its statement, or its parts."""
+    """Return the row of a function of arraytape.special.
+
+    The row follows from a trial call, from the function's statement, or from the statements for its
+    results.
+    """
     if name in EXAMPLES:
         return row_by_trial(name)
     if name in STATEMENTS:
@@ -197,7 +201,7 @@ def row_of_counterpart(name: str) -> Row:
 
 
 def parts_of(name: str) -> list[Statement]:
-    """Return the statements for the results of a function with several results."""
+    """Return the statements of a function with several results: one statement declares each result."""
     function = inspect.unwrap(FUNCTIONS[name])
     closed = inspect.getclosurevars(function).nonlocals if inspect.isfunction(function) else {}
     parts = closed.get("parts", ())  # defined in _several.special_tuple
@@ -206,7 +210,7 @@ def parts_of(name: str) -> list[Statement]:
 
 
 def row_of_statement(name: str, statement: Statement) -> Row:
-    """Return the row of a statement."""
+    """Return the row of a function whose op is declared by ``statement``, from the op's rules."""
     by, counts, refuses = [], [], []
     for operand, rule in zip(statement.op.inputs, statement.op.rules, strict=True):
         if isinstance(rule, Unknown):
@@ -262,7 +266,7 @@ def called(function: Callable[..., Any], operands: dict[str, Any]) -> Any:
 
 
 def tried(call: Callable[[Any], Any], at: float = 0.4) -> tuple[str, str]:
-    """Return the status of a call of scipy.special's function with an Array, and a note."""
+    """Call a function of scipy.special with the Array ``at``; return its status and a note."""
     x = xp.asarray(at)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
@@ -289,7 +293,7 @@ def total_of(y: Any) -> Any:
 
 # --- the lists --------------------------------------------------------------------------------------
 def lists() -> str:
-    """Return the part of the page that lists functions."""
+    """Return the page's tables of functions, with the table of totals above them."""
     public = [row_of(name) for name in public_names()]
     private = [row_of(name) for name in private_names()]
     own = [row for row in public if row.name in FUNCTIONS]
@@ -304,7 +308,7 @@ def lists() -> str:
 
 
 def totals(public: list[Row], private: list[Row]) -> str:
-    """Return the part of the page that has the numbers of functions."""
+    """Return the page's table of how many functions there are, by what their derivatives are."""
 
     def count(rows: list[Row], test: Callable[[Row], bool]) -> int:
         return sum(map(test, rows))
@@ -412,7 +416,7 @@ def measured() -> list[str]:
 
 
 def errors_of(name: str) -> Errors:
-    """Return the largest errors over random points and edges."""
+    """Return the largest errors of a function and its derivatives, at random points and edges."""
     from special.points import derivative, derivatives, points
     from special.references import REFERENCES
 
@@ -449,10 +453,10 @@ def note(
     expected: Any,
     spread: Any,
 ) -> None:
-    """Update the largest errors with one value.
+    """Update the largest relative errors in ``worst`` and ``conditioned`` with one value, ``found``.
 
-    order : 0 for the value, 1 and 2 for derivatives. spread : the sum of |x_i| times the absolute
-        derivative of ``expected`` with respect to x_i.
+    order : 0 for the value, 1 and 2 for derivatives, an index of both lists.
+    spread : the sum of |x_i| times the absolute derivative of ``expected`` with respect to x_i.
     """
     if found == float(expected) or abs(expected) < 1e-290:
         return
@@ -470,7 +474,7 @@ def all_errors() -> Iterator[Errors]:
 
 
 def errors_part(rows: list[Errors]) -> str:
-    """Return the part of the page that has errors."""
+    """Return the page's table of errors, with a summary above it."""
     versions = f"NumPy {np.__version__}, SciPy {scipy.__version__}, mpmath {mpmath.__version__}"
     within = [sum(row.first <= GOAL for row in rows), sum(row.second <= 1e-8 for row in rows)]
     lines = [
@@ -520,7 +524,7 @@ def reason_of(row: Errors) -> str:
 
 
 def unmeasured() -> str:
-    """Return the list of functions without measured errors, by the way in which they are tested."""
+    """Return the list of functions without measured errors, grouped by how they are tested."""
     from special.references import BY_DIFFERENCES
 
     by_reason: dict[str, list[str]] = {}
@@ -531,7 +535,7 @@ def unmeasured() -> str:
 
 
 def parent_of(name: str) -> bool:
-    """Return True if a statement is one result of a function with several results."""
+    """Return True if ``name`` is the statement of one result of a function with several results."""
     return any(name.startswith(f"{f}_") for f in FUNCTIONS if f not in STATEMENTS)
 
 
@@ -542,13 +546,13 @@ def release() -> str:
 
 
 def page(old: str) -> str:
-    """Return the page with new lists and the present errors."""
+    """Return the page with its lists computed anew; its table of errors stays as it is."""
     listed = pages.between(old, pages.ends_of("special", "functions"), lists().strip("\n"))
     ends = pages.ends_of("special", "what is not measured")
     return pages.between(listed, ends, unmeasured().strip("\n"))
 
 
 def page_of_errors(old: str) -> str:
-    """Return the page with newly measured errors."""
+    """Return the page with its table of errors measured anew."""
     text = errors_part(list(all_errors())).strip("\n")
     return pages.between(old, pages.ends_of("special_errors"), text)

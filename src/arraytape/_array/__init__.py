@@ -1,1 +1,1 @@
-"""The Array: handles, views, writes, memory shared with NumPy and others, untracked conversions."""
+"""The class Array, its views and writes, memory shared with other code, and untracked conversions."""

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 # --- records ------------------------------------------------------------------------------------------
 class ViewRecord(NamedTuple):
-    """The fields of a VIEW record."""
+    """A VIEW record, the read of a view, with names for its items."""
 
     plan: int
     view: int
@@ -69,7 +69,7 @@ class ViewRecord(NamedTuple):
 
 
 class PutRecord(NamedTuple):
-    """The fields of a PUT record: ``x[key] = value``."""
+    """A PUT record, the write ``x[key] = value``, with names for its items."""
 
     plan: int
     new: int
@@ -77,7 +77,7 @@ class PutRecord(NamedTuple):
     value: int
     path: Path
     key: Any
-    shape: tuple[int, ...]  # shape and dtype of the value
+    shape: tuple[int, ...]  # shape and dtype of the written value
     dtype: Any
     lost: Any
     root_shape: tuple[int, ...]
@@ -85,7 +85,7 @@ class PutRecord(NamedTuple):
 
 
 class AddRecord(NamedTuple):
-    """The fields of an ADD record: ``x += value`` or, with sign -1, ``x -= value``."""
+    """An ADD record, the write ``x += value``, or ``x -= value`` with sign -1, with named items."""
 
     plan: int
     new: int
@@ -93,7 +93,7 @@ class AddRecord(NamedTuple):
     value: int
     path: Path
     sign: int
-    shape: tuple[int, ...]  # shape and dtype of the value
+    shape: tuple[int, ...]  # shape and dtype of the added value
     dtype: Any
     root_shape: tuple[int, ...]
     root_dtype: Any
@@ -173,7 +173,7 @@ def pull_view(at: Cotangents, record: Record) -> None:
     if g is None or root not in at.followed:
         return
     kinds = [kind for kind, _ in path]
-    if WHOLE.issuperset(kinds):  # every element of the root: no buffer is needed
+    if WHOLE.issuperset(kinds):  # the view has every element, so that no buffer of zeros is needed
         at.lend_contribution(root, unwalked(g, path, shape, at.data))
         return
     if PICK in kinds:  # all examples of a vmap may share the root: sum over them
@@ -207,7 +207,10 @@ def pull_put(at: Cotangents, record: Record) -> None:
 
 
 def pull_add(at: Cotangents, record: Record) -> None:
-    """Pass the cotangent of the root after ``x += value`` to the root before and, at x, to ``value``."""
+    """Handle the cotangent of the root after ``x += value``.
+
+    Pass it unchanged to the root before, and its part at x to ``value``.
+    """
     _, new, old, value, path, sign, shape, dtype, _, _ = record
     data, buffer = at.data, at.take_owned(new)
     if buffer is None:
@@ -243,8 +246,9 @@ def region_of(buffer: RawArray, path: Path, key: Index | Batched, xp: Namespace)
     """
     part = walk_path(buffer, path, xp)
     if type(key) is Batched and is_mask(key):
-        # The masks of a vmap's examples select different numbers of elements, so the result cannot have
-        # them alone.  The written value was a scalar: ``fit_contribution`` sums the result to a scalar.
+        # The masks of a vmap's examples select different numbers of elements, so ``part[key]`` would
+        # have no shape.  The written value was a scalar: ``fit_contribution`` sums this result to a
+        # scalar.
         return xp.where(key, part, 0.0)
     return part[key]
 
@@ -314,7 +318,7 @@ def pull_add_in_place(at: Cotangents, record: Record) -> None:
                 part = at.data.fit_contribution(part, shape, dtype)
             (at.lend_contribution if part is g else at.add_contribution)(value, part)
         if old in at.followed:
-            at.lend_contribution(old, g)  # lent, since value and old root may share this cotangent
+            at.lend_contribution(old, g)  # not given, since the cotangent of ``value`` may be g
         return
     buffer = at.take_in_hand(new)
     if buffer is None:
@@ -333,7 +337,7 @@ def pull_add_in_place(at: Cotangents, record: Record) -> None:
 
 # --- forward mode -------------------------------------------------------------------------------------
 class Tangents(Protocol):
-    """The methods of a forward pass that the records of views and writes use."""
+    """The interface of a forward pass that the rules of views and writes call."""
 
     def tangent(self, value_id: int, /) -> Any: ...
     def tangent_part(self, tangent: Array, path: Path, /) -> Any: ...

@@ -36,15 +36,16 @@ EXPORTED = 32  # NumPy code shares this data for as long as an export lives: see
 
 # Masks of several bits, which generated code and writes test.
 FOREIGN = PINNED | EXPORTED  # code outside of arraytape may read and write this data
-ALIASED = FOREIGN | IS_VIEW  # others share this memory, so a write has to go into this memory
-ONLY_KEPT = KEPT  # if state == ONLY_KEPT, a record shares this data already: nothing is to be done
+ALIASED = FOREIGN | IS_VIEW  # other code or a root shares this memory, and has to see each write
+ONLY_KEPT = KEPT  # if state == ONLY_KEPT, the data is marked as shared by a record already
 # If state < KEEP_IS_A_MARK, a record may share the data, and only the bit KEPT has to be set.  Otherwise
 # ``views.keep_data`` has to be called.
 KEEP_IS_A_MARK = HOT
 
-# Held while the memory of a handle or the id of a value changes, and while a tape records such a change,
-# since threads may share the handle or the tape.  Ops read without the lock.  So where one field shows
-# that others are valid (as ``View.seen`` for ``View.written_id``), that field is set last.
+# A thread holds this lock while it changes the memory of an Array or the id of its value, and while a
+# tape records the change.  The reason is that threads may share the Array or the tape.  Ops read these
+# fields without the lock.  So where one field shows that others are valid (as ``View.seen`` for
+# ``View.written_id``), that field is set last.
 MOVING = reentrant_lock()
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
@@ -259,13 +260,13 @@ class Array(ForeignNames):
         return self._data.shape[0]  # type: ignore[no-any-return]
 
     if TYPE_CHECKING:
-        # Attached by ``views``; Variable overrides these methods:
+        # Declarations for type checkers.  ``views`` attaches these methods, and Variable overrides them.
         def _sync(self) -> int: ...
         def _snapshot(self) -> Array: ...
         def _ensure_id(self) -> int: ...
         def _current_id(self) -> int: ...
 
-        # Attached by ops.operators, indexing_functions, writing and leaving:
+        # Declarations for type checkers of methods that modules of ``ops`` attach.
         def __add__(self, other: Operand, /) -> Array: ...
         def __and__(self, other: Operand, /) -> Array: ...
         def __floordiv__(self, other: Operand, /) -> Array: ...
@@ -322,7 +323,7 @@ class Array(ForeignNames):
         @property
         def mT(self) -> Array: ...
 
-        # Attached by _numpy_hook, with the functions of _numpy_api:
+        # Declarations of the methods of NumPy's protocols, which ``_numpy_hook`` attaches.
         def __array_ufunc__(
             self, ufunc: np.ufunc, method: str, /, *inputs: Any, **options: Any
         ) -> Any: ...
@@ -445,17 +446,17 @@ class View:
 
 
 class Picked(View):
-    """The link of a view whose key has a different index for each example of a vmap.
+    """The ``View`` of a view whose key selects another element in each example of a vmap.
 
-    Such a view cannot be expressed by strides.  So its data is a copy, which each read makes anew, and a
-    write goes to the root.
+    Strides cannot express such a view.  So its data is a copy, which each read makes anew, and a write
+    goes to the root.
     """
 
     __slots__ = ()
 
     @property
     def src(self) -> Any:
-        """Return None, which differs from the root's memory, so that each read derives the data anew."""
+        """Return None, so that each read finds the data out of date and computes it again."""
         return None
 
     @src.setter

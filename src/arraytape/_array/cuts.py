@@ -24,11 +24,11 @@ from .._record.stack import AWAITED, UNSTARTED, new_value_id
 from .._util.source_locations import NO_NAMES, Place, frame_that_counts
 from .array import IS_VIEW, Array
 
-MANY = 64  # the greatest number of ids in a Cut
-FIRST = 1000  # the budget at the start, and its maximum: the number of ops that may be noted
+MANY = 64  # the greatest length of ``Cut.value_ids``
+FIRST = 1000  # the budget (how many ops may be noted now) at the start, and its maximum
 RATE = 3000  # ops per second by which the budget grows
-ENOUGH = FIRST / 2  # with this budget a tape is awaited at once, without updating the budget
-LEAST = 30  # with a smaller budget no tape is awaited
+ENOUGH = FIRST / 2  # with this budget, ops are noted for a new tape without updating the budget
+LEAST = 30  # with a smaller budget, no ops are noted for a new tape
 
 
 class Cut(NamedTuple):
@@ -65,7 +65,7 @@ def may_note() -> bool:
 
 
 def forget_gone() -> None:
-    """Stop awaiting tapes that were freed."""
+    """Remove tapes that were freed from AWAITED and UNSTARTED, so that they cause no Cuts."""
     for awaited in AWAITED, UNSTARTED:
         for key, reference in awaited.copy().items():  # other threads may change the dict
             if reference() is None:
@@ -100,7 +100,8 @@ def note_cut(
         is_view = x._state & IS_VIEW
         root = x._view.root if is_view else x
         if value_id and is_view:
-            taken.append(x._view.seen)  # tapes may know the root's id alone: a view's id may be new
+            # A tape may follow the root's value, but not the view's id, if that was made just now.
+            taken.append(x._view.seen)
         last = cut_of(root)
         if last is not None and last.value_ids:
             cut = cut if last.code is None else last

@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from .._util.array_types import RawArray
 
 LEFT = Structural("left", lambda at, record: None, lambda at, record: [None])
-# From the ``id()`` of data that stop_gradient returned to the data.  Converting it causes no warning.
+# Dict from the ``id()`` of data to the data, for results of stop_gradient.  The user means them to be
+# constants, so their conversion causes no warning.
 STOPPED: WeakValueDictionary[int, Any] = WeakValueDictionary()
-# For a call of a user's function, ``Recorder.notice`` gets (ENTERED, entries, id of the result).  The
-# entries are the constants that entered ops inside the call.  This tuple is never recorded.
+# After a call of a user's function, ``Recorder.notice`` is called with ENTERED and the constants that
+# recorded ops used inside the call.  No tape holds a record with this plan.
 ENTERED = Structural("entered", lambda at, record: None, lambda at, record: [None])
 
 
@@ -84,11 +85,11 @@ def weakly(data: RawArray | None) -> Callable[[], Any]:
 
 
 class LeftRecord(NamedTuple):
-    """The fields of a LEFT record."""
+    """The record of an exit: its items by name."""
 
-    plan: int
+    plan: int  # always LEFT.number
     exit: int  # a new id, in the place where other records have the id of the result
-    value: int
+    value: int  # the id of the converted value
     how: str  # such as "float()"
     stack: Stack
     data: Callable[[], Any]  # returns the converted data, or None if it was freed

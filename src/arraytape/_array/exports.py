@@ -56,9 +56,9 @@ class Export:
 
 
 class Exports:
-    """The exports of a root.
+    """All live exports of one Array that is no view (a root).
 
-    live : the Exports that are not freed.
+    live : the Export objects that are not freed.
     last : a weak reference to the copy of the root's data that records share.
     """
 

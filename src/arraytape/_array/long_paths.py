@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from .._util.array_types import Index
 
 LONG = 8  # the number of steps above which a path is shortened
-# An axis of a part: the number of the axis of the data and the selected indices along it; None for a new
-# axis of length 1.
+# An axis of the part of an array (the data) that a view shows: a pair (axis of the data, selected
+# indices along that axis), or None for a new axis of length 1.
 Axis = tuple[int, range] | None
 
 
@@ -68,9 +68,9 @@ class Box:
         return [*parts[:at], *rest, *parts[at + 1 :]]
 
     def fold(self, shape: tuple[int, ...]) -> bool:
-        """Reshape the part and return True if that only adds or drops axes of length 1.
+        """Reshape the selected part to ``shape`` if only axes of length 1 are added or removed.
 
-        Otherwise change nothing and return False.
+        Return True if so; otherwise change nothing and return False.
         """
         long = [axis for axis in self.axes if axis is not None and len(axis[1]) != 1]
         if [len(indices) for _, indices in long] != [n for n in shape if n != 1]:
@@ -87,7 +87,7 @@ class Box:
         return tuple([1 if axis is None else len(axis[1]) for axis in self.axes])
 
     def steps_to_part(self) -> Path:
-        """Return a path from the data to the part: a key, a permutation, a key that adds axes.
+        """Return a path from the data to the selected part: a key, a permutation, a key that adds axes.
 
         Steps that change nothing are left out.
         """
@@ -116,8 +116,11 @@ def as_slice(indices: range) -> slice:
 
 
 def shortened(path: Path, shape: tuple[int, ...]) -> Path:
-    """Return a path, of one step at least, that is equivalent to ``path`` for data of this shape."""
-    # The path so far is ``done``, followed by the steps to the part ``box``.
+    """Return a path that is equivalent to ``path`` for data of this shape, shorter if possible.
+
+    The result has one step at least.
+    """
+    # The steps read so far are equivalent to ``done`` followed by ``box.steps_to_part()``.
     done: Path = ()
     box = Box(shape)
     # The last reshape or broadcast, as its kind and the ``done`` and ``box`` before it.  A second step

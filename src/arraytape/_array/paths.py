@@ -40,7 +40,7 @@ UNWRITABLE = frozenset((BROADCAST, WINDOWS, READ_ONLY))  # steps whose result is
 
 
 class Place(Protocol):
-    """An object that can write to data: a storage, or the ``data`` of a pass (``RawData``)."""
+    """The type of an object that can write to raw data: a storage, or the ``RawData`` of a pass."""
 
     xp: Any
 
@@ -50,7 +50,10 @@ class Place(Protocol):
 
 
 class SummingPlace(Place, Protocol):
-    """The ``data`` of a pass, which can also sum and cast a contribution to the layout of its input."""
+    """The type of the ``data`` of a backward pass, which can also sum and cast contributions.
+
+    ``fit_contribution`` gives a contribution the shape and dtype of its input.
+    """
 
     def fit_contribution(
         self, part: RawArray, shape: tuple[int, ...], dtype: np.dtype[Any], /
@@ -60,7 +63,7 @@ class SummingPlace(Place, Protocol):
 
 
 class Cotangents(Protocol):
-    """The members of a backward pass that the records of views and writes use."""
+    """The interface of a backward pass that the rules of views and writes (in ``aliasing``) call."""
 
     followed: Collection[int]
     cotangents: dict[int, Any]

@@ -26,9 +26,9 @@ REFUSALS = (IndexError, TypeError, ValueError)
 
 
 class Unfinished:
-    """The last item of an UNFINISHED record.
+    """The item ``what`` of an UNFINISHED record, from which the error of a gradient is made.
 
-    said : a phrase with the Array and the source location of the write.
+    said : the Array and the source location of the write, as a phrase.
     """
 
     missing = "unfinished write"
@@ -73,7 +73,8 @@ def put_in_place(x: Array, data: RawArray, value_id: int, state: int) -> None:
         tell_written(x)
 
 
-# The rule drops the cotangent, since a gradient that needs it has raised an error before the pass.
+# The rule of an unfinished write drops the cotangent.  A gradient that needs the cotangent raises an
+# error before the pass begins.
 UNFINISHED = Structural(
     "unfinished write", lambda at, record: at.take_cotangent(record[1]), lambda at, record: [None],
     inputs=slice(2, 4),

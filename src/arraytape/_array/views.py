@@ -82,18 +82,21 @@ from .paths import (
 if TYPE_CHECKING:
     from .._util.array_types import Index, RawArray
 
-SMALL = 128  # elements of a part up to which a record copies the part, so that the root is not KEPT
+SMALL = 128  # a record copies a view of at most so many elements, so that its root is not KEPT
 BASIC = frozenset((int, slice, type(None), type(Ellipsis)))  # types of keys that make views
 
 
 def alias(x: Array, kind: str, argument: Any) -> Array | None:
-    """Return the view of ``x`` by one step of a path, or None if that step has to copy the data."""
+    """Return the view of ``x`` that the step (``kind``, ``argument``) of a path leads to.
+
+    Return None if the step has to copy the data.
+    """
     if MODES:
         meet(x)
     if type(x) is not Array:
         x = x._snapshot()
     if x._value_id < 0:
-        refresh(x)  # the data alone: a VIEW record and an id are made only when the view is read
+        refresh(x)  # only the data, because an id and a VIEW record are made when the view is read
     # Most views of an immutable scalar are the scalar itself, as in NumPy.
     if x._state & SCALAR:
         if kind is PERMUTE or kind is READ_ONLY or argument == ():
@@ -310,7 +313,10 @@ def keep_data(x: Array) -> Any:
 
 
 def keep_private(x: Array, root: Array) -> Any:
-    """Return the data of ``x`` for a record, if the root of x is PINNED or EXPORTED."""
+    """Return the data of ``x`` for a record, where other code may write to the memory of x.
+
+    The root of x is PINNED or EXPORTED.  The result is a copy, unless all exports were freed meanwhile.
+    """
     data = x._data
     storage = storage_of(data)
     if root._state & PINNED:
@@ -457,8 +463,10 @@ def settle_write(x: Array, key: Index, written: RawArray, memory: RawArray) -> N
 def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
     """Return an ndarray that shares the memory of ``x``, for NumPy code.
 
-    As long as the ndarray lives, records share its memory only if it is read-only, since NumPy code may
-    write to other memory.  firm : True if the export is not to be revoked: see ``exports``.
+    As long as the ndarray lives, records keep a copy, since NumPy code may write to the shared memory.
+    Read-only memory needs no copy, and is exported without the state EXPORTED.
+
+    firm : True if the export is not to be revoked: see ``exports``.
     """
     root = root_of(x)
     if not root._data.flags.writeable:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
 OTHERS = ("eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "abs")
-# For each reduction of pandas: NumPy's function, the one that skips NaN, and the value without elements.
+# For each reduction of pandas: NumPy's function, the one that skips NaN, and the result for no elements.
 REDUCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any], float]] = {
     "max": (np.max, np.nanmax, np.nan),
     "mean": (np.mean, np.nanmean, np.nan),
@@ -36,7 +36,7 @@ REDUCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any], float]] = {
     "sum": (np.sum, np.nansum, 0.0),
     "var": (np.var, np.nanvar, np.nan),
 }
-# What pandas reduces group by group.
+# The reductions of groups that pandas computes by a call of ``_reduce`` for each group.
 BY_GROUPS = {*REDUCTIONS, "all", "any", "first", "last", "nth"} - {"std"}
 ACCUMULATIONS: dict[str, Callable[..., Any]] = {"cumprod": np.cumprod, "cumsum": np.cumsum}
 
@@ -128,8 +128,8 @@ class ArrayColumn(ExtensionArray):  # type: ignore[misc]
     ) -> np.ndarray[Any, Any]:
         if dtype is None or np.dtype(dtype) != object:
             return np.asarray(self._array, dtype=dtype, copy=copy)
-        objects = np.empty(len(self), dtype=object)  # pandas' way to rows of several columns
-        for i, x in enumerate(self):  # NumPy would convert the Arrays of a list
+        objects = np.empty(len(self), dtype=object)  # requested by pandas for rows of a table
+        for i, x in enumerate(self):  # one by one: objects[:] = [*self] would convert the Arrays
             objects[i] = x
         return objects
 
@@ -142,9 +142,10 @@ class ArrayColumn(ExtensionArray):  # type: ignore[misc]
     def to_numpy(
         self, dtype: npt.DTypeLike | None = None, copy: bool = False, na_value: Any = None
     ) -> Any:
-        """Return the Array, which stands for NumPy's array in code that a tape records.
+        """Return the column's Array, or a NumPy array if ``dtype`` is not None.
 
-        pandas asks for a dtype before it calls compiled code, which gets NumPy's array.
+        An Array lets tapes follow what a user computes from the column.  pandas itself passes ``dtype``
+        before it calls compiled code, which needs a NumPy array.
         """
         if dtype is not None:
             return self.__array__(dtype, copy or None)
@@ -178,7 +179,7 @@ class ArrayColumn(ExtensionArray):  # type: ignore[misc]
             raise ValueError("take: an index is less than -1, which stands for a missing value")
         missing = np.nan if fill_value is None or fill_value is pd.NA else fill_value
         tail = namespace().asarray([missing], dtype=self._array.dtype)
-        padded = namespace().concat([self._array, tail])  # the place of -1 is the last one
+        padded = namespace().concat([self._array, tail])  # index -1 selects the missing value
         return type(self)(namespace().take(padded, places % (len(self) + 1), axis=0))
 
     def copy(self) -> ArrayColumn:
@@ -229,9 +230,10 @@ class ArrayColumn(ExtensionArray):  # type: ignore[misc]
         return type(self)(namespace().reshape(found, (1,))) if keepdims else found
 
     def _groupby_op(self, *, how: str, ngroups: int, ids: Any, **options: Any) -> Any:
-        """Return the standard deviations or accumulations of groups, which have the numbers ``ids``.
+        """Return the standard deviation of each group, or a cumulative sum or the like within groups.
 
-        pandas computes other reductions by ``_reduce`` if NotImplementedError is raised.
+        ids : for each row, the number of its group, or a negative number.  Raise NotImplementedError for
+        other reductions, which makes pandas compute them by ``_reduce``.
         """
         if how in BY_GROUPS:
             raise NotImplementedError
@@ -261,12 +263,15 @@ def wrap_column(found: Any) -> Any:
 
 
 def untracked_values(column: ArrayColumn) -> np.ndarray[Any, Any]:
-    """Return the values, on which only a choice of elements depends, without an untracked conversion."""
+    """Return the values as NumPy data that no tape records as an untracked conversion.
+
+    Callers use the values only to choose elements, as for sorting, so no derivative is lost.
+    """
     return np.asarray(namespace().stop_gradient(column._array))
 
 
 def no_recorded_method(name: str) -> TypeError:
-    """Return the TypeError for a method of pandas that has no derivative, or none for NaN."""
+    """Return the TypeError for a pandas method whose derivative is unknown, or unknown for NaN."""
     return TypeError(
         "take the column by .to_numpy(), and compute with functions of arraytape or NumPy: no "
         f"derivative is known of pandas' {name} of this column [at {user_line()}]"

@@ -21,7 +21,7 @@ def has_numbers(series: pd.Series) -> bool:
 
 
 def numbers_of(series: pd.Series) -> Any:
-    """Return a column as an Array or a NumPy array; missing numbers of other dtypes are NaN."""
+    """Return a column's Array if it holds one, else a NumPy array with NaN for missing numbers."""
     if isinstance(series.array, ArrayColumn):
         return series.array._array
     values = series.to_numpy()
@@ -29,7 +29,7 @@ def numbers_of(series: pd.Series) -> Any:
 
 
 def column_of(part: Any, series: pd.Series) -> Any:
-    """Return a column of pandas with the values of a part, or None if the part does not fit."""
+    """Return ``part`` as new data for the column ``series``, or None if it is no array of its shape."""
     if isinstance(part, Array | np.ndarray) and part.shape == series.shape:
         return ArrayColumn(part) if isinstance(part, Array) else part
     return None
@@ -48,7 +48,7 @@ def flatten_frame(table: pd.DataFrame) -> tuple[dict[Any, Any], pd.DataFrame]:
 
 
 def unflatten_frame(table: pd.DataFrame, parts: Mapping[Any, Any]) -> Any:
-    """Return the table with other numbers; a dict if the parts, such as Jacobians, are no columns."""
+    """Return the table with ``parts`` as columns, or ``dict(parts)`` if a part is no column."""
     columns = columns_by_key(table)
     found = {name: column_of(part, columns[name]) for name, part in parts.items()}
     if any(column is None for column in found.values()):
@@ -65,7 +65,7 @@ def flatten_series(series: pd.Series) -> tuple[Sequence[Any], pd.Series]:
 
 
 def unflatten_series(series: pd.Series, parts: Sequence[Any]) -> Any:
-    """Return the Series with other numbers; the part itself if it, such as a Jacobian, is no column."""
+    """Return the Series with the data ``parts[0]``, or ``parts[0]`` alone if it has another shape."""
     if not parts:
         return series
     column = column_of(parts[0], series)
@@ -84,7 +84,7 @@ def series_as_array(series: pd.Series) -> Any:
 
 
 def frame_as_array(table: pd.DataFrame) -> Any:
-    """Return a table as one array with a row for each row."""
+    """Return a table of numbers as one array of shape (rows, columns)."""
     others = {name: x for name, x in table.dtypes.items() if not is_numeric_dtype(x)}
     if others:
         raise no_numbers("DataFrame", others, [name for name in table if name not in others])

@@ -1,7 +1,7 @@
 """The tables of polars: DataFrames and Series as nestings of their columns of numbers.
 
-A table of polars cannot hold Arrays.  With Arrays as parts, a Series becomes the Array itself, and a
-DataFrame a dict of its columns.
+A table of polars cannot hold Arrays.  If the numbers of a Series are replaced by an Array, the result is
+the Array itself.  For a DataFrame the result is a dict of its columns.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The five words in which an op is stated, and the code that they generate."""
+"""Declarations of ops: ``elementwise``, ``primitive`` and the like, and the code that they generate."""

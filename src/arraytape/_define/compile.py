@@ -97,7 +97,7 @@ def compile_function(
         scope.update(defaults_of(signature))
         if given is None:
             scope.update(NO_REGISTRY, call_again=call_again)
-        else:  # a user's function has its own lines for warnings, and must not run twice
+        else:  # warnings in a user's function name its own lines, and it must not run twice
             scope["call_again"] = fail
         scope["into"] = into
         own = given is None and not operator
@@ -161,9 +161,9 @@ class Form(NamedTuple):
     signature: inspect.Signature
     operator: bool = False  # True if it returns NotImplemented for operands that it does not accept
     convert: bool = True  # True if Python scalars are converted to 0-d data
-    condition: str = ""  # the key in CONDITIONS; "" if NumPy's ufunc is never called directly
+    condition: str = ""  # key in CONDITIONS for a direct call of NumPy's ufunc; "" if none is made
     like_ufunc: bool = False  # True if it accepts NumPy's parameters out and where
-    own: bool = False  # True if NumPy's function of the same name serves NumPy's further keywords
+    own: bool = False  # True if a call with keywords that only NumPy has runs NumPy's function
 
     @property
     def several(self) -> bool:
@@ -194,7 +194,8 @@ HIDDEN_OF_UFUNCS = [
     inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)
     for name in ("out", "where")
 ]
-# Dict from the values of ``Form.condition`` to the tests in the source.
+# Source of the tests for which a compiled op calls NumPy's ufunc, not RAW.  The keys are values of
+# ``Form.condition``.
 CONDITIONS = {"ufunc": "kind is ndarray", "float64": "kind is ndarray and d_x.dtype is FLOAT64"}
 
 
@@ -228,7 +229,10 @@ def source_of(form: Form) -> str:
 
 
 def write_mode_test(s: Source, form: Form) -> None:
-    """Write the lines that call ``ask_modes`` if a thread has modes, and return the answer of a mode."""
+    """Write the lines that pass the call to modes, if a thread has any.
+
+    A mode observes or replaces ops: if it has a result for the call, the op returns that.
+    """
     positional = [p.name for p in form.parameters if p.kind is not p.KEYWORD_ONLY]
     named = [f"{p.name!r}: {p.name}" for p in form.parameters if p.kind is p.KEYWORD_ONLY]
     given = f"({', '.join(positional)}{',' * (len(positional) == 1)})"
@@ -413,7 +417,11 @@ def record(s: Source, form: Form) -> None:
 
 
 def has_one_form(op: Op) -> bool:
-    """Return True if the source can have one branch, with a fixed record, for each subset of inputs."""
+    """Return True if the source can have a branch for each subset of followed inputs.
+
+    Each branch has the fixed plan of its subset.  The op must have rules, one result, and no sequence of
+    inputs.
+    """
     one_result = len(op.outputs) == 1 and not op.moves and not op.partly_unknown
     return bool(not op.variadic and one_result and (op.rules or op.joint))
 
@@ -442,9 +450,9 @@ def needs_fit(form: Form) -> str:
 
 
 def save(s: Source, form: Form) -> dict[str, str]:
-    """Write the lines that compute the op's ``saves``.
+    """Write the lines that compute the values in ``op.saves``, which only the backward pass needs.
 
-    Return a dict from the saved names to the local variables that hold their values.
+    Return a dict from the names of these values to the local variables that hold them.
     """
     op = form.op
     known = {x: f"d_{x}" for x in op.inputs} | dict(zip(op.outputs, form.results, strict=True))
@@ -493,11 +501,13 @@ def record_each_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
 def choose_subset(
     s: Source, form: Form, values: dict[str, str], wide: bool, at: int = 0, subset: int = 0
 ) -> None:
-    """Write nested ``if`` statements that test which inputs, from number ``at`` on, a recorder follows.
+    """Write nested ``if`` statements, one for each input, that find the followed inputs.
 
-    subset : the followed inputs among those before ``at``, as bits: 1 for the first input, 2 for the
-    second, 3 for both.  values : dict from the names of values that a record may keep to variables and
-    expressions.  wide : True for the record of a plan with fit, which keeps shape and dtype of inputs.
+    at : the number of the input that the next ``if`` tests.
+    subset : the inputs before ``at`` that are followed in the present branch, as bits: 1 for the first
+    input, 2 for the second, 3 for both.
+    values : dict from the names of values that a record may keep to variables and expressions.
+    wide : True for the record of a plan that needs fit, which keeps shape and dtype of inputs.
     """
     inputs = form.op.inputs
     if at < len(inputs):
@@ -534,9 +544,10 @@ def record_subset(s: Source, op: Op, subset: int, values: dict[str, str], wide: 
 
 
 def record_any_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
-    """Write lines that serve every subset of followed inputs.
+    """Write lines that record the op for any subset of followed inputs.
 
-    The lines make a tuple of all values.  The plan of the subset picks its record from the tuple.
+    The lines make a tuple of all values that a record may keep.  At run time, the plan of the subset
+    selects from the tuple the values that it keeps.
     """
     op = form.op
     bits = [f"(t_{x} in followed) << {i}" for i, x in enumerate(op.inputs)]

@@ -285,7 +285,7 @@ def check_statement(name: str, forward: Callable[..., Any], word: str) -> None:
         )
     if word not in KINDS:
         raise ValueError(
-            f"define_op({name!r}): the word is one of {', '.join(KINDS)}, got {short_repr(word)} "
+            f"define_op({name!r}): word must be one of {', '.join(KINDS)}, got {short_repr(word)} "
             f"[at {user_line()}]"
         )
     if not callable(forward):
@@ -322,7 +322,9 @@ def check_parameters(name: str, signature: inspect.Signature, inputs: Sequence[s
     for p in signature.parameters.values():
         collects = p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
         if collects or (p.name in inputs and p.kind not in POSITIONAL):
-            raise misstated(name, f"forward may not take {p}: see its docstring")
+            raise misstated(
+                name, f"forward may have neither *args, **kwargs nor keyword-only inputs, got {p}"
+            )
         if p.default is not p.empty and not is_literal(p.default):
             raise misstated(
                 name, f"the default of {p.name} must be a literal, got {describe(p.default)}"
@@ -380,11 +382,14 @@ def check_names(op: Op, signature: inspect.Signature) -> None:
     """Raise TypeError if a parameter has the name of a variable in the generated source."""
     for parameter in signature.parameters:
         if parameter in names_in_source() or parameter[:2] in VALUES_OF:
-            raise misstated(op.name, f"a parameter may not be called {parameter!r}")
+            raise misstated(
+                op.name, f"a parameter may not be called {parameter!r}, a name in generated code"
+            )
 
 
 VALUES_OF = ("d_", "t_", "s_")  # prefixes in generated source: data, value id and saved value
-UNTAKEN = ("_a_", "_b_", "_c_")  # names of inputs that occur nowhere else in generated source
+# Names of the sample ops' inputs.  No other variable of generated source has such a name.
+UNTAKEN = ("_a_", "_b_", "_c_")
 
 
 @functools.cache

@@ -58,7 +58,8 @@ TAKES = {
         "",
     ),
 }
-# Two dicts for the two values of ``Op.gives``: to the texts on the shape and on the dtype of the result.
+# SHAPES and the next dict have the texts for the two items of ``Op.gives``: the shape and the dtype of
+# the result.
 SHAPES = {
     "broadcast": "Of the shape to which x1 and x2 broadcast",
     "given": "Of the given shape",
@@ -154,7 +155,8 @@ ERRORS = (
 )  # fmt: skip
 
 
-# Cache of sections, since ops without an own docstring share them: dict from (inputs, takes, gives).
+# Cache of composed sections, because ops without a docstring of their own share them.  Dict from
+# (``Op.inputs``, ``Op.takes``, ``Op.gives``) to sections.
 SAME: dict[Any, dict[str, str]] = {}
 
 
@@ -271,9 +273,9 @@ def indented(text: str) -> str:
 def heading(p: Parameter, op: Op) -> str:
     """Return the line ``name : type, default: value`` for a parameter."""
     name, note = p.name, p.annotation
-    if not isinstance(note, str) and note is not p.empty:  # a module without lazy annotations
+    if not isinstance(note, str) and note is not p.empty:  # annotations are not lazy
         note = formatannotation(note)
-    if note is p.empty:  # an op of ``elementwise`` or ``nondifferentiable``
+    if note is p.empty:  # ``elementwise`` and ``nondifferentiable`` declare no annotations
         note = "Array" if len(op.inputs) == 1 else "Array or number"
     elif note == "Any":
         note = TYPES.get(name, "object")
@@ -405,7 +407,7 @@ def source_line(rule: Rule) -> str:
     first = min(((line, column) for line, _, column, _ in spots), default=(0, 0))
     last = max(((line, column) for _, line, _, column in spots), default=(0, 0))
     lines = linecache.getlines(code.co_filename)[first[0] - 1 : last[0]]
-    if not spots or not lines:  # python -X no_debug_ranges, or no source files
+    if not spots or not lines:  # under python -X no_debug_ranges, or without source files
         return "see its rule"
     lines[-1] = lines[-1][: last[1]]
     lines[0] = lines[0][first[1] :]
@@ -505,7 +507,10 @@ ValueError
 
 
 def operator_docstring(op: str, short: str, *operands: str) -> str:
-    """Return the docstring of the method ``__short__`` of an op.  operands : their names, in order."""
+    """Return the docstring of an operator method that calls ``op``: ``__add__`` if short is "add".
+
+    operands : the names of the method's operands, in order.
+    """
     symbol = SYMBOLS[short]
     if len(operands) == 1:
         return UNARY.format(symbol=symbol, op=op)
@@ -514,5 +519,5 @@ def operator_docstring(op: str, short: str, *operands: str) -> str:
 
 
 def in_place_docstring(op: str, short: str) -> str:
-    """Return the docstring of the in-place operator ``__ishort__`` of an op."""
+    """Return the docstring of a method that calls ``op``: ``__iadd__`` if short is "add"."""
     return IN_PLACE.format(symbol=SYMBOLS[short], op=op)

@@ -80,7 +80,7 @@ class OtherNames:
     def __init__(self, name: str, parameters: Sequence[Parameter]) -> None:
         self.given = list(parameters)
         taken = {p.name for p in parameters}
-        reduces = "keepdims" in taken  # other libraries have "dims" only in flip, roll and the like
+        reduces = "keepdims" in taken  # in other libraries no reduction has the keyword "dims"
         self.ours = {
             other: ours
             for ours, others in OURS.items() if ours in taken
@@ -116,7 +116,9 @@ class OtherNames:
         return [*positional, *hidden, *(p for p in self.given if p.kind is p.KEYWORD_ONLY)]
 
     def check(self, s: Source, name: str) -> None:
-        """Write the calls for hidden parameters that were passed, or a required one that was not.
+        """Write the lines that handle hidden parameters: a call of ``refuse`` or ``call_numpys``.
+
+        The line with ``refuse`` runs also if a required axis was not passed.
 
         name : the source text of an expression for the name of the function.
         """

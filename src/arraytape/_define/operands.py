@@ -92,12 +92,12 @@ def no_array(name: str, argument: str, kind: type) -> TypeError:
 
 
 def is_of_torch(kind: type) -> bool:
-    """Return True for PyTorch's tensors, whose operators return NotImplemented for Arrays."""
+    """Return True for classes of PyTorch, whose operators return NotImplemented for Arrays."""
     return kind.__module__.partition(".")[0] == "torch"
 
 
 def is_of_dask(kind: type) -> bool:
-    """Return True for the types of Dask: a conversion would compute and load the whole collection."""
+    """Return True for classes of Dask, whose conversion would compute the whole collection."""
     return kind.__module__.partition(".")[0] == "dask"
 
 
@@ -161,10 +161,11 @@ def from_list(name: str, value: Any) -> Array | np.ndarray[Any, Any] | None:
     """Convert a nested list or tuple that is an operand of an operator.
 
     Return a recorded Array if the list contains Arrays, and NumPy data if it contains only numbers.
-    Return None for any other value, but raise TypeError for Dask's collections.
+    Return None for any other value, but raise TypeError for Dask's collections and PyTorch's tensors.
     """
     if not isinstance(value, list | tuple | range) or has_own_operators(type(value)):
-        # After None, Dask would make the Array a constant, and Python would compare tensors by identity.
+        # After None the operator would return NotImplemented.  Dask would then make the Array a
+        # constant, and Python would compare a tensor by identity.
         if is_of_dask(type(value)) or is_of_torch(type(value)):
             raise no_array(name, "an operand", type(value))
         return None
@@ -341,6 +342,9 @@ def wrap_all(results: tuple[Any, ...]) -> tuple[Any, list[Array]]:
 
 
 def saving(function: Callable[..., Any], storage: Storage, *values: Any) -> Any:
-    """Call a function of an op's ``saves`` while the device of its arguments is the current device."""
+    """Call a function of an op's ``saves``, which computes a value that the backward pass needs.
+
+    The device of the arguments is the current device during the call.
+    """
     with storage.at(*values):
         return function(*values)

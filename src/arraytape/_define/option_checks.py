@@ -21,7 +21,9 @@ def is_option(parameter: Parameter) -> bool:
 
 
 def write_option_check(s: Source, parameter: Parameter, *, tuples: bool) -> None:
-    """Write the line that converts an option of an unusual type to Python's own type.
+    """Write the line that converts an option to ``int``, ``float`` or ``bool`` if it has another type.
+
+    An example of another type is NumPy's integer.
 
     tuples : True to convert options whose annotation is a tuple, too, at each call and without a test;
     False to write nothing for these options.

@@ -1,4 +1,4 @@
-"""The five words: the functions that state an op, compile it, document it and enter it in the registry.
+"""The five functions that declare an op (the words): they compile, document and register the op.
 
 A rule receives values by the names of its parameters; ``_record.op`` lists the names.
 
@@ -255,7 +255,10 @@ def handed_on(parameter: inspect.Parameter) -> str:
 
 
 def without_derivative(**options: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator that states an op whose gradient is None, with a signature of any kind."""
+    """Return a decorator that states an op whose gradient is None, with any parameters.
+
+    ``nondifferentiable`` is simpler, but only for elementwise ops of one or two inputs.
+    """
     return functools.partial(from_signature, "nondifferentiable", **options)
 
 

@@ -54,7 +54,7 @@ from .sources import FOLDED, FUNCTIONS, tree_of_code
 
 # Functions that print, warn or log.  Their arguments go to streams, handlers and lists of warnings.
 OUTPUTS = words("print warn warn_explicit debug info warning error exception critical log")
-STREAMS = {  # from context managers of ``contextlib`` to the attributes of ``sys`` that they replace
+STREAMS = {  # a context manager of ``contextlib`` -> the attribute of ``sys`` that it replaces
     "redirect_stdout": "stdout",
     "redirect_stderr": "stderr",
 }
@@ -125,7 +125,11 @@ class Calls(Interpreter):
         return found
 
     def is_by_key(self, given: Arguments) -> bool:
-        """Return True if only the call's function ``key=`` converts values, to sort by the results."""
+        """Return True if a call sorts by ``key=`` and only the key function converts values.
+
+        The key function's results determine the order of the elements, and are no part of the call's
+        result.
+        """
         if given.name not in ORDERED or "key" not in given.keywords:
             return False
         ordered = NOTHING.union(*given.positional) or given.owner
@@ -224,7 +228,10 @@ class Calls(Interpreter):
         self.seen_to_run(implicit_call(target, "__set__", me, given=given), spot, scope)
 
     def know_free_names(self, tree: ast.AST, given: Arguments) -> None:
-        """Set ``scopes[tree]`` to the scope that defines the called function, if that is known."""
+        """Set ``scopes[tree]`` to the scope around the function ``tree``.
+
+        Do so only if ``given.functions`` has the function, because the scope is known from there.
+        """
         for thing in given.functions:
             if thing.closure is not None and thing.closure[0] is tree:
                 self.scopes[tree] = thing.closure[1]
@@ -232,7 +239,8 @@ class Calls(Interpreter):
     def handed_on(self, given: Arguments) -> Arguments:
         """Return the Arguments with which a library's function calls the callbacks in ``given``.
 
-        ``map``, ``filter`` and ``reduce`` pass elements of their arguments, other functions anything.
+        ``map``, ``filter`` and ``reduce`` pass elements of their arguments.  Other functions may pass
+        any of their arguments, or a part of one.
         """
         name, sources = given.name, given.positional[1:]
         if name in ("map", "filter") and sources:
@@ -260,7 +268,10 @@ class Calls(Interpreter):
         return not builtin and not callbacks
 
     def self_of(self, given: Arguments, code: CodeType, scope: Scope) -> Value:
-        """Return the possible objects for ``self`` or ``cls`` of a function whose frame ran."""
+        """Return the objects that may be ``self`` or ``cls`` in a function that ran in a call.
+
+        code : the code of the function.  given : the call.
+        """
         if code.co_name in ("__init__", "__new__", "__post_init__") and code.co_name != given.name:
             made = self.instance(given, scope)
             if code.co_name == "__post_init__":
@@ -595,7 +606,7 @@ class Calls(Interpreter):
         The result is None for other functions.
         """
         name, node, method, carried = given.name, given.node, given.is_method, given.carried
-        if leads_outside(given.functions, name):  # ``shutil.copy`` copies a file, no object
+        if leads_outside(given.functions, name):  # ``shutil.copy`` is not the ``copy`` in SAME
             return None
         if method and name in ("execute", "executemany", "cursor"):
             rows = self.of_database(given, scope)
@@ -672,7 +683,8 @@ class Calls(Interpreter):
         made = self.object_made(given.node, scope, taint | outside[0])
         for thing in made if outside[1] is not None else NOTHING:
             thing.channel = (outside[1] or made) | (thing.channel or NOTHING)
-        if self.only_seen and taint:  # a function that is not interpreted may raise its arguments
+        # The called function is not interpreted.  It may raise an exception that holds its arguments.
+        if self.only_seen and taint:
             self.raised |= made
         if given.name.startswith(MAKES_PARTS):
             for thing in given.owner if method else NOTHING.union(*given.positional[:1]):
@@ -698,7 +710,7 @@ class Calls(Interpreter):
         opened = [thing.channel for owner in owners for thing in owner if thing.channel is not None]
         outside = leads_outside(given.functions, given.name) or bool(opened)
         names = names_of([*owners, *carried])
-        if outside or texts_of(names):  # ``numbers.tofile("a.bin")``
+        if outside or texts_of(names):  # a text may be a file's name: ``numbers.tofile("a.bin")``
             parts = [t for part in (*owners, *carried) for t in part if t.channel is None]
             self.write_outside(names, taint_of([frozenset(parts)]))
         if not outside or makes_path(given.functions):
@@ -706,7 +718,7 @@ class Calls(Interpreter):
         known = [self.things.get(id(value)) for value in globals_of(given.functions)]
         taint = self.channels.read(names) | taint_of([frozenset(x for x in known if x is not None)])
         for thing in given.positional[0] if given.positional and into else NOTHING:
-            if is_data(thing):  # ``mock.patch.dict(os.environ, ...)``
+            if is_data(thing):  # the call may write to it: ``mock.patch.dict(os.environ, ...)``
                 self.mark(thing, into)
         return taint, names
 
@@ -862,7 +874,10 @@ class Calls(Interpreter):
             self.mark(thing, taint)
 
     def wrote_by_call(self, given: Arguments, taint: int) -> None:
-        """Add the taint of a value that a call converts to the objects to which the call may write."""
+        """Add taint to the objects to which a call may write: its object, and arguments such as ``out``.
+
+        taint : the exits in the call, whose values it may have written there.
+        """
         if given.owner and not is_module(given.owner) and given.name not in READS:
             for thing in given.owner:
                 self.mark(thing, taint)
@@ -953,7 +968,11 @@ class Calls(Interpreter):
         return not taint_of((given.functions,))
 
     def same_as(self, given: Arguments, carried: list[Value], scope: Scope) -> Value:
-        """Return the result of a function in SAME: its arguments, or a new object with the keywords."""
+        """Return the result of ``copy``, ``dict``, ``iter``, ``list`` or another function in SAME.
+
+        In the analysis this is the arguments themselves, and a new object that has the keywords as
+        items.
+        """
         made = self.object_made(given.node, scope)
         for thing in made:
             for name, value in given.keywords.items():
@@ -976,10 +995,10 @@ BY_NAME = {  # from the names of functions to the methods of ``Calls`` that retu
     "setattr": "of_setattr", "__setattr__": "of_setattr",
 }  # fmt: skip
 ORDERED = words("max min nlargest nsmallest sorted")
-UNTOLD = "<untold>"  # the field of a database that received an SQL statement we do not understand
+UNTOLD = "<untold>"  # the field of a database that received an SQL statement we cannot parse
 INSERTS = words("insort insort_left insort_right")
 HEAPS = INSERTS | words("heappush heappop heappushpop heapreplace")
-# Prefixes of the names of functions that return a part of their object or argument.
+# Functions whose names begin so return a part of their object or first argument: ``ax.add_line``.
 MAKES_PARTS = ("add_", "create_", "new_", "Sub")
 # Methods that write their object to their argument, which is a file.
 WRITES_ITSELF = words("write writexml dump save savefig")

@@ -13,7 +13,7 @@ from .known_names import NUMPY_FILES, PURE
 from .objects import NOTHING, Channel, Thing, Value
 
 PATHS = ("pathlib", "posixpath", "ntpath")
-MODE = re.compile(r"[rwaxbtU+]{1,3}")  # a mode of ``open`` such as "rb" is not the name of a file
+MODE = re.compile(r"[rwaxbtU+]{1,3}")  # a mode of ``open`` such as "rb", which is not a file's name
 
 
 class Channels:
@@ -27,13 +27,13 @@ class Channels:
         self.taints: dict[Channel, int] = {}
 
     def write(self, names: Channel, taint: int) -> bool:
-        """Add taint to the values written under these names; return True if the taint is new."""
+        """Add taint to the values written to the channel ``names``; return True if the taint is new."""
         before = self.taints.get(names, 0)
         self.taints[names] = before | taint
         return bool(taint & ~before)
 
     def read(self, names: Channel) -> int:
-        """Return the taint of all values that may have been written under these names."""
+        """Return the taint of all values that may have been written to the channel ``names``."""
         found = 0
         for written, taint in self.taints.items():
             if is_same_channel(written, names):
@@ -56,7 +56,10 @@ def texts_of(names: Channel) -> frozenset[str]:
 
 
 def names_of(values: Iterable[Value]) -> Channel:
-    """Return the texts and paths in ``values``, or the objects if there are none: a channel's name."""
+    """Return the name of the channel that ``values`` describe: a set of texts and paths.
+
+    If there are none, return a set of the objects themselves.
+    """
     names: set[object] = set()
     others: set[object] = set()
     for thing in NOTHING.union(*values):

@@ -88,7 +88,7 @@ class Journal:
         self.entries.append((index, Entry(stack, plan.name, places, names), came_back))
 
     def entered_inside(self, entries: Sequence[tuple[int, Entry, bool]], index: int) -> None:
-        """Add the entries inside a user's function, whose call has the record at ``index``."""
+        """Add the entries from inside a call of a user's function that is one record, at ``index``."""
         self.entries += [(index, entry, came_back) for _, entry, came_back in entries]
 
     def left_before(self, data: Any) -> bool:

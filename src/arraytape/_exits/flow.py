@@ -53,13 +53,13 @@ class Flow(Calls):
     def arrive(self, spot: Spot, node: ast.AST, scope: Scope) -> None:
         for i, path, entry in self.waiting.get(spot, ()):
             operands = self.operands_of_node(node, entry, scope)
-            # An operand without objects was not understood: it may be made of any value that left.
+            # An operand for which the analysis found no objects may be made of any value that left.
             missed = 0 if all(operands) else self.left
             self.note_arrival(i, path, scope, taint_of(operands) | missed)
 
     def wrote(self, spot: Spot, owners: Value, value: Value, scope: Scope) -> None:
         for i, path, entry in self.waiting.get(spot, ()):
-            sides = (owners, value)  # x and v of the assignment x[k] = v
+            sides = (owners, value)  # the inputs 0 and 1 of the recorded write: x and v of x[k] = v
             self.note_arrival(
                 i, path, scope, taint_of([sides[at] for at in entry.places if at < 2])
             )

@@ -35,7 +35,7 @@ STEPS = 60_000  # the analysis gives up after this number of expressions and sta
 VISITS = 8  # this number of visits of objects in ``taint_of`` counts as one step
 DEPTH = 40  # the greatest number of nested calls that are interpreted
 TURNS = 6  # the greatest number of turns of a loop, if no earlier turn leaves all values unchanged
-FRAMES = ("f_locals", "f_globals")  # attributes of frames: they hold variables of other functions
+FRAMES = ("f_locals", "f_globals")  # attributes of frame objects: the variables of a function
 
 
 # The flags in ``co_flags`` of generators, coroutines and asynchronous generators, which can be resumed.
@@ -108,9 +108,10 @@ def without_generated(stack: Stack) -> list[Place]:
 
 
 class Methods(dict[type[ast.AST], str]):
-    """A dict from classes of AST nodes to names of the interpreter's methods, filled at each lookup.
+    """A dict from classes of AST nodes to the names of the interpreter's methods for them.
 
-    The names are such as ``do_If`` for statements and ``of_Call`` for expressions.
+    The names are such as ``do_If`` for statements and ``of_Call`` for expressions.  The first lookup of
+    a class adds its entry.
     """
 
     def __missing__(self, kind: type[ast.AST]) -> str:
@@ -146,7 +147,7 @@ class Interpreter(abc.ABC):
         self.paths: dict[tuple[Spot, ...], tuple[Spot, ...]] = {}
         self.actuals: list[Any] = []  # kept alive, because keys of ``things`` hold their ``id``
         self.modules: dict[int, ModuleScope] = {}
-        self.scopes: dict[ast.AST, Scope] = {}  # by function: the scope in which it was defined
+        self.scopes: dict[ast.AST, Scope] = {}  # from a function's tree to the scope around it
         self.left = self.steps = self.grown = 0
         self.raised: Value = NOTHING  # exceptions and other objects that any ``except`` may receive
         self.visited = VISITED[0]
@@ -189,7 +190,7 @@ class Interpreter(abc.ABC):
         return frozenset((found,))
 
     def container(self, node: ast.AST, scope: Scope, elements: Value, kind: str = "") -> Value:
-        """Return the container that an expression creates; its ``elements`` are at unknown keys."""
+        """Return the container that ``node`` creates, with ``elements`` at unknown keys."""
         made = self.object_made(node, scope, kind=kind)
         for thing in made:
             self.add_field(thing, ANY, elements)
@@ -359,7 +360,10 @@ class Interpreter(abc.ABC):
             scope.names.setdefault(name, frozenset((self.thing("free", code, name),)))
 
     def know_self(self, scope: Scope, place: Place) -> None:
-        """Set the class of the parameter ``self``, if the class is a global of its module."""
+        """Set the class of the parameter ``self`` of a method.
+
+        Do so only if the class is a global of its module, since the class is looked up there by name.
+        """
         of = place.names.get(place.code.co_qualname.partition(".")[0])
         if isinstance(of, type):
             for thing in scope.names.get("self", NOTHING):
@@ -401,7 +405,10 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def arrive(self, spot: Spot, node: ast.AST, scope: Scope) -> None:
-        """Handle the evaluation of an expression or statement at which an entry may be."""
+        """Do nothing, or in ``Flow``: note the taint of the entry's operands if an entry is at ``spot``.
+
+        The interpreter calls the method after each evaluation of an expression or statement at ``spot``.
+        """
 
     # --- statements -------------------------------------------------------------------------------
     def run_block(self, statements: Iterable[ast.stmt], scope: Scope) -> None:
@@ -421,7 +428,7 @@ class Interpreter(abc.ABC):
     def taint_statement(self, statement: ast.stmt, taint: int, scope: Scope) -> None:
         """Add ``taint`` to all objects that a statement assigns or returns.
 
-        The taint is that of exits in the statement whose expressions are unknown.
+        The taint is that of exits that are known to be in the statement, but not in which expression.
         """
         made = self.object_made(statement, scope, taint, "left")
         for node in ast.walk(statement):
@@ -664,13 +671,16 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def wrote(self, spot: Spot, owners: Value, value: Value, scope: Scope) -> None:
-        """Handle a write to an element of ``owners``; ``Flow`` tests if an entry is at ``spot``."""
+        """Handle the write of ``value`` to an element of ``owners``, the objects x of ``x[k] = value``.
+
+        ``Flow`` notes the taint of both if an entry is at ``spot``.
+        """
 
     # --- expressions ------------------------------------------------------------------------------
     def evaluate(self, node: ast.AST, scope: Scope) -> Value:
         """Return the objects that an expression may evaluate to."""
         self.steps += 1
-        if self.steps > STEPS:  # ``count_step`` adds the visits of objects, once a statement
+        if self.steps > STEPS:  # visits of objects count, too, but only in ``count_step``
             raise TooLong
         found: Value = getattr(self, METHODS[type(node)], self.of_other)(node, scope)
         lines = self.lines.get(scope.file)
@@ -679,7 +689,7 @@ class Interpreter(abc.ABC):
         if isinstance(node, ast.Name | ast.Constant):
             return found
         spot = spot_at(node, scope)
-        if not isinstance(node, ast.Call):  # ``of_Call`` handles exits and callees itself
+        if not isinstance(node, ast.Call):  # for a call, ``of_Call`` has done the following
             if spot in self.leaving:
                 found |= self.object_made(node, scope, self.leaves_here(spot, scope), "left")
             if spot in self.callees and isinstance(node, ast.expr):
@@ -698,7 +708,10 @@ class Interpreter(abc.ABC):
         return made
 
     def name_channel(self, made: Value, parts: list[Value]) -> None:
-        """Let objects name the channels of the paths or texts from which they were computed."""
+        """Set the field ``channel`` of the objects ``made`` if they were computed from paths or texts.
+
+        parts : the objects from which they were computed.
+        """
         if any(thing.channel or thing.text for part in parts for thing in part):
             for thing in made:
                 thing.channel = names_of(parts) | (thing.channel or NOTHING)

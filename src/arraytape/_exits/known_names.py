@@ -24,7 +24,8 @@ STEPS = words(
     """
 )
 ATTRIBUTES = words("device dtype itemsize nbytes ndim shape size strides")
-# From functions to the positions of arguments that only select: no element of the result is theirs.
+# Dict from the names of functions to the positions of arguments that only select.  No element of the
+# result comes from these arguments.
 STEERING = {
     "where": (0,),
     "full_like": (0,),
@@ -39,7 +40,8 @@ SAME = words("copy deepcopy dict iter list tuple")
 REORDERED = words("frozenset reversed set sorted")
 # Functions that return the attributes of an object as a dict, perhaps as ``__dict__`` itself.
 DICTS = words("_asdict asdict vars")
-# ELEMENT: functions that return an element of their argument.  ELEMENTS: functions that return all.
+# ELEMENT: functions that return one element of a container.  ELEMENTS: methods that return all keys or
+# all values of a dict.
 ELEMENT = words("get pop popleft popitem get_nowait next min max choice setdefault")
 ELEMENTS = words("values keys")
 # Methods that add their arguments to a container.

@@ -29,11 +29,13 @@ class Finding(NamedTuple):
 
 
 class Doubt(NamedTuple):
-    """The findings of a call of ``xp.grad``, say, which checks them by running the function again.
+    """The findings on one derivative that may lack a part, which a second run may refute.
 
-    findings : findings on missing parts.  written : findings on writes to copies.  what : the request,
-    such as "gradient".  exits : the exits of values that depend on the sources.  places : keys of the
-    source locations of these exits and of the entries.
+    ``xp.grad``, for example, runs the user's function again to check the findings.
+
+    findings : findings on missing parts.  written : findings on writes to copies.
+    what : the request, such as "gradient".  exits : the exits of values that depend on the sources.
+    places : keys of the source locations of these exits and of the entries.
     """
 
     findings: tuple[Finding, ...]
@@ -51,7 +53,7 @@ def report_findings(found: Sequence[Finding]) -> None:
 
 
 class Lacks:
-    """The exits between sources and targets, each of which may cost a derivative a part.
+    """The exits between sources and targets, because of which a derivative may lack a part.
 
     They are collected before the backward pass, and reported after it.
 
@@ -136,9 +138,10 @@ def findings(
     left: Sequence[tuple[int, Exit]], suspected: Sequence[Exit], what: str, mode: str,
     never_zeros: bool, unseen: bool,
 ) -> list[Finding]:  # fmt: skip
-    """Return the findings on missing parts: see ``Lacks.tell``.
+    """Return the findings that a gradient is None, would be zeros, or may lack a part.
 
-    left : all exits, in pairs (record number, Exit).  suspected : those that may have come back.
+    left : all exits, in pairs (record number, Exit). suspected : the exits that may have come back.  The
+    other parameters are those of ``Lacks.tell``.
     """
     places: dict[object, Exit] = {}
     for _, exit_ in left:
@@ -155,7 +158,10 @@ def findings(
 
 
 def written_copies(exits: Sequence[Exit], mode: str) -> list[Finding]:
-    """Return a finding if a user's statement writes to a copy of a followed value."""
+    """Return a list of one finding if user code writes to a NumPy copy of a followed value.
+
+    Return an empty list otherwise.
+    """
     lines = [exit_text(e) for e in exits if "asarray" in e.how and is_written_copy(e.stack)]
     if not lines:
         return []

@@ -155,7 +155,7 @@ def by_interop(package: str, function: str, place: Place, exit_: Exit | LeftReco
             f"call {name} in a way that does not use {other}, which takes the values alone, or give "
             f"{name} a gradient with host_function(f, vjp)"
         )
-    statements, context = [  # imported by name, because interop is a higher room
+    statements, context = [  # imported by name: the import contract forbids imports of interop here
         import_module(f"{namespace().__name__}.interop.{part}")
         for part in ("_statements", "_context")
     ]

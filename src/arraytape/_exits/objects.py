@@ -69,16 +69,17 @@ class Thing:
         self.bases: Value = NOTHING
 
 
-CONSTANT = Thing()  # the object for each literal
+CONSTANT = Thing()  # one object that represents all literals
 CONSTANT.is_fixed = True
 CONSTANT.fields = MappingProxyType({})  # type: ignore[assignment]  # shared by all analyses
 KNOWN: Value = frozenset((CONSTANT,))
 
 
 def taint_of(values: Iterable[Value]) -> int:
-    """Return the taint, bits of exits, of values and of all objects that their fields lead to.
+    """Return the union of the taints of ``values`` and of all objects that their fields lead to.
 
-    The loop works on sets without calls, since it takes a third of the time of an analysis.
+    The taint of an object is a set of bits, one for each exit.  The loop calls no function for each
+    object, because it takes a third of the time of an analysis.
     """
     seen: set[Thing] = set().union(*values)
     reached, found = list(seen), 0

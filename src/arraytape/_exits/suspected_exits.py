@@ -89,7 +89,7 @@ def is_written_copy(stack: Stack) -> bool:
 
     Examples are ``np.asarray(y)[0] = 1``, ``data["y"].values[0] = 1`` and ``np.asarray(y).fill(0)``.
     """
-    is_passed_on = False  # True after a library's frame, which returned the copy to the user's code
+    is_passed_on = False  # True if the library function of the inner frame returned the copy
     for place in stack:
         if place.lies_in_library:
             is_passed_on = True
@@ -150,7 +150,10 @@ def suspicions(
     exits: Sequence[tuple[int, Exit]],
     targets: Sequence[int],
 ) -> list[Exit]:
-    """Return the suspected exits.  The field ``back`` has the stacks of the entries that gave cause."""
+    """Return the suspected exits, whose values may have come back to the tape as constants.
+
+    The field ``back`` of each has the stacks of the entries through which the value may have come back.
+    """
     left = [(i, exit_) for i, exit_ in exits if exit_.how not in STEPS]
     if not left:
         return []

@@ -37,7 +37,7 @@ MODES: dict[int, Mode] = {}
 # are no modes.  A test for None takes half the instructions of a test for an empty dict, and a single
 # assignment here changes the name for all compiled ops.
 OP_BUILTINS: dict[str, Any] = {**vars(builtins), "MODES": None}
-TURNING = reentrant_lock()  # held while that name is set
+TURNING = reentrant_lock()  # held while MODES is set in OP_BUILTINS
 GO_ON: Any = object()  # the result of ``ask_modes`` if no mode answers, so that the op computes
 
 
@@ -177,9 +177,9 @@ def mode_stack_here() -> ModeStack:
 
 
 def asked_stack() -> ModeStack:
-    """Return ``mode_stack_here()``, and call ``misses`` of the observing modes that are not on it.
+    """Return ``mode_stack_here()``, and call ``misses`` of this thread's observing modes not on it.
 
-    Only modes of this thread are called: this context was copied before their blocks began.
+    A mode of this thread is not on it if the running context was copied before the mode's block began.
     """
     stack = thread, observers, _ = mode_stack_here()
     for mode in list(MODES.values()):

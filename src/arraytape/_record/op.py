@@ -110,7 +110,6 @@ def sample(
     prepare: Function | None = None,
     **parameters: Any,
 ) -> Sample:
-    """Return a Sample, whose fields are described in its class."""
     return Sample(inputs, parameters, domain, prepare)
 
 
@@ -284,9 +283,9 @@ class Op(Facts):
         return self._planned()[1]
 
     def _planned(self) -> tuple[list[Plan], list[Plan]]:
-        """Return both lists of plans, which are made at the first call.
+        """Return the lists ``plans`` and ``wides``, which are made at the first call.
 
-        To make the plans of all ops would make the import slow.
+        Plans are not made at import, because those of all ops would make the import slow.
         """
         if not self._plans[0] and self.recorded:
             with PLANNING:

@@ -127,7 +127,10 @@ class Slots:
         return self.keep_slot(f"{name} {of}" if name in LAYOUT else name)
 
     def keep_slot(self, name: str) -> int:
-        """Return the position of the value of this name, where "shape" means a parameter of the op."""
+        """Return the position of the value ``name`` in a record; assign the next free one if it is new.
+
+        The names "shape" and "dtype" mean parameters of the op, unlike in ``slot_for``.
+        """
         return self.places.setdefault(name, self.first + len(self.places))
 
 
@@ -173,7 +176,7 @@ class Plan:
         if op.joint and (needs_fit or op.checked):
             self.fits = tuple(tuple(slots.slot_for(what, x) for x in op.inputs) for what in LAYOUT)
         keep_for_forward_mode(op, needs_fit, slots)
-        # Plans with a user's rule, a joint rule or several results have no steps for the fast loop.
+        # The backward pass's fast loop cannot run user's rules, joint rules and several results.
         if not (op.joint or op.checked or len(op.outputs) > 1):
             STEPS[self.number] = [plan_step(pull) for pull in self.pulls]
         self.reading: Pull | None = None
@@ -184,7 +187,7 @@ class Plan:
         self.place_in_values(slots)
 
     def place_in_values(self, slots: Slots) -> None:
-        """Set the attributes that depend on positions in the compiled function's tuple of all values."""
+        """Set the attributes by which records are made from the compiled function's tuple of values."""
         op, values, kept = self.op, self.op.value_positions(), slots.places
         data = [x for x in (*op.inputs, *op.outputs) if x in kept]
         self.pick = itemgetter(*range(slots.first), *(values[name] for name in kept))
@@ -247,7 +250,7 @@ class Plan:
 
 
 def pulls_of(op: Op, subset: int, needs_fit: bool, slots: Slots) -> list[Pull]:
-    """Return the calls of the rules of followed inputs, and assign positions to the values they need."""
+    """Return a Pull for each rule of a followed input, and assign positions to the values it needs."""
     fitted = needs_fit or op.checked  # a user's rule may return another shape or dtype
     pulls = []
     for x, rule in rules_of(op, subset):
@@ -389,7 +392,8 @@ class Structural:
 PLANS: list[Plan | Structural] = []  # all plans, by number
 # By number of the plan: the steps for the fast loop, or None if ``pull_cotangents`` has to be called.
 STEPS: list[list[Step] | None] = []
-PLANNING = reentrant_lock()  # held while plans are made: several threads may call an op first
+# Held while plans are made, because two threads may make the first call of an op at the same time.
+PLANNING = reentrant_lock()
 
 
 def number_plan(plan: Plan | Structural) -> int:

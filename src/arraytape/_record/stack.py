@@ -37,11 +37,11 @@ OPEN: dict[int, ref[Recorder]] = {}
 # No value has the id 0.  Ids start at 4096, since each has to be an int object of its own, unlike
 # Python's small ints: ``_tape.dead_records`` counts the references to an id.
 new_value_id = itertools.count(1 << 12).__next__
-# The tapes that may still compute a gradient, by id().  As long as there are any, an op that is not
-# recorded leaves a note, a ``Cut``, for the warning that a gradient is None.
+# The tapes that may still compute a gradient, by id().  As long as there are any, an op that no tape
+# records makes a ``Cut``, which lets the warning about a gradient of None name the op.
 AWAITED: dict[int, ref[Recorder]] = {}
-# The tapes of AWAITED that are open and follow nothing yet.  For them, an op on any Array leaves a Cut,
-# since the Array may be watched too late.
+# The tapes of AWAITED that are open and follow nothing yet.  As long as there are any, each op on an
+# Array makes a Cut, since the user may watch the Array after the op, which is too late.
 UNSTARTED: dict[int, ref[Recorder]] = {}
 
 
@@ -91,9 +91,9 @@ class Recorder(Protocol):
         """React to the read of a Variable, before the read: a tape watches a trainable Variable."""
 
     def used_elsewhere(self, value_ids: Sequence[int], /) -> None:
-        """Note that a thread without a recorder used these values.
+        """React to the use of these values in a thread that has no recorder.
 
-        Called for recorders in ``OPEN``.
+        Called for recorders whose block is open (``OPEN``), so that they can warn.
         """
 
 

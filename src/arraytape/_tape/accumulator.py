@@ -32,8 +32,8 @@ class ForwardAccumulator(OfThisProcess, Block):
         the shape and dtype of its primal.  Numbers, lists of numbers and NumPy arrays are converted if
         that loses nothing: integers are converted to floats, but complex numbers are not.
     exits : str | None, default: None
-        The reaction to a derivative that may lack a part because a value was converted to a number or
-        a NumPy array on the way: see ``GradientTape``.
+        The reaction to a derivative that may be incomplete because a value was converted to a number
+        or a NumPy array on the way: see ``GradientTape``.
 
     Raises
     ------
@@ -75,7 +75,8 @@ class ForwardAccumulator(OfThisProcess, Block):
         self._pass = ForwardPass()
         self._started = False
         self._exits = exits if exits is None else mode_of(exits)
-        self._doubts: list[Doubt] | None = None  # a list or None: see ``Recording.doubts``
+        # A list if ``xp.jvp`` or the like made the accumulator: see ``Recording.doubts``.
+        self._doubts: list[Doubt] | None = None
 
     def __enter__(self) -> Self:
         if self._opened is not None and self._opened() is None:

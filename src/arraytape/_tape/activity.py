@@ -37,13 +37,14 @@ class ActivityData(RawData):
         if data is not ALL:
             super().move_to(data)
 
-    negated = staticmethod(lambda g: g)  # a path counts 1 also where the cotangent is subtracted
+    negated = staticmethod(lambda g: g)  # counts of paths only add up
 
     def fit_contribution(
         self, part: RawArray, shape: tuple[int, ...], dtype: np.dtype[Any], op: str = "an op"
     ) -> Any:
-        """Sum counts to an input's shape; keep their dtype, but drop an imaginary part for a real input.
+        """Sum counts over broadcast axes, so that they have the shape of an op's input.
 
+        Keep their dtype, but drop an imaginary part if the input is real.
         part : the counts.  shape, dtype : those of the input.  op : the name of the op, for messages.
         """
         cut = is_complex(part) and not self.xp.isdtype(dtype, COMPLEX)

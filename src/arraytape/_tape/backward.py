@@ -109,8 +109,9 @@ class BackwardPass:
     def take_buffer(self, value_id: int) -> Any:
         """Remove and return the contributions to a value so far, as a buffer that may be written to.
 
-        The buffer is a copy if the pass does not own the memory.  The value may be wanted, since the
-        caller gives the buffer back (``give_buffer``).  Return None if there is no contribution yet.
+        The buffer is a copy if the pass does not own the memory.  ``wanted`` is ignored, so that
+        a caller has to put a wanted value back (``give_buffer``).  Return None if there is no
+        contribution.
         """
         held = self.cotangents.pop(value_id, None)
         if held is None:
@@ -301,8 +302,8 @@ def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
         if lifts:
             record = data.lift(PLANS[record[0]], record)
         for at, rule, only, general, fit in steps:
-            # ``only`` is the index in the record of the kept value, if the rule has just one.
-            # ``general`` is None for a rule that returns its cotangent unchanged.
+            # ``only`` is the index in the record of a kept value, if the rule's arguments are just g and
+            # this value.  ``general`` is None for a rule that returns g unchanged.
             if only:
                 part = rule(g, record[only])
             elif general is None:

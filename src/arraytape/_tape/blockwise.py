@@ -178,9 +178,9 @@ class Cut(NamedTuple):
     def cut_arrays(
         cls, g: HostArray, kept: Sequence[Any], held: RawArray | None, fit: tuple[Any, Any]
     ) -> Cut | None:
-        """Return the Cut; None if the rule's results on blocks might differ from those on whole arrays.
+        """Return a Cut of the arrays; None if results by blocks might differ from those on whole arrays.
 
-        fit : the shape and dtype of the input.
+        g, kept, held : see ``Cut``.  fit : the shape and dtype of the input.
         """
         shape, dtype = fit
         # A tuple may be the shape of the whole array, which a rule on blocks must not get.
@@ -203,7 +203,7 @@ class Cut(NamedTuple):
         """Add a rule's result, computed by blocks, to the cotangent of an input, and return True.
 
         Return False, with nothing added, if the rule does not work by element.
-        memory : g if it may be overwritten, else None.
+        memory : an array that may be overwritten with the result, or None for a new array.
         """
         given, held = pass_.cotangents.get(value_id), self.held
         if held is not None and pass_.in_hand(value_id) is held and held.flags.writeable:
@@ -247,9 +247,10 @@ class Cut(NamedTuple):
         return True
 
     def rows(self, item: Any) -> Any:
-        """Return an array with the axis to cut as its first axis: one-dimensional if ``flat``.
+        """Return an array in the form whose first axis is cut into blocks.
 
-        Return anything but an array, and 0-d arrays, unchanged.
+        If ``flat``, that is a one-dimensional view in memory order.  Otherwise it is ``item`` itself, as
+        for 0-d arrays and objects that are no arrays.
         """
         if not self.flat or not has_axes(item):
             return item

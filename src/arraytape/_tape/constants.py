@@ -62,8 +62,8 @@ def is_constant(seed: Array) -> bool:
 def asks_for_constants(record: Record, around: Sequence[Recorder]) -> bool:
     """Return True if a record's rules use no kept value that a recorder in ``around`` follows.
 
-    Return False for a record without steps, such as that of a user's function, and for data that is not
-    NumPy's.
+    Return False for a record that the fast loop of ``backward`` cannot process, such as that of a user's
+    function, and for data that is not NumPy's.
     """
     if STEPS[record[0]] is None:
         return False

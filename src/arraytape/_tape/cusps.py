@@ -28,10 +28,10 @@ def selects(plan: Plan, record: Record) -> bool:
 
 
 def answered(flag: Cusped, plan: Plan, record: Record) -> bool:
-    """Return an op's flag for a record.
+    """Return the bool that an op's ``cusped`` or ``selects`` says about a record.
 
-    A flag that is a function is called with a function from the name of a value to the kept value, or to
-    None if the record does not keep the value: see ``Op.cusped``.
+    flag : a bool, or a function that returns a bool.  The function gets a lookup from the name of an
+    input or parameter to the kept value; the lookup returns None if the record does not keep the value.
     """
     if not callable(flag):
         return flag
@@ -45,9 +45,9 @@ def answered(flag: Cusped, plan: Plan, record: Record) -> bool:
 def hides_a_cusp(records: Iterable[Record]) -> bool:
     """Return True if a selection was computed from the result of an op with a cusp.
 
-    Return True also for a factorisation with a cusp whose rule has limits (``QuotientLimits``).
-
-    Return True also if a user's function was called on such a result, since it may select elements.
+    Return True also for a factorisation with nearly equal eigenvalues or singular values, whose
+    derivatives need the limits that only a guarded pass computes.  Return True also if a user's function
+    was called on the result of an op with a cusp, since the function may select elements.
     """
     for record in records:  # a quick test first: most tapes have no op with a cusp
         if PLANS[record[0]].cusped:

@@ -44,7 +44,7 @@ class RawData:
         self.xp: Any = storage.xp
 
     def renewed(self) -> RawData:
-        """Return the same operations for another pass that begins now."""
+        """Return a new object of this class for another pass."""
         return type(self)(self.storage)
 
     # --- where data lies ------------------------------------------------------------------------
@@ -106,7 +106,7 @@ class RawData:
 
     # --- to and from Arrays and raw data ----------------------------------------------------------
     def array_of(self, g: RawArray) -> Array:
-        """Return a cotangent as an Array, which a user's rule gets."""
+        """Return a cotangent as an Array, in which form users' rules get cotangents."""
         # A NumPy scalar has no storage among STORAGES, and becomes an array first.
         data = g if type(g) in STORAGES else storage_of(g).asarray(g, None, None, None)
         return wrap(data, 0, KEPT)
@@ -172,7 +172,8 @@ class RawData:
         For a joint rule return the list of the contributions to all inputs.
         """
         if plan.op.checked:
-            with raw.active(raw.REPLAY):  # kept values may have hidden axes of an ended vmap
+            # A kept value may have a hidden axis of a vmap that has ended, which REPLAY permits.
+            with raw.active(raw.REPLAY):
                 part = self.of_users_rule(self.call_rule(plan, pull, g, record), plan.op.name)
         else:
             part = self.call_rule(plan, pull, g, record)
@@ -263,7 +264,7 @@ class ArrayData(RawData):
         return data
 
     def adds_at(self, key: Index, g: RawArray) -> bool:
-        empty = type(key) is tuple and not key  # x[()] of a 0-d Array is no view to add g to
+        empty = type(key) is tuple and not key  # x[()] of a 0-d Array is no view, so no ``+=``
         return makes_a_view(key) and not empty
 
     def add_at_key(self, data: RawArray, key: Index, g: RawArray) -> Any:
@@ -295,7 +296,7 @@ class ArrayData(RawData):
             return record
         items = list(record)
         for place in plan.saved:
-            # Rules get a mask as an Array, since an outer op would have to keep a copy of a raw mask.
+            # Rules get boolean masks as Arrays: an outer tape would have to keep a copy of a raw mask.
             if getattr(items[place], "dtype", None) == BOOL:
                 items[place] = wrap(items[place], 0, KEPT)
         for place, source, output in plan.lifts:

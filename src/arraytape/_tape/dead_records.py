@@ -70,8 +70,12 @@ class DeadRecordCollector:
             recording.record = recording.records.append
 
     def collect_dead(self, recording: Recording) -> None:
-        """Free the dead records among the unchecked ones, or among all if they keep ``full`` bytes."""
-        # Stop collecting if several threads record, since another may be about to use a dead value.
+        """Free the dead records among those added since the last call.
+
+        Check all records instead if they keep at least ``full`` bytes together.
+        """
+        # Stop collecting if several threads record: the id of a value that looks dead may be in use by
+        # another thread at this moment.
         if recording.shared:
             recording.record = recording.records.append
             return

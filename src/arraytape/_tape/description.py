@@ -9,7 +9,10 @@ from .table_text import count_noun, format_bytes
 
 
 def description(recording: Recording | None) -> str:
-    """Return the description as one line.  No op is called, since the tape may be recording."""
+    """Return the tape's state, records, bytes and watched Arrays as one line, for its ``repr``.
+
+    No op is called, since the tape may be recording.
+    """
     if recording is None:
         return "not initialized"
     state = state_of(recording) + (", persistent" if recording.persistent else "")

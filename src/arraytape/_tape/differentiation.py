@@ -51,7 +51,8 @@ if TYPE_CHECKING:
     from .._exits.lost_parts import Lacks
 
 Place = tuple[int, Path]  # a value id, and the path to the part of its cotangent that is a gradient
-ZERO = UnconnectedGradients.ZERO  # an attribute of an enum class takes as long as a small op
+# Read once, since reading an attribute of an enum class takes as long as a small op.
+ZERO = UnconnectedGradients.ZERO
 
 
 def compute_gradient(
@@ -87,15 +88,16 @@ class Differentiation:
     """A request for derivatives of targets with respect to the sources ``asked``.
 
     starts : the value ids of the targets.
-    places : for each source a pair of a value id and a path.  The gradient of the source is the part at
-    the path of the cotangent of the id.  The path is () unless the source is a view.
-    lacks : the ``Lacks`` that finds gradients with a missing part because a value was converted to
+    places : for each source a pair of a value id and a path.  The gradient of the source is the
+    cotangent of the id, viewed along the path.  The path is () unless the source is a view.
+    lacks : the ``Lacks`` that finds gradients which are incomplete because a value was converted to
     untracked data; None if there was no such conversion.
     """
 
     def __init__(self, recording: Recording, targets: list[Array], asked: list[Array]) -> None:
         self.recording, self.targets, self.asked = recording, targets, asked
-        if AWAITED:  # unrecorded ops leave Cuts for this request only: no more are needed
+        # Unrecorded ops note their lines only until the tape computes its first gradient.
+        if AWAITED:
             AWAITED.pop(id(recording), None)
             UNSTARTED.pop(id(recording), None)
         unwatched: dict[int, int] = {}  # new ids of sources that are not followed
@@ -121,10 +123,10 @@ class Differentiation:
             self.lacks = Lacks(recording.records, recording.journal, value_ids, self.starts)
 
     def locate_source(self, x: Array, unwatched: dict[int, int]) -> Place:
-        """Return the pair (value id, path) of a source x that is not watched; the path is ().
+        """Return the pair (value id, ()) for a source x that is not watched.
 
-        A value without an id gets a new id.  ``unwatched`` maps ``id(x)`` to it, since x may be given
-        twice, or be the target, too.
+        A value without an id gets a new id, and ``unwatched`` maps ``id(x)`` to the new id.  So x gets
+        the same id if it is given twice, or is the target, too.
         """
         value_id = self.recording.value_id_of(x)
         if not value_id:
@@ -156,6 +158,7 @@ class Differentiation:
         """Choose the pass that the tape and its data need, run it, and return the gradients.
 
         recorded : True if an outer recorder is to record the pass, which then computes on Arrays.
+        picks, guard, last : see ``run_pass``.
         """
         recording, data = self.recording, ArrayData if recorded else RawData
         if last and not recorded and self.may_release(seeds):
@@ -205,7 +208,8 @@ class Differentiation:
     def seed(self, pass_: BackwardPass, seeds: Sequence[Array]) -> None:
         """Set the seeds of a pass, the ids of the wanted cotangents, and its flag ``frugal``.
 
-        Cotangents of watched values (leaves) stay without being wanted: no record takes them.
+        A pass frees the cotangent of each value when it comes to the record that made the value, unless
+        the value is in ``wanted``.  No record made a watched value, so its cotangent is kept anyway.
         """
         value_ids, known = {value_id for value_id, _ in self.places}, self.recording.known
         pass_.wanted = value_ids - self.recording.leaves
@@ -273,7 +277,7 @@ class Differentiation:
         zero: bool,
         shapes: Sequence[tuple[int, ...] | None] | None = None,
     ) -> list[Any]:
-        """Return the gradients, with zeros in place of None if ``zero``; warn of mistakes behind a None.
+        """Return the gradients, with zeros in place of None if ``zero``; warn if a None seems a mistake.
 
         shapes : the shapes of the zeros (Jacobians); None for the shapes of the sources.
         """
@@ -296,9 +300,10 @@ class Differentiation:
         ]
 
     def note_for_others(self, found: Sequence[Any]) -> None:
-        """Leave a ``Cut``, a note on an op that no tape recorded, at gradients that no recorder follows.
+        """Note this line at gradients that no other recorder follows.
 
-        If another tape then finds no gradient through them, its warning can name this line.
+        If another tape is later asked for a derivative through such a gradient, the result is None, and
+        its warning can name the line.
         """
         results = [g for g in found if isinstance(g, Array) and not g._value_id]
         if results:
@@ -307,9 +312,10 @@ class Differentiation:
             )
 
     def report_lacks(self, lacks: Lacks, found: Sequence[Any]) -> None:
-        """Warn or raise, according to the tape's ``exits``, if gradients may lack a part.
+        """Warn or raise, according to the tape's ``exits``, if gradients may be incomplete.
 
-        A part may be missing if a value was converted to untracked data and came back as a constant.
+        A gradient may be incomplete if a value that depends on its source was converted to untracked
+        data, and a constant that may have been computed from this data entered a later op.
         """
         recording, mode = self.recording, mode_of(self.recording.exits)
         absent = {

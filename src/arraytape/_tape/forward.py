@@ -86,7 +86,8 @@ class ForwardPass(BaseRecorder):
         root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
         value_id = root._ensure_id()
         held = self.tangents.get(value_id)
-        # A view gets its tangent as a part of its root's.  Tangents of primals that share memory add up.
+        # The tangent of a view is added to a part of its root's tangent.  So tangents of primals that
+        # share memory add up.
         whole = filled_like("zeros", root) if held is None else xp.asarray(held, copy=True)
         at = ArrayData(storage_of(peek(t)))
         self.tangents[value_id] = add_through(whole, path, t, at)
@@ -120,21 +121,25 @@ class ForwardPass(BaseRecorder):
         found = plan.push_tangents(self, record)
         for value_id, tangent in zip(results_of(record), found, strict=True):
             if tangent is not None:
-                # If the tangent is a view, read it now, while only outer recorders are on the stack.
+                # If the tangent is a view, read it now, so that only outer recorders record the read.
                 current(tangent)
                 self.tangents[value_id] = tangent
 
     def step_aside(self) -> None:
-        """Leave the outer recorders alone on the stack, for a function that ``quietly`` calls."""
+        """Remove this recorder and all inner recorders from the stack; outer recorders stay.
+
+        The caller runs inside ``quietly``, which restores the stack.
+        """
         around = recorders()
         if self in around:
             around = around[: around.index(self)]
         STACK.set((get_ident(), around))
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """Note in the journal a conversion to untracked data, or constants that ops in a function used.
+        """Note in the journal a conversion to untracked data, or the use of constants after one.
 
-        The journal begins with the first conversion.
+        The constants are those that ops used inside a user's function, whose call is one record.  The
+        journal begins with the first conversion.
         """
         if plan is LEFT:
             if self.journal is None:
@@ -147,10 +152,11 @@ class ForwardPass(BaseRecorder):
     def report_exits(
         self, y: Array, found: Array | None, mode: str, doubts: list[Doubt] | None
     ) -> None:
-        """Warn of an undefined (NaN) derivative; warn or raise for one that may lack a part.
+        """Warn of an undefined (NaN) derivative; warn or raise if a derivative may be incomplete.
 
-        y, found : the target and its derivative, or None.  mode : the reaction to a missing part, a word
-        for the parameter ``exits``.  doubts : see ``Recording``.
+        It may be incomplete if a value was converted to untracked data.
+        y, found : the target and its derivative, or None.  mode : "warn", "raise" or "ignore", as for
+        the parameter ``exits``.  doubts : see ``Recording``.
         """
         if self.undefined:
             warn_of_undefined(self.undefined, (found,))
@@ -183,7 +189,7 @@ class ForwardPass(BaseRecorder):
     ) -> Array | None:
         """Return the tangent of an elementwise op: the sum of its rules on the inputs' tangents."""
         total: Any = None
-        # False if other handles may share the sum's memory: a user's rule may return an Array it keeps.
+        # False if the sum may share memory with another Array, such as one that a user's rule keeps.
         new = True
         for at, rule, _, asks, _ in plan.pulls:
             if record[at] not in self.tangents:
@@ -243,7 +249,7 @@ class ForwardPass(BaseRecorder):
         given: Any
         if not op.variadic:
             given = self.tangents[record[2]]
-            # A key of indexing, for example, may differ between the examples of a vmap.
+            # A parameter, such as the key of an index, may differ between the examples of a vmap.
             if axis_ids_of(parameters.values()):
                 given = with_hidden_axes(given, *parameters.values())
         else:
@@ -263,7 +269,8 @@ class ForwardPass(BaseRecorder):
         """Return the tangents of an op's results, computed by the transpose of its VJP."""
         op, xp = plan.op, data.xp
         device = self.some_tangent(record).device
-        # With ``unread=()`` a rule assumes that all results are read, though the cotangents are 0.
+        # ``unread=()`` tells the rule that the target reads all results.  The cotangents below are 0,
+        # since only the linearity of the rule is used; they would suggest that it reads none.
         if plan.keeps_value("unread"):
             lifted = plan.with_kept(lifted, {"unread": ()})
         g = []
@@ -369,7 +376,8 @@ class ForwardPass(BaseRecorder):
         try:
             with active(REPLAY):
                 return self.tail.tangent_of(y, value_id, self.tangents)
-        except ValueError:  # a rule refuses the choice of free columns (``refuse_free_columns``)
+        # The target reads columns of a factorisation that are not unique: see ``refuse_free_columns``.
+        except ValueError:
             return None
 
     def tangent_of_target(self, y: Array) -> Array | None:
@@ -387,7 +395,8 @@ class ForwardPass(BaseRecorder):
         root, path = location(y)
         whole = self.defined_tangent(root, root._value_id) if path else None
         if whole is not None:  # y is a view that was not read while this pass recorded
-            # With the memory layout of the root, each step of the path is a view, and so no op.
+            # Give the tangent the memory layout of the root, so that each step of the path makes a view.
+            # A step that copies would be an op.
             found: Array = walk_path(lay_out_like(private_handle(whole), root), path, namespace())
             # A private handle, so that the caller's writes do not change the tangent.
             return found if whole._value_id else private_handle(found)

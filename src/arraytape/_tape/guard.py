@@ -69,7 +69,8 @@ class GuardedPass(BackwardPass):
     undefined : a phrase for each factorisation whose rule made the first NaN (``note_undefined``).
     records : the records of the pass; None if they cannot be differentiated again (``QuotientLimits``).
     seeds : pairs of the value id of a target and its cotangent.
-    depth : the number of passes whose limits this pass computes.
+    depth : the level of nesting in ``QuotientLimits``: 0 for the pass that a gradient runs, 1 for a pass
+    that computes limits for it, and so on.
     """
 
     records: Sequence[Record] | None = None
@@ -84,7 +85,7 @@ class GuardedPass(BackwardPass):
     def deeper(
         self, data: RawData, followed: Container[int], records: Sequence[Record]
     ) -> GuardedPass:
-        """Return a pass through ``records`` that computes limits for this pass."""
+        """Return a guarded pass through ``records``, one level deeper, for ``QuotientLimits``."""
         found = GuardedPass(data, followed)
         found.records, found.depth = records, self.depth + 1
         return found
@@ -111,7 +112,8 @@ class GuardedPass(BackwardPass):
             )
 
     def pull_structural(self, plan: Structural, record: Record) -> None:
-        # If the plan ``unfolds``, a function runs again: the records of that run pass the masks back.
+        # A plan that ``unfolds`` runs the recorded function again.  The records of that run pass masks
+        # back.
         if not plan.unfolds:
             self.count_parts(record)
             plan.pull_cotangents(self.activity, record)
@@ -123,9 +125,10 @@ class GuardedPass(BackwardPass):
         super().add_part(reading, plan, record)
 
     def count_parts(self, record: Record) -> None:
-        """Replace ``ALL`` by arrays of ones at a record that treats parts of its input differently.
+        """Replace the mask ``ALL`` of the record's results and first input by an array of ones.
 
-        The masks of its results, and of its first input, are replaced if these have cotangents.
+        The record is of a view, a write, or a read x[key].  Its rule reads or changes parts of a mask,
+        which has to be an array for that.  Values without a cotangent keep their mask.
         """
         held = self.activity.cotangents
         for value_id in (*results_of(record), *inputs_of(record)[:1]):
@@ -254,9 +257,9 @@ class GuardedPass(BackwardPass):
     def without_idle_inputs(
         self, plan: Plan, probed: Probe, record: Record, lifted: Record
     ) -> Record:
-        """Return the record with generic values at elements of inputs that the probe found inactive.
+        """Return the record with harmless values at the input elements that the probe found inactive.
 
-        The derivative of an active element of the result does not depend on these elements.
+        No active element of the result depends on these elements, so the gradients do not change.
         """
         changed = {}
         for x, found in probed_inputs(plan, probed).items():
@@ -267,7 +270,7 @@ class GuardedPass(BackwardPass):
         return plan.with_kept(lifted, changed)
 
     def without_spoilt_values(self, plan: Plan, probed: Probe, lifted: Record) -> Record:
-        """Return the record with generic values in place of kept NaN and infinities."""
+        """Return the record with the probe's finite values in place of kept NaN and infinities."""
         changed = {}
         for name, spoilt in probed.spoilt.items():
             where, filler = (self.data.of_raw(data) for data in (spoilt, probed.values[name]))
@@ -281,7 +284,7 @@ class GuardedPass(BackwardPass):
 
 
 def probed_inputs(plan: Plan, probed: Probe) -> dict[str, Any]:
-    """Return a dict from input names to the contributions on the probe's first set of values."""
+    """Return a dict from input names to contributions: the probe's results on its first values."""
     inputs = plan.op.inputs
     if plan.op.joint:
         return dict(zip(inputs, probed.first[0], strict=False))

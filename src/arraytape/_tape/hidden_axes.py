@@ -80,7 +80,9 @@ summed = of_hidden_axes(
         [n for axis_id, n in zip(x.axis_ids, x.hidden, strict=True) if axis_id in axis_ids]
     ),
 )(raw.summed)
-spread = of_hidden_axes(lambda g: g)(raw.spread)  # the pass itself sums g over the new axes
+# The rule of ``spread`` returns g unchanged: the pass itself sums a cotangent over the hidden axes that
+# the input does not have.
+spread = of_hidden_axes(lambda g: g)(raw.spread)
 
 
 def unbatched(x: Array, axis_id: int, size: int) -> Any:
@@ -101,7 +103,7 @@ def with_hidden_axes(x: Array, *values: Any, copy: bool = False) -> Array:
 
 
 def with_ended_axes(x: Array, shape: tuple[int, ...]) -> Array:
-    """Return x repeated along those hidden axes of a recorded shape whose ``vmap`` has ended."""
+    """Return x repeated along the hidden axes in ``shape``, a recorded shape, of an ended ``vmap``."""
     return spread_over(x, raw.ended(shape))
 
 

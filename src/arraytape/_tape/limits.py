@@ -31,15 +31,17 @@ if TYPE_CHECKING:
     from .guard import GuardedPass
 
 NAN = float("nan")
-DEPTH = 3  # limits within limits: each level repeats all passes below it for each round of pairs
+# The number of nested limits that are computed.  Each level repeats the passes of the levels below.
+DEPTH = 3
 
 
 class Turns(NamedTuple):
     """The derivatives of a target with respect to the results of a factorisation.
 
-    values : with respect to the values.  turn : for rotations of pairs of vectors, see ``_spectral``.
+    values : the derivative with respect to the eigenvalues or singular values.
+    turn : a matrix; element (i, j) is the derivative for a rotation of the vectors i and j.
     moved : the largest derivative for any other change of the vectors that keeps them orthonormal.
-    scale : the scale of the cotangents of the vectors.  Both have the shape (..., 1, 1).
+    scale : the scale of the cotangents of the vectors.  ``moved`` and ``scale`` have shape (..., 1, 1).
     """
 
     values: Any
@@ -53,7 +55,7 @@ class Slopes(NamedTuple):
 
     unit : the factor of turn_ij in the sum: 1, or 1j for the imaginary parts.  pairs : their mask.
     turns : the derivatives with respect to the results of the factorisation.
-    others : those with respect to values that do not depend on the factorised matrix.
+    others : the derivatives with respect to values that do not depend on the factorised matrix.
     """
 
     unit: complex
@@ -62,13 +64,13 @@ class Slopes(NamedTuple):
     others: list[Any]
 
 
-# A function that computes Turns from the cotangents of the factorisation's results, a further cotangent
-# of the factorised matrix or None, the list of the results, and a namespace.
+# A function that returns Turns.  Its arguments are the cotangents of the factorisation's results, a
+# further cotangent of the factorised matrix or None, the list of the results, and a namespace.
 TurnOf = Callable[[Any, Any, Any, Any], Turns]
 
 
 class TailRecorder(BaseRecorder):
-    """A recorder that continues a list of records: those of ``tail``, and of what it records."""
+    """A recorder whose records begin with those of ``tail``; new records are appended to them."""
 
     def __init__(self, tail: Sequence[Record], known: set[int]) -> None:
         self.records = list(tail)
@@ -77,7 +79,9 @@ class TailRecorder(BaseRecorder):
 
 
 class QuotientLimits:
-    """The limits for one record of a factorisation.  Rules get the object as ``limits``.
+    """The limits of quotients x / gap (see the module's docstring) for one record of a factorisation.
+
+    The rule of the factorisation gets the object as its parameter ``limits``.
 
     pass_ : the guarded pass that calls the rule.
     """
@@ -90,9 +94,10 @@ class QuotientLimits:
         return self.pass_.records is not None and self.pass_.depth < DEPTH
 
     def slopes_of(self, turn_of: TurnOf, pairs: RawArray) -> Iterator[Slopes]:
-        """Return the derivatives of ``turn``, for one round of disjoint pairs after the other.
+        """Yield the derivatives of the sum of ``turn_ij`` over pairs (i, j), no two with a common index.
 
-        pairs : True for the pairs whose limits are asked for; those with i < j are used.
+        A pass differentiates the sum for many pairs at once.  All passes together serve all ``pairs``.
+        pairs : a mask, True for the pairs whose limits are asked for; those with i < j are used.
         """
         pass_, record, results = self.pass_, self.record, results_of(self.record)
         (x,) = inputs_of(record)
@@ -118,7 +123,7 @@ class QuotientLimits:
     def recorded_turn(
         self, turn_of: TurnOf, tail: Sequence[Record], reached: set[int], recorder: TailRecorder
     ) -> tuple[int, Any]:
-        """Repeat the pass through ``tail``, recorded by ``recorder``; return id and data of ``turn``."""
+        """Repeat and record the pass through ``tail``; return the pair (value id, data) of ``turn``."""
         pass_, data = self.pass_, ArrayData(self.pass_.data.storage)
         inner = pass_.deeper(data, reached, tail)
         inner.wanted = results_of(self.record)
@@ -136,7 +141,7 @@ class QuotientLimits:
         return [self.plan.kept_value(lifted, y) for y in self.plan.op.outputs]
 
     def cotangents_in(self, pass_: GuardedPass, kept: Sequence[Any]) -> list[Any]:
-        """Return the cotangents of the factorisation's results in a pass, zeros for None."""
+        """Return the cotangents that a pass has for the factorisation's results, with zeros for None."""
         found = [pass_.cotangents.get(value_id) for value_id in results_of(self.record)]
         xp = pass_.data.xp
         return [xp.zeros_like(y) if g is None else g for g, y in zip(found, kept, strict=True)]
@@ -145,7 +150,8 @@ class QuotientLimits:
 def has_true(mask: RawArray, xp: Namespace) -> bool:
     """Return True if an element of ``mask`` is True.
 
-    Asked as a NaN check, so that a traced program needs no retrace when a True element becomes False.
+    The mask is turned into NaN and 0, and checked for NaN.  In a traced program a read of the mask would
+    be a guard for all elements, but a NaN check is none after a NaN was found.
     """
     marked = raw_of(xp.where(mask, NAN, xp.zeros_like(mask, dtype=xp.float64)))
     return storage_of(marked).has_nan(marked)
@@ -154,7 +160,7 @@ def has_true(mask: RawArray, xp: Namespace) -> bool:
 def dependents_of(
     value_ids: Iterable[int], records: Sequence[Record], record: Record
 ) -> tuple[list[Record], set[int]]:
-    """Return the records that depend on values, without ``record``, and the ids of all these values."""
+    """Return the records that depend on ``value_ids``, but not ``record``, and all ids reached."""
     reached, found = set(value_ids), []
     for other in records:
         if other is not record and not reached.isdisjoint(inputs_of(other)):
@@ -169,15 +175,16 @@ def followed_inputs(records: Sequence[Record], followed: Container[int]) -> Iter
 
 
 def disjoint_pairs(n: int, like: RawArray, xp: Namespace) -> Iterator[Any]:
-    """Return rounds that together contain each pair i < j of n once, as masks of shape (n, n).
+    """Yield masks of shape (n, n), which are True at some pairs i < j of the indices below n.
 
-    In a round, no index is in two pairs.  The rounds are those of a tournament.
+    Each pair is in one mask, and no index is in two pairs of a mask, as in a round-robin tournament.
     """
     m = n + n % 2
     place = xp.arange(n, device=like.device)
     row, column = place[:, None], place[None, :]
     for turn in range(m - 1):
-        # All but the last index meet where the sum of both is turn; the last index meets the rest.
+        # Two indices below m - 1 are a pair if their sum is ``turn`` modulo m - 1.  The index that would
+        # be a pair with itself forms a pair with the index m - 1.
         usual = ((row + column) % (m - 1) == turn) & (column < m - 1)
         last = (column == m - 1) & ((2 * row) % (m - 1) == turn)
         yield (usual | last) & (row < column)

@@ -66,16 +66,17 @@ class Request(NamedTuple):
 
     @property
     def since(self) -> int:
-        """Return the time at which the source was watched.
+        """Return the id that was drawn when ``tape.watch`` was called on the source.
 
-        Return 0 if the source was not watched, or is a Variable that was watched at a read.
+        Ids increase, so that a value with a smaller id is older than the watch.  Return 0 if the source
+        was not watched, or is a Variable that was watched because it was read.
         """
         entry = self.recording.watched.get(id(self.source))
         return 0 if entry is None else entry.since
 
 
 def ids_needed_for(records: Sequence[Record], value_ids: Iterable[int]) -> set[int]:
-    """Return the set of these ids and the ids of all recorded values from which they were computed."""
+    """Return ``value_ids`` and the ids of all recorded values from which those were computed."""
     found = set(value_ids)
     for record in reversed(records):
         if not found.isdisjoint(results_of(record)):
@@ -249,7 +250,10 @@ def another_view(request: Request) -> str:
 
 
 def made_after_target(request: Request) -> str:
-    """Return a sentence if the source was computed from the target, or after it from the same Arrays."""
+    """Return the cause of the None as a sentence, if the source was computed after the target.
+
+    It was computed from the target, or from the same watched Arrays.  Return "" for any other cause.
+    """
     recording, value_id = request.recording, request.value_id
     if not request.alone or value_id in recording.leaves or request.source._state & IS_VIEW:
         return ""

@@ -198,7 +198,7 @@ class Checks:
             raise NonFiniteError(what, ", of ".join(filter(None, ranges)), name)
 
     def values_of_addition(self, record: Record, frame: FrameType | None) -> Values:
-        """Return the values of ``x += y``, read from local variables of the frames that execute it.
+        """Return the ranges of ``x += y``, read from local variables of the frames that execute it.
 
         Return empty lists if x may have been NaN or infinite before.
         """
@@ -227,16 +227,20 @@ def caller() -> FrameType:
 
 
 def values_of_op(plan: Plan, seen: dict[str, Any]) -> Values:
-    """Return the values of an op, from the local variables ``seen`` of its compiled function."""
+    """Return the ranges of an op's results and operands, as in ``Values``.
+
+    seen : the local variables of the compiled function of the op.
+    """
     ys = seen["ys"] if len(plan.op.outputs) > 1 else [seen["result"]]
     results = [range_of(name, y) for name, y in zip(plan.op.outputs, ys, strict=True)]
     return results, *operands_in(plan, seen)
 
 
 def values_of_call(frame: FrameType | None) -> Values:
-    """Return the values of a call of a user's function.
+    """Return the ranges of the results and operands of a call of a user's function, as in ``Values``.
 
-    They are read from the local variables of the frame that publishes the function's results.
+    They are read from the local variables of the frame that publishes the function's results.  Return
+    three empty lists if there is no such frame.
     """
     while frame is not None and not {"trace", "results"} <= frame.f_locals.keys():
         frame = frame.f_back

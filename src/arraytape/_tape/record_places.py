@@ -81,12 +81,11 @@ def outwards(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def entry(stack: list[FrameType]) -> FrameType:
-    """Return the frame of the function that the user's code called.
+    """Return the frame of the function in an installed package that the user's code called.
 
+    Return the innermost frame if it is in the user's code itself.  Frames of lambdas and comprehensions
+    are skipped if the package has other frames.
     stack : frames outside of arraytape and NumPy, the innermost first.
-
-    If the innermost frames are in installed packages, return the outermost of these, a named function if
-    possible.  Otherwise return the innermost frame.
     """
     inside = []
     for frame in stack:
@@ -143,7 +142,7 @@ def module_names(frame: FrameType) -> list[str]:
 def is_module(x: Any) -> bool:
     """Return True if x is a Module.
 
-    The test is by an attribute, since this room may not import the class from a higher floor.
+    The test is by an attribute, since the import contract does not allow ``_tape`` to import Module.
     """
     return hasattr(type(x), "_module_name")
 

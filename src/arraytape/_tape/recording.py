@@ -1,4 +1,4 @@
-"""The recorder of a tape, ``Recording``: its records, its blocks in one or several threads, its watches.
+"""The recorder of a tape, ``Recording``: its records, blocks in one or several threads, watched Arrays.
 
 A GradientTape is the public object, and its Recording is the object on the stack of recorders.  Times in
 this module are on the scale of value ids, which ``new_value_id`` hands out in ascending order.
@@ -121,12 +121,13 @@ def check_flags(**flags: Any) -> None:
 
 
 class Watched(NamedTuple):
-    """A watched Array and the place of its gradient.
+    """A watched Array, and where a pass finds its gradient.
 
+    handle : the Array.
     root : the id of the value that the Array's root had when the Array was watched.
-    source, path : the gradient of the Array is the part at ``path`` of the cotangent of the value id
-    ``source``.
-    since : the time of the watch; 0 for a Variable that a read watched.
+    source, path : the Array's gradient is the cotangent of value ``source``, viewed along ``path``.
+    since : the id that ``watch`` drew; values made before have lower ids.  0 for a Variable that was
+    watched because it was read.
     """
 
     handle: Array
@@ -139,6 +140,7 @@ class Watched(NamedTuple):
 class Assigned(NamedTuple):
     """An assignment of a value, which a tape may follow, to a Variable.
 
+    time : a value id drawn at the assignment; later values have higher ids.
     variable, value_id : the value ids of the Variable and of the assigned value.
     name : the Variable's name.  line : the user's line of the assignment.
     """
@@ -153,7 +155,7 @@ class Assigned(NamedTuple):
 class Pause:
     """A period in which ``stop_recording`` stopped a tape.
 
-    begun, ended : the times of the beginning and the end; ``ended`` is 0 until then.
+    begun, ended : value ids drawn at the beginning and the end; ``ended`` is 0 until the end.
     line : the line of the user's ``with`` statement.
     generator : the name of the generator or coroutine with that statement; "" in other functions.
     """
@@ -204,7 +206,8 @@ class Recording(BaseRecorder, SeesAssignments):
                 profile=profile,
             )
         self.persistent, self.one_shot = persistent, not persistent
-        self.listed = True  # an attribute of the instance is found faster than one of the class
+        # ``listed`` is an attribute of the instance, which is found faster than one of the class.
+        self.listed = True
         self.exits = exits if exits is None else mode_of(exits)
         # A list if ``xp.grad`` or the like made the tape, else None.  It collects the gradients that may
         # be zero only because of an untracked conversion (float(x), np.asarray(x)).
@@ -245,9 +248,10 @@ class Recording(BaseRecorder, SeesAssignments):
         self.watches_large = False
         self.start_records()
         self.leaves: set[int] = set()
-        # Pairs of a value id that a thread without a recorder used, and the line of the use.
+        # Pairs (value id, line) of followed values that a thread without a recorder used at ``line``.
         self.lost: set[tuple[int, str]] = NOTHING
-        # The times at which the tape began and ended to record, in turn: begin, end, begin, ...
+        # Ids drawn when the tape began and ended to record: begin, end, begin, ...  Values made later
+        # have higher ids.
         self.periods: list[int] = [new_value_id()] if self.active else []
         self.reset_at = ""  # the line of the last ``reset``
         self.pauses: tuple[Pause, ...] = ()
@@ -282,7 +286,7 @@ class Recording(BaseRecorder, SeesAssignments):
     def choose_record(self) -> None:
         """Set ``record`` to the fastest function that serves all observers and settings of the tape.
 
-        The records stay, since other threads may record meanwhile.
+        The list of records stays the same object, since other threads may append to it meanwhile.
         """
         if self.observers or self.accounts or self.journal or self.packing is not None:
             self.record = observed_record(
@@ -371,9 +375,10 @@ class Recording(BaseRecorder, SeesAssignments):
                 self.periods.append(new_value_id())
 
     def be_awaited(self) -> None:
-        """Make ops that no tape records leave a ``Cut``, a note for warnings about None gradients.
+        """Make ops that no tape records note their source lines, for warnings about None gradients.
 
-        Ops leave these notes until this tape computes a gradient or is freed.
+        Each op attaches a note, a ``Cut``, to its operands and results.  This ends when the tape
+        computes a gradient or is freed.
         """
         if len(AWAITED) > 8:  # some may be tapes that were freed without a gradient
             forget_gone()
@@ -384,7 +389,7 @@ class Recording(BaseRecorder, SeesAssignments):
             UNSTARTED[id(self)] = reference
 
     def used_elsewhere(self, value_ids: Sequence[int], /) -> None:
-        """Note that a thread without a recorder used followed values, whose gradient may lack a part."""
+        """Note that a thread without a recorder used followed values, which the tape did not record."""
         if get_ident() == self.home or get_ident() in self.workers:
             return  # another asyncio task in a thread of the tape used the values: that is no mistake
         line = user_line()
@@ -406,7 +411,7 @@ class Recording(BaseRecorder, SeesAssignments):
             if not self.active:
                 raise RuntimeError(
                     "in_this_thread() needs a recording tape: enter it with `with tape:` in the "
-                    f"thread that hands it on, and keep that block open [at {user_line()}]"
+                    f"thread that starts this one, and keep that block open [at {user_line()}]"
                 )
             if self in recorders():
                 raise ValueError(f"Tape is already recording in this thread [at {user_line()}]")
@@ -433,7 +438,10 @@ class Recording(BaseRecorder, SeesAssignments):
 
     # --- watching ---------------------------------------------------------------------------------
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """Note a conversion to untracked data, a missing rule, or data that makes the pass careful."""
+        """Note a conversion to untracked data, a missing rule, or data that makes the tape careful.
+
+        The backward pass of a careful tape does not use the fast loop.
+        """
         if plan is LEFT:
             self.note_exit(record)
         elif plan is ENTERED:
@@ -442,7 +450,7 @@ class Recording(BaseRecorder, SeesAssignments):
         elif missing_rule(plan, record) is not None:
             self.has_missing_rules = True
         else:
-            self.careful = True  # a value is complex, or lies in another storage
+            self.careful = True  # complex data, for example: see the glossary
 
     def note_exit(self, record: Sequence[Any]) -> None:
         """Note that a value was converted to untracked data.
@@ -565,8 +573,8 @@ class Recording(BaseRecorder, SeesAssignments):
         """
         if not path and value_id not in self.implied:
             return value_id, path
-        # The gradient of this source counts no op from before the watch.  So the source gets a new id,
-        # and WATCH records connect the id to the root's value and to the views that were read so far.
+        # Ops from before the watch do not count for the gradient of this source.  So the source gets a
+        # new id.  WATCH records connect it to the root's value, and to recorded views of the root.
         watched, shape = new_value_id(), root.shape
         self.views_read = self.views_read or ViewsRead()
         self.views_read.read_views(self.records)
@@ -629,7 +637,7 @@ class Recording(BaseRecorder, SeesAssignments):
             and value_id not in self.known
             and x._view.seen in self.known
         ):
-            # A view that was not read while the tape recorded is read now.
+            # No recorded op has read this view, so the tape has no VIEW record of it yet.
             root, path = x._view.root, x._view.path
             with MOVING:
                 if value_id not in self.known:

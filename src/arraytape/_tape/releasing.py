@@ -151,8 +151,8 @@ class ReleasingPass:
         return self.pass_
 
     def take_record(self) -> Record:
-        # Set before the record is removed, so that a tape that lacks it raises even if an interruption
-        # comes between the two lines.
+        # ``used_up`` is set first.  If an interruption comes between the two lines, a later request for
+        # a gradient raises, in place of a wrong result without the removed record.
         self.recording.used_up = True
         return self.records.pop()
 
@@ -162,7 +162,7 @@ class ReleasingPass:
             backward(self.pass_, [record], False)
 
     def may_select(self, record: Record) -> bool:
-        """Return True if contributions of this record's rules may have inactive elements."""
+        """Return True if this record's op may be a selection, which leaves out elements of an input."""
         plan = PLANS[record[0]]
         if not self.pass_.has_cotangent(record):
             return False
@@ -173,9 +173,10 @@ class ReleasingPass:
         return plan.op.kind != "linear" or self.drops(plan, record)
 
     def drops(self, plan: Plan, record: Record) -> bool:
-        """Return True if a linear op leaves out elements of an input, as indexing does.
+        """Return True if the linear op of this record leaves out elements of an input, as indexing does.
 
-        The rules of the op are applied to counts of 1.  An element that is left out gets the count 0.
+        The op's rules are applied to a cotangent of ones.  Where the result is 0, the op did not use the
+        element of the input.  Also return True if a rule's result is no ndarray.
         """
         g = self.pass_.cotangents[record[1]]
         if type(g) is not ndarray:
@@ -227,8 +228,8 @@ class ReleasingPass:
     def rerun_guarded(self, before: dict[int, Any], records: list[Record]) -> BackwardPass:
         """Return a guarded pass that went through ``records``, beginning with the cotangents ``before``.
 
-        The pass first goes through the finished segments with made-up cotangents, only to find the
-        active elements.
+        The pass first repeats the finished segments with cotangents of ones, only to find the active
+        elements: the arrays of their records have been freed.
         """
         tell_once()
         plain = self.pass_
@@ -248,7 +249,10 @@ class ReleasingPass:
 
 # --- records without their arrays ---------------------------------------------------------------------
 def may_be_hollow(record: Record) -> bool:
-    """Return True unless a record is a call of a user's function: no made-up values may reach it."""
+    """Return True if a guarded rerun may give the record ones in place of its freed arrays.
+
+    Return False for calls of users' functions, which may fail on made-up values.
+    """
     plan = PLANS[record[0]]
     if isinstance(plan, Structural):
         return plan in (VIEW, PUT, ADD, WATCH)
@@ -256,10 +260,10 @@ def may_be_hollow(record: Record) -> bool:
 
 
 def hollowed(record: Record) -> Record:
-    """Return the record of an elementwise op or a product with a Hollow in place of each large array.
+    """Return a record with a Hollow in place of each large array, so that the arrays can be freed.
 
-    The rules of these ops accept any values, as a guarded rerun needs.  Return any other record
-    unchanged.
+    This is done for elementwise ops and products.  A guarded rerun replaces a Hollow by ones, and only
+    these ops accept any values there.  Return any other record unchanged.
     """
     plan = PLANS[record[0]]
     if not isinstance(plan, Plan) or plan.op.selects:

@@ -24,19 +24,23 @@ from .tangents import Tangents
 
 
 class KeptTail:
-    """The records from the first factorisation with an undefined tangent on.
+    """The records of a forward pass, from the first factorisation with an undefined tangent on.
 
-    sources : ids of the values that had tangents before.
+    sources : ids of the values whose tangents the pass had computed before that record.
     """
 
     def __init__(self, sources: Collection[int]) -> None:
         self.sources, self.records = set(sources), list[Record]()
 
     def tangent_of(self, y: Array, value_id: int, tangents: Tangents) -> Array | None:
-        """Return the tangent of y, whose value has this id, from the tangents of the sources."""
+        """Return the tangent of y, computed from ``tangents`` of the values in ``sources``.
+
+        value_id : the id of the value of y.  Return None if y does not depend on the sources.
+        """
         data = ArrayData(storage_of(y._data))
         reached = self.sources.union(*map(results_of, self.records))
-        # The cotangent is made up, and generic: the rules compare numbers that are linear in it.
+        # Only the linearity of the VJP matters, so any cotangent will do.  It is generic, because rules
+        # compare numbers that are linear in it, and zeros would hide differences.
         seed = wrap(ActivityData(data.storage).generic_values(current(y)[1], 1.0), 0, KEPT)
         seed_id = seed._ensure_id()
         recorder = TailRecorder((), {seed_id})

@@ -139,7 +139,7 @@ def replaced_cotangent(g: Array, found: Array | None) -> Array:
 
 
 def activate(pass_: GuardedPass, value_id: int, g: RawArray) -> None:
-    """Mark elements of a value as active where ``g``, the cotangent that a hook returned, is not 0."""
+    """Mark elements in the mask of a value as active where ``g``, a hook's result, is not 0."""
     held, masks = pass_.activity.cotangents, pass_.masks
     mask = held.get(value_id)
     if mask is not None and mask is not ALL:

@@ -37,7 +37,7 @@ class Summary:
     Parameters
     ----------
     by : str
-        "op", "line" or "module": the thing that has a row.
+        "op", "line" or "module": the table has one row for each op, source line or Module.
     rows : list of Row
         The rows, the largest first: by time if the tape has a profile, else by bytes.
     """
@@ -81,7 +81,7 @@ def shortened(name: str) -> str:
     return rest if packages else name.removeprefix(os.getcwd() + os.sep)
 
 
-# Dict from the words for the parameter ``by`` to functions that return the name of a Line's row.
+# For each value of the parameter ``by``: a function from a Line to the name of the row that counts it.
 KEYS: dict[str, Callable[[Line], str]] = {
     "op": lambda line: line.op,
     "line": lambda line: line.place.line,

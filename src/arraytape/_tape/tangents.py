@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class Tangents:
     """A mapping from value ids to tangents.
 
-    For a value whose tangent was overwritten it keeps the part that the write replaced.
+    A write to an Array may also overwrite the tangent of its old value in place.  Then the mapping keeps
+    the overwritten part, from which it restores the old tangent if that is needed.
     """
 
     def __init__(self) -> None:
@@ -90,10 +91,12 @@ class Tangents:
 
 
 def can_write_in_place(whole: Array, t: Array | None, key: tuple[Index, Path]) -> bool:
-    """Return True if a tangent ``t`` can be written into the tangent ``whole`` in place.
+    """Return True if the tangent ``t`` of a written value can be written into ``whole`` in place.
 
     Return False if t is ``whole`` itself, if t has hidden axes that ``whole`` lacks, or if the key has
-    hidden axes.  key : the pair of the key of the write and the path to which the key is applied.
+    hidden axes.
+    whole : the tangent of the Array that was written to.
+    key : the key of the recorded write, and the path of the view that was written to.
     """
     if t is whole or axis_ids_of(key):
         return False

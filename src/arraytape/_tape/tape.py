@@ -29,10 +29,10 @@ class GradientTape(OfThisProcess, Block):
     watch_accessed_variables : bool, default: True
         Whether to watch every trainable Variable that is read.
     exits : str | None, default: None
-        The reaction to a gradient that may lack a part: "warn", "raise" a LostGradientError, or
-        "ignore".  A part is missing if a value was converted to data that the tape does not follow
-        (``float(x)``, ``np.asarray(x)``...) and came back as a constant.  None: the choice of
-        ``set_exits``, which is "warn" at first.
+        The reaction to a gradient that may be incomplete: "warn", "raise" a LostGradientError, or
+        "ignore".  A gradient is incomplete if a value was converted to data that the tape does not
+        follow (``float(x)``, ``np.asarray(x)``...) and an op used that data as a constant.  None: the
+        choice of ``set_exits``, which is "warn" at first.
     check_numerics : bool, default: False
         Whether to check the result of each recorded op, and of each rule in the gradient, and raise an
         error at the first NaN or infinity.  This is slow, and meant for debugging.  With nan="guard",
@@ -277,8 +277,8 @@ class GradientTape(OfThisProcess, Block):
         Returns
         -------
         Summary
-            Prints as a table, the largest row first.  ``rows`` has the rows to read, ``total`` their
-            sum.
+            Prints as a table, the largest row first.  ``rows`` is the list of rows, and ``total`` is a
+            row with their sums.
 
         Raises
         ------
@@ -317,11 +317,11 @@ class GradientTape(OfThisProcess, Block):
         Returns
         -------
         MemoryUse
-            Prints as a table, the largest row first.  ``rows`` has the rows to read, each with a
-            ``name``, ``records``, ``kept`` and ``shared``; ``total`` is their sum.  ``kept`` counts each
-            buffer once, in the first record that keeps it, and a view as its whole buffer.  ``shared``
-            is the part of ``kept`` that is not freed with the tape, since something else refers to it:
-            Arrays of the program, or other tapes.
+            Prints as a table, the largest row first.  ``rows`` is the list of rows, each with
+            ``name``, ``records``, ``kept`` and ``shared``; ``total`` has their sums.  ``kept`` counts
+            each buffer once, in the first record that keeps it, and a view as its whole buffer.
+            ``shared`` is the part of ``kept`` that is not freed with the tape, since something else
+            refers to it: Arrays of the program, or other tapes.
 
         Raises
         ------

@@ -33,7 +33,7 @@ def is_nan(data: RawArray | None) -> bool:
 def note_undefined(
     notes: list[str], plan: Plan, given: Iterable[Any], found: RawArray | None
 ) -> None:
-    """Append a phrase on the op to ``notes``, for the warning, if the op's rule made the first NaN.
+    """Append "OP is NaN at a matrix SHAPE" to ``notes`` if the op's rule made the first NaN.
 
     given : the cotangents or tangents that the rule got; each may be None.  found : the rule's result.
     """

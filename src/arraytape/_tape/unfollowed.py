@@ -43,7 +43,7 @@ def why_not_followed(
     """Return a sentence on why a tape does not follow the source x, and advice.
 
     Return "" if the tape follows x, or if x is a Variable and the tape watches Variables at their reads.
-    alikes : a function that returns ``alike_among(recording)``, cached by callers with several sources.
+    alikes : a function that returns ``alike_among(recording)``; a caller with several sources caches it.
     """
     if follows(recording, x):
         return ""
@@ -76,9 +76,10 @@ def why_not_followed(
 def first_targets(
     recording: Recording, targets: Sequence[Array], starts: Sequence[int]
 ) -> dict[int, Array]:
-    """Return a dict from the ids of values to the first watched target from which each was computed.
+    """Return the watched target from which a value was computed, for each such value, by its value id.
 
-    Values that were computed from no watched target are not in the dict.
+    If a value was computed from several targets, the dict has the one that comes first in ``targets``.
+    A source in the dict has probably been swapped with its target.
     """
     leaves = [
         (target, start)

@@ -129,9 +129,9 @@ def watched_after_use(facts: Facts) -> str:
 
 
 def known_to_the_tape(facts: Facts) -> str:
-    """Report the cause that the TapeWarning of ``gradient`` names.
+    """Report the cause that ``tape.gradient`` names in its warning about a gradient of None.
 
-    Return "" if ``diagnose.lines`` noted an op that was not recorded, since that is more exact.
+    Return "" if ``diagnose.lines`` noted an op that was not recorded: another cause names its line.
     """
     if facts.cut is not None:
         return ""
@@ -206,7 +206,7 @@ def left_the_tape(facts: Facts) -> str:
 def view_of_its_own(facts: Facts) -> str:
     """Report a source that is a view which no op used.
 
-    The target may depend on another view of the same part, since each ``x[key]`` creates a new view.
+    The target may depend on another view of the same elements, since each ``x[key]`` makes a new view.
     """
     is_watched = id(facts.source) in facts.recording.watched
     if not facts.source._state & IS_VIEW or is_watched or facts.users:

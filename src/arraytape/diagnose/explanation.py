@@ -74,9 +74,9 @@ def explain(tape: GradientTape, target: Array, source: Array, seen: Lines | None
 
 
 def by_lines_alone(recording: Recording, target: Array, source: Array, seen: Lines | None) -> str:
-    """Return a sentence for a tape whose records were freed, from the ops that ``lines`` noted.
+    """Return a sentence on the ops between source and target, for a tape whose records were freed.
 
-    Return "" if ``seen``, the result of ``lines``, is None.
+    ``diagnose.lines`` has noted the ops in ``seen``.  If ``seen`` is None, the sentence is "".
     """
     if seen is None:
         return ""

@@ -31,7 +31,7 @@ PassOf = Callable[[RawData, set[int]], BackwardPass]
 
 
 def copy_of(recording: Recording) -> Recording:
-    """Return a copy of a recording, with a closed block; a pass on it leaves the tape unchanged."""
+    """Return a copy of a recording, which records nothing, for passes that leave the tape unchanged."""
     copy = object.__new__(Recording)
     vars(copy).update(vars(recording))
     copy.records, copy.known = list(recording.records), set(recording.known)
@@ -42,7 +42,7 @@ def copy_of(recording: Recording) -> Recording:
 
 
 def descendants_of(records: Iterable[Record | Step], value_ids: Iterable[int]) -> set[int]:
-    """Return these value ids, and the ids of all values that were computed from them."""
+    """Return the set of ``value_ids`` and of the ids of all values that were computed from them."""
     found = set(value_ids)
     for record in records:
         outs, ins = record_ends(record)
@@ -52,7 +52,7 @@ def descendants_of(records: Iterable[Record | Step], value_ids: Iterable[int]) -
 
 
 def needed_by(records: Sequence[Record | Step], value_ids: Iterable[int]) -> set[int]:
-    """Return these value ids, and the ids of all values from which they were computed."""
+    """Return the set of ``value_ids`` and of the ids of all values from which they were computed."""
     found = set(value_ids)
     for record in reversed(records):
         outs, ins = record_ends(record)
@@ -72,7 +72,7 @@ def record_ends(record: Record | Step) -> tuple[Sequence[int], Sequence[int]]:
 class Facts:
     """The facts about a target and a source on a tape.
 
-    original : the tape's Recording.  recording : a copy of it whose block is closed.  lines : the steps
+    original : the tape's Recording.  recording : a copy of it, which records nothing.  lines : the steps
     that ``diagnose.lines`` noted, or None.
     request : the Differentiation that computes the gradient, or the LookupError for a missing rule.
     """
@@ -88,7 +88,7 @@ class Facts:
             self.request = self.asked()
 
     def asked(self) -> Differentiation | LookupError:
-        """Return the request for the gradient, or the LookupError for an op without a rule."""
+        """Return the checked arguments of a gradient, or the LookupError if an op has no rule."""
         try:
             return Differentiation(self.recording, [self.target], [self.source])
         except LookupError as error:
@@ -143,7 +143,7 @@ class Facts:
 
     @property
     def origins(self) -> list[int]:
-        """Return the nonzero value ids of the source: its id since ``watch``, and its id before that."""
+        """Return the nonzero value ids of the source: its id now, and the one before ``watch``."""
         entry = self.recording.watched.get(id(self.source))
         value_ids = {self.origin, 0 if entry is None else entry.root} - {0}
         return sorted(value_ids)
@@ -205,7 +205,7 @@ class Facts:
 
     @remembered
     def noted_path(self) -> list[Step]:
-        """Return the noted steps on the paths from the source to the target."""
+        """Return the steps that ``diagnose.lines`` noted on the paths from the source to the target."""
         if self.lines is None:
             return []
         origins, start = self.noted_ids
@@ -215,7 +215,7 @@ class Facts:
 
     @remembered
     def cut(self) -> Step | None:
-        """Return the first noted step from source to target that the tape did not record, or None."""
+        """Return the first step of ``noted_path`` that the tape did not record, or None."""
         reached = descendants_of(self.recording.records, self.noted_ids[0])
         for step in self.noted_path:
             if step.kind != "op" or reached.isdisjoint(step.outs):

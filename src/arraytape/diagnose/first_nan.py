@@ -124,8 +124,8 @@ class Forward:
     def find_nonfinite(self, arrays: Sequence[Array]) -> None:
         """Search the records, in order, until an op certainly made the first NaN or infinity.
 
-        The known values are the kept data, ``arrays``, and results that can be computed again.  Set
-        ``certain`` and ``likely``.
+        The known values are the kept data, ``arrays``, and results that can be computed again.  The
+        paragraphs are stored in ``certain`` and ``likely``.
         """
         held = [current(x) for x in arrays]
         self.values = {value_id: data for value_id, data in held if value_id} | self.values

@@ -13,7 +13,11 @@ WAYS = ("auto", "none", "chain", "scope", "line", "op")
 
 
 def folded(graph: Graph, fold: str) -> Graph:
-    """Return the graph folded in the way ``fold``; "auto" adds a note on the way that it chose."""
+    """Return a graph in which some nodes are joined.
+
+    ``fold`` is a key of WAYS, such as "line".  "auto" chooses by the number of records and nodes, and
+    may add a note on its choice.
+    """
     if fold not in WAYS:
         raise ValueError(
             f"fold must be one of {', '.join(WAYS)}, got {short_repr(fold)} [at {user_line()}]"
@@ -63,7 +67,7 @@ def merged(graph: Graph, groups: Sequence[int], title: Callable[[Node], str] | N
 def joined_nodes(
     nodes: Sequence[Node], layouts: list[str], title: Callable[[Node], str] | None
 ) -> Node:
-    """Return a node that replaces ``nodes``.  layouts : the texts on the results that others use."""
+    """Return one node for ``nodes``; ``layouts`` are texts on the results that other nodes read."""
     first, last = nodes[0], nodes[-1]
     if first is last:
         return first
@@ -79,7 +83,7 @@ def joined_nodes(
 
 
 def chains(graph: Graph) -> Graph:
-    """Merge chains of elementwise ops, in which each op has one input and is its only user."""
+    """Merge each chain of elementwise ops in which every op's only input has no other user."""
     inputs: dict[int, list[int]] = {}
     outputs: dict[int, list[int]] = {}
     for start, end in graph.edges:

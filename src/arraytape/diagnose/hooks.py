@@ -112,7 +112,7 @@ def on_gradients(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
 
 
 def hooked(x: Array, f: Hook) -> Callable[[], None]:
-    """Register ``f`` for the gradient of one value on the tapes that record here."""
+    """Register ``f`` for the gradient of one value on the tapes that record in this thread."""
     if not isinstance(x, Array):
         raise TypeError(f"on_gradient() takes an Array, got {describe(x)} [at {user_line()}]")
     taken = []

@@ -59,7 +59,7 @@ class Lines(Bystander, SeesAssignments, Mode):
     def __init__(self) -> None:
         self.followed: set[int] = set()
         self.steps: list[Step] = []
-        self.made_at: dict[int, str] = {}  # file:line by the value id of a result
+        self.made_at: dict[int, str] = {}  # value id of a result -> "file:line" of its op
 
     # --- as a recorder ------------------------------------------------------------------------------
     def record(self, record: Record) -> None:

@@ -22,7 +22,7 @@ from .._tape.table_text import format_bytes
 from .layouts import UNKNOWN, Layout, layouts_of
 
 LONGEST = 46  # the greatest number of characters in a line of a box
-LIGHT = frozenset(("view", "cast", "positive"))  # records that may be in chains of elementwise ops
+LIGHT = frozenset(("view", "cast", "positive"))  # other ops in chains of elementwise ops
 
 
 @dataclass(eq=False)
@@ -142,9 +142,10 @@ class Builder:
         self.places = recording.profile.places if recording.profile else None
 
     def value_place(self, x: Array) -> tuple[int, Path]:
-        """Return the value id of a source, and the path from that value to the source.
+        """Return the value id of a source, and a path.
 
-        For a watched view the id is the root's: the gradient of the view is a part of the root's.
+        For a watched view, the id is the root's and the path leads from the root to the view, because
+        the view's gradient is a part of the root's.  For any other source, the path is empty.
         """
         entry = self.recording.watched.get(id(x))
         return (entry.source, entry.path) if entry else (self.recording.value_id_of(x), ())
@@ -161,7 +162,8 @@ class Builder:
             found = buffers.new_in([record])
             buffers.add_sizes(found)
             results = results_of(record)
-            # A result that has a node already is a watched value: the record is the WATCH record of it.
+            # The result of a WATCH record is a watched value.  If it has a source node, an edge leads
+            # from this node to the record.
             inputs = {
                 maker[value_id] for value_id in (*inputs_of(record), *results) if value_id in maker
             }
@@ -215,7 +217,10 @@ class Builder:
         return ""
 
     def node(self, record: Record, size: int) -> Node:
-        """Return the node of one record, with ``size`` bytes that no earlier record keeps."""
+        """Return the node of the graph for one record.
+
+        size : the bytes that the record keeps, without memory that an earlier record keeps, too.
+        """
         plan, results = plan_of(record), results_of(record)
         place = self.places.place_of_record(record) if self.places else NOWHERE
         if plan is LEFT:

@@ -184,7 +184,10 @@ def edge(
 
 
 def colours_of(graph: Graph) -> dict[str, str]:
-    """Return a dict from scopes to colours; {} for one, too many or folded scopes."""
+    """Return a dict from scopes (functions and Modules) to the colours of their nodes.
+
+    It is empty if there is one scope, or more than colours, or if nodes stand for whole scopes.
+    """
     scopes = dict.fromkeys(node.place.scope for node in graph.nodes if node.place.scope)
     folded = any(node.title in scopes for node in graph.nodes)
     several = 1 < len(scopes) <= len(COLOURS) and not folded

@@ -61,5 +61,5 @@ def quoted(text: str) -> str:
 
 
 def entities(text: str) -> str:
-    """Escape the text of a label for Mermaid, whose entities begin with # in place of &."""
+    """Escape the text of a label for Mermaid, which writes HTML's entities with # in place of &."""
     return text.translate(ENTITIES)

@@ -14,7 +14,7 @@ from .._util.errors import user_line
 from .._version import __version__
 from ._errors import idle
 
-if TYPE_CHECKING:  # of the package distributed, most of whose methods have no types
+if TYPE_CHECKING:  # classes of the package distributed, most of whose methods have no annotations
     Client: TypeAlias = Any
     Future: TypeAlias = Any
 
@@ -95,7 +95,7 @@ def awaited(client: Client, future: Future, name: str) -> Any:
         try:
             return future.result(timeout=None if done else most / 8)
         except TimeoutError:
-            if done:  # the user's function has raised the error
+            if done:  # the error is a TimeoutError of the user's function, not of this wait
                 raise
         state = workers_that_wait(client)
         if state is None:
@@ -124,6 +124,6 @@ def workers_that_wait(client: Client) -> str | None:
 
 
 def is_at_work(worker: Mapping[str, Any]) -> bool:
-    """Return True if a worker runs tasks or can start one; a paused worker ends its running tasks."""
+    """Return True if a worker can start a task, or is paused but still runs one."""
     executing = worker["metrics"].get("task_counts", {}).get("executing", 0)
     return bool(worker["status"] != "paused" or executing > 0)

@@ -28,10 +28,11 @@ def sum_of(
 ) -> Part:  # fmt: skip
     """Compute the sum over partitions of a call whose function and parameters a message holds.
 
-    The same partitions give the same bits, in any order of their tasks.
+    The result has the same bits in whichever order the tasks run.
     """
     client = client_of(blocks)
-    key = f"{message.name}-{uuid.uuid4().hex[:12]}"  # of the tasks, which Dask's dashboard shows
+    # The names of the tasks begin with this key, and Dask's dashboard shows them.
+    key = f"{message.name}-{uuid.uuid4().hex[:12]}"
     if client is None:
         return compute_graph(tree(blocks, message, ahead, fan_in, key), message.name)
     check_installed(client, message.name)

@@ -119,7 +119,10 @@ class Message:
     def open(
         self, values: Sequence[Any]
     ) -> tuple[Callable[..., Any], tuple[Any, ...], list[Array]]:
-        """Return the function, its parameters with these values, and the leaves among them, in order."""
+        """Unpickle the function and its parameters, with ``values`` as the values of the leaves.
+
+        Returns (function, parameters, leaves), with new Variables where the sender had Variables.
+        """
         leaves = [
             x if about is None else Variable(x, name=about[0], trainable=about[1])
             for x, about in zip(values, self.about, strict=True)
@@ -176,7 +179,7 @@ def is_held(block: Any) -> bool:
 
 # --- pickling -----------------------------------------------------------------------------------------
 def dumps(name: str, f: Callable[..., Any], parts: Leaves) -> tuple[bytes, dict[str, bytes]]:
-    """Pickle a function and its parameters without the leaves; also return the source files."""
+    """Return a pickle of a function and its parameters without the leaves, and packed source files."""
     cloudpickle = import_installed("cloudpickle", "Dask and its cloudpickle")
     places, files = parts.places, set[str]()
     line = user_line()  # before pickling: inside the pickler's calls the user's frame is hidden

@@ -19,12 +19,12 @@ from .._util.source_locations import is_installed
 
 
 def rebuild_code(file: str, make: Callable[..., CodeType], arguments: tuple[Any, ...]) -> CodeType:
-    """Make the code object of a pickle, with the name of the file that it was compiled from."""
+    """Rebuild a code object from its pickle, with the name of the user's file as ``co_filename``."""
     return make(*arguments).replace(co_filename=file)
 
 
 def pack_sources(files: Iterable[str]) -> dict[str, bytes]:
-    """Compress the text of each file that linecache can read and that is not installed."""
+    """Compress the source files; leave out those of installed packages and those that cannot be read."""
     texts = {file: "".join(linecache.getlines(file)) for file in files if not is_installed(file)}
     return {file: compress_text(text) for file, text in texts.items() if text}
 
@@ -39,7 +39,7 @@ KNOWN: dict[str, bytes] = {}  # the compressed text of each file that was last g
 
 
 def add_sources(sources: Mapping[str, bytes]) -> None:
-    """Give linecache the sent lines of each file that is missing or different on this machine."""
+    """Store sent source lines in linecache, for files that are missing or different on this machine."""
     for file, packed in sources.items():
         if KNOWN.get(file) == packed:
             continue

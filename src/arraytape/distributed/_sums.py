@@ -154,9 +154,13 @@ def value_and_grad(
 
 
 def differentiated(call: SumCall, wanted: Sequence[int]) -> tuple[Array, list[Array]]:
-    """Return the value, and gradients of the leaves at ``wanted``, as recorded values."""
+    """Return the sum, and its gradients with respect to the leaves with the indices ``wanted``.
+
+    If outer recorders are active, they record the sum and the gradients.
+    """
     plan, places = planned(call.leaves, slopes=True), sorted({*wanted, *followed(call.leaves)})
-    # Only the sum with tangents also gives tangents of the slopes, so that the slopes can be recorded.
+    # Gradients can only be recorded together with their tangents, which these two functions do not
+    # compute.  ``pulled_back`` computes the gradients instead.
     found = None if plan in (sum_alone, sum_with_slopes) else plan(call, places)
     y = evaluated(call, found)
     check_loss(y)
@@ -170,7 +174,7 @@ def differentiated(call: SumCall, wanted: Sequence[int]) -> tuple[Array, list[Ar
 
 # --- one sum as one op --------------------------------------------------------------------------------
 class SumCall(NamedTuple):
-    """A sum over partitions of ``f(*params, *blocks)``, and the values for the leaves of ``params``."""
+    """A sum of ``f(*params, *blocks)`` over partitions; ``leaves`` replace the leaves of ``params``."""
 
     f: Callable[..., Any]
     data: Partitions
@@ -178,19 +182,19 @@ class SumCall(NamedTuple):
     leaves: Sequence[Array]
 
     def along(self, f: Callable[..., Any], tangents: Sequence[Array | None]) -> SumCall:
-        """Return a call of ``f`` with the tangents of differentiable leaves as a further parameter."""
+        """Return a call of ``f`` with a further parameter: the tangents of the differentiable leaves."""
         some = [t for t, x in zip(tangents, self.leaves, strict=True) if differentiable(x)]
         given = [t for t in some if t is not None]
         return SumCall(f, self.data, (*self.params, some), [*self.leaves, *given])
 
 
 class Found(NamedTuple):
-    """The results of the tasks of one sum.
+    """The results of the tasks of one sum over the partitions.
 
-    y : a nesting of Arrays.  slopes : the gradient of each Array of y with respect to the leaves at
-    ``places``; None unless y is a few scalars and gradients were asked for.  tangents : the
-    accumulator's tangents of the leaves; None if no tangents were asked for.  dy, dslopes : the tangents
-    of the Arrays of y, and of the slopes.
+    y : the sum, a nesting of Arrays.  slopes : for each Array of y its gradients with respect to the
+    parameters' leaves with the indices ``places``; None unless y is a few scalars and gradients were
+    requested.  tangents : the accumulator's tangents of the leaves; None if none were requested.
+    dy, dslopes : the tangents of the Arrays of y, and of the slopes.
     """
 
     y: Any
@@ -204,8 +208,9 @@ class Found(NamedTuple):
 def evaluated(call: SumCall, known: Found | None = None) -> Any:
     """Return the sum as one recorded op of the leaves of its parameters.
 
-    known : the results, if they were computed before.  Only leaves that a recorder follows are
-    differentiated: other values may leave the tape on a worker without an error.
+    known : the results, if they were computed before.
+    The workers' tapes watch only leaves that a recorder follows here.  So f may convert other values to
+    NumPy or Python numbers without an error.
     """
     plan, places = planned(call.leaves), followed(call.leaves)
 
@@ -241,8 +246,10 @@ def evaluated(call: SumCall, known: Found | None = None) -> Any:
 def planned(leaves: Sequence[Array], slopes: bool = False) -> Callable[..., Found]:
     """Choose the function that computes a sum with the derivatives that the recorders will ask for.
 
-    A tape alone asks for gradients; an accumulator for tangents; a tape inside an accumulator, as in a
-    product with the Hessian, for both and the gradients' tangents.  slopes : also compute gradients.
+    A tape alone needs gradients, and an accumulator alone needs tangents.  A tape inside an accumulator,
+    as in a product with the Hessian, needs both, and tangents of the gradients.
+
+    slopes : True to compute gradients in any case.
     """
     followers = [r for r in recorders() if any(current(x)[0] in r.followed for x in leaves)]
     if len(followers) == 1 and not isinstance(followers[0], ForwardPass):
@@ -270,7 +277,7 @@ def sum_with_slopes(call: SumCall, places: Sequence[int]) -> Found:
 def sum_with_tangents(
     tangents: Sequence[Array | None], slopes: bool, call: SumCall, places: Sequence[int]
 ) -> Found:
-    """Compute a sum with its tangents; slopes : also the gradients of scalars with their tangents."""
+    """Compute a sum and its tangents; if ``slopes``, also gradients of scalar results, with tangents."""
     wanted = tuple(places) if slopes else None
     move = functools.partial(move_partition, call.f, len(call.params), wanted)
     found = run_sum(call.along(move, tangents)).y
@@ -279,7 +286,10 @@ def sum_with_tangents(
 
 
 def record_slopes(call: SumCall, found: Found) -> list[list[Array]] | None:
-    """Return the slopes as recorded values with their tangents; None without tangents or slopes."""
+    """Record the gradients ``found.slopes``, with their tangents, and return them as Arrays.
+
+    Return None if ``found`` has no tangents or no gradients.
+    """
     if found.tangents is None or found.slopes is None:
         return None
     slope = functools.partial(slope_partition, call.f, len(call.params), tuple(found.places))
@@ -289,7 +299,7 @@ def record_slopes(call: SumCall, found: Found) -> list[list[Array]] | None:
 
 
 def pulled_back(call: SumCall, places: Sequence[int], cotangents: Sequence[Array]) -> list[Array]:
-    """Return the cotangents of the leaves at ``places`` by another sum over the partitions."""
+    """Return the cotangents of the leaves with the indices ``places``, by a sum over the partitions."""
     back = functools.partial(pull_partition, call.f, len(call.params), tuple(places))
     params, leaves = (*call.params, list(cotangents)), [*call.leaves, *cotangents]
     found: list[Array] = evaluated(SumCall(back, call.data, params, leaves))
@@ -297,7 +307,7 @@ def pulled_back(call: SumCall, places: Sequence[int], cotangents: Sequence[Array
 
 
 def weigh_slopes(slopes: Sequence[Sequence[Array]], cotangents: Sequence[Array]) -> list[Array]:
-    """Return the cotangents of leaves, from gradients of scalars that were computed with the sum."""
+    """Return the cotangents of leaves: the sum of each scalar result's gradients times its cotangent."""
     rows = [
         [astype(slope * g, slope.dtype) for slope in row]
         for row, g in zip(slopes, cotangents, strict=True)
@@ -306,9 +316,9 @@ def weigh_slopes(slopes: Sequence[Sequence[Array]], cotangents: Sequence[Array])
 
 
 def run_sum(call: SumCall, ahead: Sequence[int] = ()) -> Part:
-    """Compute the sum, and the gradients of scalars with respect to the leaves at the indices ``ahead``.
+    """Compute the sum, and the gradients of scalar results with respect to the leaves ``ahead``.
 
-    The results get the hidden axes of the leaves.
+    ahead : indices of leaves.  Under vmap, the results get the hidden axes of the leaves.
     """
     data = call.data
     check_blocks(call.f, data)
@@ -333,9 +343,10 @@ def followed(leaves: Sequence[Array]) -> list[int]:
 def choose_sources(
     params: tuple[Any, ...], argnums: ArgNums
 ) -> tuple[list[Array], list[int], Callable[[Sequence[Array]], Any]]:
-    """Return the leaves of params, the indices of leaves in parameters ``argnums``, and a function.
+    """Choose the leaves with respect to which ``value_and_grad`` differentiates.
 
-    The function packs the gradients of these leaves as ``value_and_grad`` returns them.
+    Returns (leaves, wanted, pack): all leaves of ``params``, and the indices of those in the parameters
+    ``argnums``.  ``pack`` arranges their gradients in nestings like these parameters.
     """
     leaves, skeleton, places = taken_apart(params)
     trees = []
@@ -380,7 +391,7 @@ def check_arguments(f: Any, data: Any, caller: str) -> None:
 
 
 def check_blocks(f: Callable[..., Any], data: Partitions) -> None:
-    """Raise TypeError for Arrays among the blocks that a tape follows, or a vmap maps."""
+    """Raise TypeError if a block is a Variable or an Array that a tape follows or a vmap maps."""
     for x in data._arrays:
         if isinstance(x, Variable) or is_followed(x) or is_mapped(x):
             raise TypeError(

@@ -32,14 +32,14 @@ from ._message import Message, block_as_array, block_as_arrays, parameter_leaves
 
 ZERO = UnconnectedGradients.ZERO
 DEFAULT_INTEGER = 8  # bytes
-SCALARS = 4  # the greatest number of scalar results whose gradients are computed with them
+SCALARS = 4  # if there are more scalar results, their gradients are not computed with the results
 
 
 class Part(NamedTuple):
     """The result of one partition, or the sum of several.
 
     y : a nesting of Arrays.  slopes : for each Array of y the gradients with respect to leaves of the
-    parameters; None if they were not asked for.  first : the index of the first partition.
+    parameters; None if they were not requested.  first : the index of the first partition.
     """
 
     y: Any
@@ -48,17 +48,17 @@ class Part(NamedTuple):
 
 
 class OnlyParameters(Bystander):
-    """A recorder that refuses reads of Variables made before the task, which are no parameters.
+    """A recorder that raises an error if f reads a Variable that is no parameter.
 
-    The pickler refuses Variables that f closes over, but cannot see the Variables of modules, which
-    workers import by name.
+    The pickler refuses Variables that f closes over, but cannot see Variables of Python modules, which
+    workers import by name.  Such a Variable is older than the task, and parameters are not.
     """
 
     def __init__(self, name: str) -> None:
         self.name, self.first = name, new_value_id()
 
     def accessed(self, variable: Variable, /) -> None:
-        """Raise TypeError for a Variable that is older than the task."""
+        """Raise TypeError for a Variable that the task has not made, as its value id shows."""
         if variable._current_id() < self.first:
             raise TypeError(
                 f"{self.name}: the function uses {describe(variable)} of a module [at {user_line()}]; "
@@ -72,11 +72,11 @@ def run_partition(
 ) -> Part:
     """Run a user's function on one partition.
 
-    ahead : the indices of the leaves with respect to which scalar results are differentiated at once.
+    ahead : the indices of the parameters' leaves whose gradients are computed with the results.
     """
     try:
         arrays = tuple(map(block_as_arrays, blocks))
-        # ``reads`` keeps the recorder alive: a stack removes recorders without other references.
+        # ``reads`` keeps the recorder alive: a stack removes recorders to which nothing else refers.
         reads = OnlyParameters(message.name)
         with only_recorders(reads), Setting(ACTIVE, ()), Setting(ALL_NAMES, True):
             if message.version != __version__:
@@ -93,9 +93,10 @@ def run_partition(
 def call_on_values(
     message: Message, ahead: Sequence[int], blocks: Sequence[Any]
 ) -> tuple[Any, Any]:
-    """Call the function of a message; return its results and their slopes.
+    """Call the function of a message; return its results and their gradients.
 
-    The results have a leading axis for each vmap axis of the message.
+    The gradients are with respect to the leaves ``ahead``; None if there are none.  The results have a
+    leading axis for each vmap axis of the message.
     """
     slopes: list[Any] = []
 
@@ -179,10 +180,10 @@ def result_with_slopes(
 def pull_partition(
     f: Callable[..., Any], count: int, places: Sequence[int], *args: Any
 ) -> list[Array]:
-    """Return the cotangents of some leaves of f's parameters, from those of its results.
+    """Return cotangents of leaves of f's parameters, given the cotangents of f's results.
 
-    places : the indices of the leaves.  args : ``count`` parameters of f, a list with a cotangent for
-    each Array of f's result, and the blocks.
+    places : the indices of these leaves.  args : the ``count`` parameters of f, then a list with a
+    cotangent for each Array of f's result, then the blocks.
     """
     given, leaves = renewed(args[:count])
     wanted = [leaves[i] for i in places]
@@ -215,9 +216,10 @@ def slope_partition(
 def move_partition(
     f: Callable[..., Any], count: int, places: Sequence[int] | None, *args: Any
 ) -> dict[str, Any]:
-    """Return f's results with their tangents, and gradients of scalar results with tangents of these.
+    """Return f's results, the gradients of scalar results, and the tangents of both.
 
-    places : the indices of the leaves for gradients; None: no gradients.  args : see ``push_partition``.
+    places : the indices of the leaves with respect to which the gradients are computed; None for no
+    gradients.  args : see ``push_partition``.
     """
     given, leaves = renewed(args[:count])
     blocks = args[count + 1 :]
@@ -230,15 +232,16 @@ def move_partition(
     dy = accumulator.jvp(nest.leaves(y), ZERO)
     try:
         moving = accumulator.jvp(found or [], ZERO)
-    except LookupError:  # an op has no second derivative: an error if the caller needs one
+    except LookupError:  # an op has no second derivative, which the driver reports if it needs one
         found = moving = []
     return {"y": y, "dy": dy, "slopes": found or [], "dslopes": moving}
 
 
 def push_partition(f: Callable[..., Any], count: int, *args: Any) -> list[Array]:
-    """Return the tangents of f's results, from those of the differentiable leaves of its parameters.
+    """Return the tangents of f's results, given tangents of the leaves of f's parameters.
 
-    args : ``count`` parameters of f, a list with a tangent or None for each such leaf, and the blocks.
+    args : the ``count`` parameters of f, then a list with a tangent or None for each differentiable
+    leaf, then the blocks.
     """
     given, leaves = renewed(args[:count])
     with forward_along(leaves, args[count]) as accumulator:
@@ -286,7 +289,7 @@ def add_parts(name: str, parts: Sequence[Part]) -> Part:
 
 
 def sums(columns: Sequence[Sequence[Array]]) -> list[Array]:
-    """Add the Arrays at the same index of each column, in order."""
+    """Return a list whose element i is the sum of the columns' elements i, added in order."""
     return [functools.reduce(operator.add, parts) for parts in zip(*columns, strict=True)]
 
 

@@ -48,7 +48,7 @@ class Verdict:
     """
 
     def __init__(self, kept_alive: object) -> None:
-        self.kept_alive = kept_alive  # keeps the objects alive whose id() is a part of the key
+        self.kept_alive = kept_alive  # the objects whose id() is part of the key in KNOWN
         self.times = 0
         self.finding: str | None = None
         self.is_clear = self.is_costly = False
@@ -98,7 +98,7 @@ def settle_doubts(
             verdict.finding, verdict.is_clear = shown or None, True
         except TooLong:
             verdict.is_clear, verdict.is_costly = False, True
-        except Exception:  # Unrepeatable, or an error of the user's function at the other points
+        except Exception:  # Unrepeatable, or an error of f at the arguments of a difference
             verdict.is_clear = False
     if verdict.is_clear and verdict.finding is None:
         return
@@ -111,7 +111,7 @@ def settle_doubts(
 
 
 def key_of_doubts(caller: str, again: Again, doubts: Sequence[Doubt]) -> object:
-    """Return the key in ``KNOWN``: caller, function, argument layouts, source locations, findings."""
+    """Return a Verdict's key in ``KNOWN``: caller, f's code, argument layouts, locations, findings."""
     layouts = tuple([(x.shape, str(x.dtype)) for x in again.arrays])
     places = frozenset().union(*[doubt.places for doubt in doubts])
     findings = frozenset([finding.text for doubt in doubts for finding in doubt.findings])

@@ -63,7 +63,7 @@ READING = {
     "lstat", "open", "readlink", "register_at_fork", "scandir", "sched_getaffinity", "stat",
     "statvfs", "strerror", "sysconf", "times", "uname", "urandom",
 }  # fmt: skip
-WAITING = main_thread.__code__.co_filename  # the file of the module ``threading``
+WAITING = main_thread.__code__.co_filename  # the file of ``threading``, whose functions wait
 # The time limit of all runs of one Evaluation together.  It is tested at calls, not inside C functions.
 SECONDS = 5.0
 # The attribute ``evaluation`` is the Evaluation that runs in this thread, or None.
@@ -104,7 +104,7 @@ class Evaluation:
         self.is_restoring = self.is_long = False
         self.state = ReachableState(*roots)
         self.end = time.monotonic() + SECONDS
-        self.profiling = self.profile  # ``self.profile`` is another bound method at each access
+        self.profiling = self.profile  # ``self.profile`` is a new object at each access
 
     def run(self, function: Callable[[], T]) -> T:
         """Return the function's result, and restore the state that it changed.

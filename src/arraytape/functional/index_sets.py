@@ -75,7 +75,7 @@ class IndexSets:
         self.held[value_id] = Sets(shape, sparse.eye_array(self.n, dtype=np.int32, format="csr"))
 
     def record(self, record: Record) -> None:
-        """Compute the sets of a record's results from those of its inputs, and add them to ``held``."""
+        """Compute the index sets of a record's results from those of its inputs; fill ``held``."""
         known = [value_id for value_id in inputs_of(record) if value_id in self.held]
         if not known:
             return
@@ -88,9 +88,9 @@ class IndexSets:
         self.held.update(zip(results, each, strict=True))
 
     def of_known(self, record: Record) -> Sets | Spread | list[Sets]:
-        """Return the sets of a record's results, as a list or as one item that holds for all results.
+        """Return the index sets of a record's results: a list, or one item if they are equal for all.
 
-        Raise Unknown for an op without a rule here, and for batched data.
+        Raise Unknown for batched data, and for an op that this module has no rule for.
         """
         plan = plan_of(record)
         if any(type(item) in (Batched, Shape) for item in record):
@@ -111,27 +111,27 @@ class IndexSets:
         return self.along_named_axes(plan, record) if named else self.of_cores(plan, record)
 
     def sets(self, value_id: int) -> Sets:
-        """Return the sets of a value; raise Unknown if only one set for all elements is known."""
+        """Return the index sets of a value; raise Unknown if only one set for all elements is known."""
         found = self.held[value_id]
         if isinstance(found, Spread):
             raise Unknown
         return found
 
     def union(self, values: Iterable[Sets | Spread]) -> Any:
-        """Return the union of the sets of all elements of the values, as CSR with one row."""
+        """Return the union of the index sets of all elements of all values, as CSR with one row."""
         found = [v.row if isinstance(v, Spread) else v.rows for v in values]
         counts = sum(np.asarray(rows.sum(axis=0)).reshape(-1) for rows in found)
         return csr(np.asarray(counts)[None, :] > 0)
 
     def none(self, size: int) -> Any:
-        """Return ``size`` empty sets as CSR."""
+        """Return ``size`` empty index sets, as CSR with one row for each."""
         return csr(np.zeros((size, 0), np.int32), (size, self.n))
 
     # --- rules of ops -----------------------------------------------------------------------------
     def elementwise(self, plan: Plan, record: Record) -> Sets:
-        """Return the union of the operands' sets at each position, after broadcasting."""
+        """Return the index sets of an elementwise op: the unions of the operands' sets, by position."""
         parts = [self.sets(value_id) for value_id in inputs_of(record) if value_id in self.held]
-        # If the plan does not need fit, the inputs of an elementwise op have the shape of the result.
+        # Unless ``needs_fit`` is set, the inputs of an elementwise op have the shape of the result.
         shape = (
             plan.result_layout(record, "y")[0]
             if plan.needs_fit or plan.op.kind != "elementwise"
@@ -150,7 +150,7 @@ class IndexSets:
         ]  # fmt: skip
 
     def along_named_axes(self, plan: Plan, record: Record) -> Sets:
-        """Return the sets for a reduction, scan or transform along the axes in the parameter ``axis``.
+        """Return the index sets of a reduction, scan or transform along the axes ``axis``.
 
         Each element depends on all elements of the operands along these axes.
         """
@@ -177,7 +177,7 @@ class IndexSets:
         return Sets(tuple(n for i, n in enumerate(shape) if i not in axes), whole.rows)
 
     def of_cores(self, plan: Plan, record: Record) -> list[Sets]:
-        """Return the sets of the results of an op whose signature states its core dimensions.
+        """Return the index sets of the results of an op whose signature states its core dimensions.
 
         Along a core dimension in capitals, each element depends on all elements.  Along a core dimension
         in lower case, and along the axes before the core dimensions, elements keep their positions.
@@ -212,7 +212,7 @@ class IndexSets:
         return found
 
     def moving(self, plan: Plan, record: Record) -> Sets:
-        """Return the sets of the result of an op that only moves elements.
+        """Return the index sets of an op that only moves elements.
 
         The op is applied to the numbers of the elements, counted from 1 over all operands.  The number 0
         marks elements that are new or come from constants.
@@ -249,14 +249,14 @@ class IndexSets:
         return Sets(tuple(moved.shape), rows[at])
 
     def scattered(self, plan: Plan, record: Record) -> Sets:
-        """Return the sets of the result of ``scattered``, which adds elements of x to zeros at a key."""
+        """Return the index sets of the op ``scattered``, which adds x to an array of zeros at a key."""
         x, shape = self.sets(record[2]), tuple(plan.kept_value(record, "shape"))
         numbers = np.arange(math.prod(shape)).reshape(shape)
         at = np.broadcast_to(numbers[host_key(plan.kept_value(record, "key"))], x.shape).reshape(-1)
         return Sets(shape, added_up(x.rows, at, math.prod(shape)))
 
     def products(self, plan: Plan, record: Record) -> Sets:
-        """Return the sets of a matrix product.
+        """Return the index sets of a matrix product.
 
         An element of x1 that is multiplied by a zero of a constant x2 is left out, and vice versa.
         """
@@ -286,7 +286,7 @@ class IndexSets:
 
     # --- rules of views and writes ----------------------------------------------------------------
     def of_structural(self, record: Record) -> Sets | Spread:
-        """Return the sets of the result of a VIEW, PUT or ADD record; raise Unknown for any other."""
+        """Return the index sets of a VIEW, PUT or ADD record's result; raise Unknown for any other."""
         if record[0] == VIEW.number:
             view = ViewRecord(*record)
             root = self.sets(view.root)
@@ -297,7 +297,7 @@ class IndexSets:
         raise Unknown
 
     def of_write(self, record: Record) -> Sets:
-        """Return the sets of the root after a write (PUT or ADD), at the record's path and key.
+        """Return the index sets of the written array (the root) after a write record, PUT or ADD.
 
         A PUT replaces the sets of the elements.  An ADD, or a PUT to the real or imaginary part, unites
         the old and the new sets.

@@ -32,7 +32,7 @@ from .inputs import Function, Inputs, checked_arrays, with_aux
 
 ZERO = UnconnectedGradients.ZERO
 # ``jacobian`` uses forward mode if the results have at least MANY elements, and TALL times as many as
-# the inputs.  Measured there, forward mode takes a tenth of the time of reverse mode for elementwise
+# the inputs.  At these limits, forward mode takes a tenth of the time of reverse mode for elementwise
 # functions, and as much time as reverse mode for matrix products.
 MANY, TALL = 1000, 16
 Tangents = Sequence[Array | None]  # one for each input; None for an input that is held constant

@@ -397,7 +397,7 @@ def gauss_newton_product(
     y = nest.pack_nesting(run.value, run.results)
     curved = pushed if loss is None else curvature(loss, y, nest.pack_nesting(y, pushed))
     found = run.pull(nest.pack_nesting(y, curved))
-    run.doubts.clear()  # because the run, which the pull uses again, was checked after the push
+    run.doubts.clear()  # ``pull`` finds the same conversions, which were checked after ``push``
     return tuple(inputs.gradient(found))
 
 

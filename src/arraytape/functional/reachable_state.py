@@ -78,7 +78,7 @@ class Unrepeatable(Exception):
 class ReachableState:
     """The saved contents of all mutable objects that can be reached from ``roots``.
 
-    kept : the restorers, each for one object.
+    kept : the restorers: functions, each of which restores the contents of one object.
     seen : the ids of the visited objects.
     large : arrays that are too large to be copied; they are read-only while the function runs.
     names : the global names that the functions use.
@@ -201,7 +201,8 @@ class ReachableState:
     def keep_function(self, function: types.FunctionType) -> Iterable[Any]:
         """Save a function's closure cells and, if a user wrote it, the globals that it uses.
 
-        Return the values of these variables and of the default arguments.
+        Return the values of these cells and globals, and the default arguments: the objects that the
+        search visits next.
         """
         found: list[Any] = [getattr(function, "__wrapped__", None)]
         for cell in function.__closure__ or ():
@@ -466,7 +467,7 @@ def kept_slot(thing: Any, member: types.MemberDescriptorType) -> tuple[Callable[
     return restore_slot, before
 
 
-# A restorer, and the contents of its object.
+# A function that restores an object, and the objects in it, which the search visits next.
 Kept = tuple[Callable[[], bool], Iterable[Any]]
 
 

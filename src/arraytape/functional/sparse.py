@@ -183,7 +183,7 @@ def sparse_of(
         if shape not in known:
             known[shape] = Colouring.of(structure_of(run) if given is None else given)
         matrix, missed = compressed(caller, run, known[shape], chunk_size)
-        # f may have taken another branch, key or permutation than in earlier calls.
+        # Extend the structure: f may have taken another branch, key or permutation than before.
         if missed and given is None:
             known[shape] = Colouring.of(csr(known[shape].pattern + structure_of(run)))
             matrix, missed = compressed(caller, run, known[shape], chunk_size)
@@ -354,8 +354,9 @@ def entry_outside(
 ) -> tuple[int, int] | None:
     """Return the position of a nonzero entry outside the structure, or None if there is none.
 
-    places : numbers of the rows to search, or of the columns if ``colouring.by_rows`` is True.  All
-    their entries are computed, because the difference of the products may be due to rounding.
+    places : numbers of the rows to search, or of the columns if ``colouring.by_rows`` is True: those
+    for which the check along a random direction failed.  Rounding may have made it fail, so that the
+    rows (or columns) are computed in full.
     """
     pattern = colouring.pattern.T.tocsr() if colouring.by_rows else colouring.pattern
     for start in range(0, len(places), SEEN_AT_ONCE):
@@ -441,9 +442,10 @@ def product(
 
 
 def hidden(values: np.ndarray[Any, Any], like: Array, axis_id: int | None) -> Array:
-    """Return directions as an Array with the shape, dtype and device of ``like``.
+    """Return ``values`` as an Array with the shape, dtype and device of ``like``.
 
-    axis_id : None for one direction, or the id of the hidden axis that numbers the directions.
+    values : one flat direction, or a row for each direction; the rows become a hidden axis (as in vmap).
+    axis_id : the id of the hidden axis, or None for one direction.
     """
     count = values.shape[:-1]
     whole = asarray(values.reshape((*count, *like.shape)), dtype=like.dtype, device=like.device)

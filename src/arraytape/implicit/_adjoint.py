@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 NAME = "odeint(adjoint='continuous')"
-TOLERANCES = {"rtol": 1e-3, "atol": 1e-6}  # SciPy's
+TOLERANCES = {"rtol": 1e-3, "atol": 1e-6}  # SciPy's defaults
 ZERO = UnconnectedGradients.ZERO
 
 
@@ -118,7 +118,10 @@ class Adjoint:
         return found
 
     def adjoint_slope(self, t: Array, z: Array, leaves: list[Array]) -> Array:
-        """Return dz/dt: dy/dt = f, da/dt = -a df/dy, and -a df/dp for the gradient of each leaf p."""
+        """Return dz/dt, where z packs the state y, its cotangent a, and the gradient of each leaf p.
+
+        dy/dt is f, da/dt is -a df/dy, and the gradients have the slopes -a df/dp.
+        """
         y, a = self.unpack_state(z)[:2]
         targets = [y, *leaves, *self.variables]
         with xp.GradientTape() as tape:
@@ -128,7 +131,7 @@ class Adjoint:
         return self.pack_state([f, *(-g for g in found)])
 
     def solve_span(self, z: Array, span: tuple[Array, Array], leaves: list[Array]) -> Array:
-        """Return the state at the end of ``span``, from z at its start.
+        """Integrate ``adjoint_slope`` from z at the start of ``span`` to the z at its end.
 
         Raises RuntimeError if the solver fails.
         """
@@ -184,7 +187,10 @@ class Adjoint:
         )
 
     def spread_tolerance(self, tolerance: npt.ArrayLike) -> Any:
-        """Return a tolerance for z from that for y; a vector is extended by its smallest element."""
+        """Return the tolerance for z, given the one for y.
+
+        A vector has a tolerance for each element of y; its smallest element serves the rest of z.
+        """
         given = np.asarray(tolerance)
         if given.ndim == 0:
             return tolerance
@@ -212,7 +218,7 @@ def by_adjoint(
     times: Array,
     variables: Sequence[Any],
 ) -> Array:
-    """Return ``rows``, the outputs at ``times`` of shape (T, n), with the adjoint problem as VJP."""
+    """Return ``rows``, the outputs at ``times`` of shape (T, n); the VJP solves the adjoint problem."""
     chosen = [x for x in nest.leaves(problem.args) if has_derivative(x)]
     start = problem.field.as_state_array(problem.ends[0], times.dtype)
 
@@ -235,7 +241,7 @@ def by_adjoint(
 
         return y, pull_outputs if variables else pull_without_variables
 
-    odeint_outputs.__name__ = odeint_outputs.__qualname__ = "odeint"  # as messages call it
+    odeint_outputs.__name__ = odeint_outputs.__qualname__ = "odeint"  # the name in error messages
     return xp.custom_gradient(odeint_outputs)(
         problem.y0, xp.astype(start, times.dtype), times, *chosen
     )
@@ -248,7 +254,7 @@ def adjoint_gradients(
     dy: Array,
     leaves: list[Array],
 ) -> tuple[list[Any], list[Any]]:
-    """Return two lists: the gradients with respect to y0, t0, times and leaves, and to Variables.
+    """Return two lists of gradients: with respect to (y0, t0, times, *leaves), and to the Variables.
 
     ``states`` is (y0, outputs), and ``at`` is (t0, times of the outputs).
     """
@@ -287,7 +293,7 @@ def end_slopes(
 
 
 def time_derivative(g: Array, slope: Array, t: Array) -> Array:
-    """Return dL/dt for g = dL/dy and slope = dy/dt."""
+    """Return dL/dt for a loss L and a time t, given g = dL/dy and slope = dy/dt."""
     _, pull = xp.vjp(lambda s: s * slope, xp.zeros_like(t))
     found: Array = pull(g)[0]
     return found

@@ -78,7 +78,7 @@ def factor_system(residual: Vector, jacobian: Vector) -> System:
 def invert_matrix(a: Vector) -> tuple[Callable[[Vector], Vector] | None, float]:
     """Return a function that multiplies a vector by a's inverse, and a's reciprocal condition number.
 
-    (None, 0.0) if ``a`` is singular.  With SciPy, LU factors and LAPACK's estimate are used.
+    Return (None, 0.0) if ``a`` is singular.  With SciPy, LU factors and LAPACK's estimate are used.
     """
     if libraries() is None:
         try:

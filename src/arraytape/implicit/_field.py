@@ -74,7 +74,8 @@ class Field:
     def call_field(self, t: Array, y: Array, *args: Any) -> Any:
         """Return f's result; at the first recorded call, warn if f compares a followed t.
 
-        A comparison is a switch whose time has a derivative, which the gradient lacks.
+        If f changes at a time to which it compares t, the gradient lacks the derivative with respect to
+        that time.
         """
         if self.comparisons_checked or not recorders():
             return self.f(t, y, *args)
@@ -104,7 +105,7 @@ class Field:
             ) from error
 
     def of_data(self, args: Arguments) -> Callable[[float, Data], Data]:
-        """Return f as a function of NumPy data that no recorder sees."""
+        """Return f as a function of NumPy data, whose calls no recorder sees."""
 
         def field_on_data(t: float, y: Data) -> Data:
             with self.hide_calls():

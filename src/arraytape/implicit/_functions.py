@@ -358,7 +358,7 @@ def custom_root(F: Callable[..., Any], **settings: Any) -> Callable[[Solver], So
     Raises
     ------
     TypeError
-        When there is no such setting; at the call as ``root``.
+        When a keyword is not one of ``root``'s.  The decorated solver raises the errors of ``root``.
 
     Examples
     --------
@@ -395,7 +395,8 @@ def custom_minimum(f: Callable[..., Any], **settings: Any) -> Callable[[Solver],
     Raises
     ------
     TypeError
-        When there is no such setting; at the call as ``minimum``.
+        When a keyword is not one of ``minimum``'s.  The decorated solver raises the errors of
+        ``minimum``.
 
     Examples
     --------
@@ -432,7 +433,8 @@ def custom_fixed_point(g: Callable[..., Any], **settings: Any) -> Callable[[Solv
     Raises
     ------
     TypeError
-        When there is no such setting; at the call as ``fixed_point``.
+        When a keyword is not one of ``fixed_point``'s.  The decorated solver raises the errors of
+        ``fixed_point``.
 
     Examples
     --------
@@ -539,7 +541,10 @@ def cast_residual(v: Array, r: Array) -> Array:
 
 
 def check_settings(name: str, solver: Solver | None, settings: dict[str, Any]) -> None:
-    """Raise TypeError or ValueError for settings of a wrong type or value; make numbers floats."""
+    """Check the user's keywords of a solver; replace ``tol``, ``rcond`` and ``rtol`` by floats.
+
+    Raises TypeError or ValueError if a keyword has a wrong type or value.
+    """
     for what, f in (("solver", solver), ("preconditioner", settings.get("preconditioner"))):
         if f is not None:
             check_callable(name, what, f)

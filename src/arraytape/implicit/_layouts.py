@@ -41,7 +41,7 @@ class Layout:
     """The structure of a nesting of floating-point arrays, and its form as one real vector.
 
     The vector has the elements of all arrays; of a complex array, all real parts and then all imaginary
-    parts.  Messages call the function ``name`` and the nesting ``what``.
+    parts.  In error messages, ``name`` stands for the user's function and ``what`` for the nesting.
     """
 
     def __init__(self, name: str, nesting: Any, what: str = "x0") -> None:
@@ -125,7 +125,7 @@ class Layout:
         """Return the vector of a nesting of Arrays with this layout's shapes, by recorded ops.
 
         The nesting may also be a flat list, or an Array if the layout has a single one.
-        Raises TypeError or ValueError for other nestings, whose name in messages is ``what``.
+        Raises TypeError or ValueError for other nestings; their messages call the nesting ``what``.
         """
         found = nest.leaves_like(self.nesting, nesting, f"{self.name}: {what}")
         flats = []
@@ -158,7 +158,7 @@ class Place(NamedTuple):
     device: Any
 
     def place_array(self, data: Vector) -> Array:
-        """Return a new Array of the data at this place; floating-point data in double precision."""
+        """Return the data as a new Array on this storage and device, floats in double precision."""
         wide = {"f": np.float64, "c": np.complex128}.get(data.dtype.kind)
         own = np.array(data, dtype=wide)
         return wrap(self.storage.asarray(own, None, self.device, True), 0, KEPT)
@@ -178,7 +178,7 @@ class Examples:
 
     An iteration yields for each example a list with one NumPy array for each of ``arrays``; without vmap
     there is one example.  ``shape`` and ``axis_ids`` are the lengths and ids of all hidden axes.
-    Messages call the reader of the values ``name``.
+    ``name`` is the solver's name, for an error message.
     """
 
     def __init__(self, name: str, arrays: Sequence[Array]) -> None:
@@ -208,7 +208,7 @@ class Examples:
     ) -> Array:
         """Return the results ``values`` of all examples as one Array with the hidden axes.
 
-        It lies on the device of the first of the arrays.
+        The Array lies on the device of the first of ``arrays``.
         """
         whole = np.array(values, dtype=dtype).reshape((*self.shape, *shape))
         data = self.home.storage.asarray(whole, None, self.home.device, True)

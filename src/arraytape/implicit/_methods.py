@@ -9,7 +9,7 @@ from ._runge_kutta import ADAPTIVE, FIXED
 
 
 class SteplessMethod:
-    """A method of SciPy's whose steps this package cannot take on Arrays."""
+    """A method of SciPy's, such as BDF, whose steps cannot be repeated on Arrays."""
 
     adaptive = True
 
@@ -20,5 +20,6 @@ class SteplessMethod:
 
 
 METHODS = (*ADAPTIVE, RADAU, *FIXED)
-# Multistep methods, whose order changes between steps; only adjoint='continuous' has them.
+# Multistep methods, whose order changes between steps.  Only adjoint='continuous' supports them, because
+# it repeats no steps on Arrays.
 WITHOUT_STEPS = (SteplessMethod(BDF), SteplessMethod(LSODA))

@@ -81,9 +81,9 @@ def examples_of(problem: Problem, start: Sequence[Array], given: Sequence[Any]) 
 def numbers_of(
     problem: Problem, examples: Examples, values: Sequence[Vector], given: Sequence[Any]
 ) -> tuple[Numbers, list[Any]]:
-    """Return the Numbers of one example, and ``given`` with NumPy arrays in place of Arrays.
+    """Return the Numbers of one vmap example, and ``given`` with ``values`` in place of its Arrays.
 
-    values : these NumPy arrays.  given : the Arrays and constants in theta.
+    values : the example's NumPy arrays.  given : the Arrays and constants in theta.
     """
     own, lying = iter(values), iter(examples.places[len(examples.places) - len(values) :])
     host = [next(own) if isinstance(x, Array) else x for x in given]
@@ -94,10 +94,10 @@ def numbers_of(
 def check_repeats(
     problem: Problem, v: Array, given: Sequence[Any], probes: Sequence[tuple[Vector, Vector]]
 ) -> None:
-    """Raise RuntimeError if the function's residual near the solution v has changed since the solution.
+    """Raise RuntimeError if the user's function returns another residual than while it was solved.
 
-    ``v`` has the hidden axes of all examples.  ``probes`` has for each example a point and the former
-    residual there; it is empty if no recorder was active.
+    v : the solution, with the hidden axes of all examples.  probes : for each example a point near the
+    solution, and the residual that was computed there; empty if no recorder was active.
     """
     if not probes:
         return
@@ -180,7 +180,10 @@ def solve_adjoint(
 
 
 def adjoint_problem(problem: Problem) -> Problem:
-    """Return the equation J^T w = g as a Problem for w, with the leaves (g, v, *leaves of problem)."""
+    """Return the adjoint equation J^T w = g as a Problem for w.
+
+    J is the Jacobian of ``problem`` at its solution v.  The leaves are (g, v, *leaves of problem).
+    """
     name = problem.name
 
     def adjoint_residual(w: Array, leaves: Sequence[Any]) -> Array:

@@ -110,7 +110,7 @@ class Numbers:
         """Return two functions, which multiply a vector by the Jacobian at v and by its transpose."""
         if self.problem.base is not None:
             _, at, *leaves = self.leaves
-            nowhere = [None] * len(leaves)  # no move, because the leaves are Arrays already
+            nowhere = [None] * len(leaves)  # Arrays need not be moved to a device
             base = Numbers(self.problem.base, self.home, leaves, nowhere)
             return base.products(doubles_on_host(at))[::-1]
         with only_recorders():
@@ -146,7 +146,10 @@ class Numbers:
         return precondition
 
     def newton(self, v: Vector, most: int = 30) -> Vector:
-        """Return v after Newton steps, which end when they are rounding or do not become smaller."""
+        """Improve v by up to ``most`` Newton steps, and return the best point.
+
+        The iteration ends when a step is as small as rounding errors, or no longer becomes smaller.
+        """
         best, before, last = v, np.inf, np.inf
         for _ in range(most):
             r = self.residual_at(v)
@@ -195,7 +198,7 @@ class Numbers:
     def check_solution(self, v: Vector) -> Vector | None:
         """Check the solution v and return the Jacobian there; None if the problem is matrix-free.
 
-        Raises NotASolution, or ValueError if a linear problem is not linear.
+        Raises NotASolution, or ValueError if a problem that was declared linear is not linear.
         """
         name, tol = self.problem.name, self.problem.tol
         r = self.residual_at(v)
@@ -273,9 +276,9 @@ class Numbers:
     def _errors(self, v: Vector, found: System) -> tuple[float, float]:
         """Return the relative size of the Newton step at v, and the relative error of the derivative.
 
-        The error is estimated by this step and by the next step, which is large if the Jacobian changes
-        fast.  If the estimate exceeds tol / 100, the derivatives at both ends of the step are compared
-        instead, because the step may be only rounding, for example if x is 0.
+        The size of this step and that of the next one, which grows with the change of the Jacobian,
+        estimate the error.  If the estimate exceeds tol / 100, the derivatives at both ends of the step
+        are compared instead, because the step may be only rounding, for example if x is 0.
         """
         step = found.newton_correction
         size, limit = relative_size(step, v), self.problem.tol / 100.0

@@ -28,23 +28,25 @@ class Collocation(ExplicitMethod):
         self.name, self.solver = "Radau", Radau
         self.C = np.array([(4 - 6**0.5) / 10, (4 + 6**0.5) / 10, 1.0])
         powers = self.C[:, None] ** np.arange(4)
-        # The integrals, from 0 to each point, of the polynomials that are 1 at one point and 0 at two.
+        # The integrals, from 0 to each point of C, of the polynomials that are 1 at one point and 0 at
+        # the two others.
         self.A = powers[:, 1:] / np.arange(1, 4) @ np.linalg.inv(powers[:, :3])
-        # This matrix maps values at the points to the coefficients of the cubic that is 0 at 0.
+        # P maps values at the points to the coefficients of the cubic through them that is 0 at 0.
         self.P = np.linalg.inv(powers[:, 1:])
 
     def hint_of(self, solver: OdeSolver) -> Data | None:
-        """Return the differences to y at the three points as SciPy computed them; None if y is empty."""
+        """Return the stages of SciPy's step, see ``take_step``; None if y is empty."""
         return None if solver.Z is None else solver.Z.copy()
 
     def take_step(
         self, field: Field, t: Time, y: Array, h: Time, k: Slope, args: Arguments,
         hint: Data | None = None,
     ) -> tuple[Any, ...]:  # fmt: skip
-        """Return the new state, the differences to y at the three points, and the exact new state.
+        """Return the new state, the stages, and the exact new state.
 
-        hint : the differences as SciPy computed them, up to its tolerance.  Newton steps from the hint
-        lead to the exact root.  The first two results have the hint's values and the root's derivatives.
+        A stage is the difference of the state from y at one of the three collocation points of the step.
+        hint : the stages as SciPy computed them, up to its tolerance.  Newton steps from the hint lead
+        to the exact root.  The first two results have the hint's values and the root's derivatives.
         """
         if hint is None:  # y is empty
             return y, [y, y, y], y
@@ -68,7 +70,7 @@ class Collocation(ExplicitMethod):
 
 
 def collocation_equations(method: Collocation, field: Field) -> Any:
-    """Return the function of the differences Z that is 0 for a step of the method."""
+    """Return the residual of the collocation equations, as a function of the three stages Z."""
 
     def collocation_residual(Z: Array, y: Array, t: Time, h: Time, args: Arguments) -> Array:
         slopes = [

@@ -70,12 +70,15 @@ class ExplicitMethod:
         self, field: Field, t: Time, y: Array, h: Time, new: Array, stages: list[Array],
         args: Arguments,
     ) -> tuple[Array, list[Array]]:  # fmt: skip
-        """Return the slope at the end of a step, and the stages together with those for the curve."""
+        """Return the slope at the end of a step, and the stages that ``curve`` needs."""
         last = field(t + h, new, args)
         return last, [*stages, last]
 
     def curve(self, y: Array, new: Array, h: Time, stages: list[Array]) -> Array:
-        """Return the coefficients of a step's curve, along a new first axis."""
+        """Return the coefficients of the polynomial that interpolates the states within a step.
+
+        The result has a new first axis for the p coefficients, as ``curve_value`` expects.
+        """
         found: Array = h * weighted_stages(self.solver.P.T, stages)
         return found
 

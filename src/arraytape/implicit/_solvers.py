@@ -85,7 +85,10 @@ def hessian_products(numbers: Numbers) -> Callable[[Vector, Vector], Vector]:
 
 
 def find_fixed_point(numbers: Numbers, start: Vector) -> Vector:
-    """Return a fixed point, by iteration, then Newton steps: near it, or after ``SLOW`` iterations."""
+    """Return a fixed point, by iteration of the function and then by Newton steps.
+
+    Newton steps begin near the fixed point, at the latest after ``SLOW`` iterations.
+    """
     if numbers.solves(start):
         return start
     v = start

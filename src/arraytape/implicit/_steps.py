@@ -78,8 +78,9 @@ class Problem:
 
 @dataclass
 class Mesh:
-    """The nodes, with their derivatives with respect to the two ends of t_span: ``first`` and ``last``.
+    """The nodes: the times at which steps begin and end.
 
+    ``first`` and ``last`` are the derivatives of the nodes with respect to the two ends of t_span.
     Adaptive steps have constant lengths: nodes move with the first end, but the last node is the other
     end.  Fixed steps are equal parts of the span.
     """
@@ -118,7 +119,7 @@ class Mesh:
         return nodes
 
     def steps_of(self, at: Data) -> Data:
-        """Return the number of the step for each time in ``at``; a node is in the step before it."""
+        """Return for each time the index of its step; a node belongs to the step that it ends."""
         forward = self.nodes[-1] >= self.nodes[0]
         ends = self.nodes[1:] if forward else -self.nodes[1:]
         return np.minimum(np.searchsorted(ends, at if forward else -at), max(len(ends) - 1, 0))
@@ -184,7 +185,7 @@ class Piece:
         self.offset = 0 if where is None else int(np.searchsorted(where, start))
 
     def points(self) -> Array | None:
-        """Return the points of t_eval that lie in these steps."""
+        """Return the times of t_eval that lie in these steps, as an Array; None if there are none."""
         if self.where is None or self.where.size == 0 or self.problem.points is None:
             return None
         return self.problem.points[self.offset : self.offset + self.where.size]
@@ -192,8 +193,9 @@ class Piece:
     def run_steps(
         self, y: Array, nodes: Array | None, points: Array | None, args: Arguments
     ) -> dict[str, Any]:
-        """Return a dict with "end", the state at the end, and the fields of ``Replayed`` as needed.
+        """Take the steps on Arrays, from the state y; return a dict of their results.
 
+        The key "end" has the last state.  Other keys are the fields of ``Replayed`` that odeint needs.
         nodes : the nodes of these steps; None if they are constants.  points : the times in t_eval.
         """
         problem, method = self.problem, self.problem.method
@@ -302,7 +304,10 @@ class OdeSolution:
         return y if times.ndim else y[..., 0]
 
     def _steps(self, at: Data) -> Data:
-        """Return the number of the step for each time; at a node, the step that SciPy chooses."""
+        """Return for each time the index of the step that contains it.
+
+        At a node, which two steps share, SciPy's choice is returned.
+        """
         ascending = self._nodes[-1] >= self._nodes[0]
         nodes = self._nodes if ascending else self._nodes[::-1]
         last = len(nodes) - 2

@@ -141,7 +141,8 @@ def odeint(
     problem = problem_of(f, t_span, y0, method, t_eval, dense_output, args, options, adjoint)
     if problem.span[0] == problem.span[1]:
         return solve_standing(problem)
-    # Radau's steps call f within implicit.root, unseen by recorders: call it once to check f.
+    # Radau's steps call f inside implicit.root, which hides these calls from the recorders.  Call f once
+    # here, so that they can check f.
     if problem.method.name == "Radau" and recorders():
         problem.field(problem.span[0], problem.y0, problem.args)
         problem.field.calls = 0
@@ -360,7 +361,7 @@ def with_scipy_values(values: Array, rows: Array | None) -> Array:
 
 
 def by_adjoint_of(problem: Problem, values: Array, mesh: Mesh) -> Array:
-    """Return ``values``, the states at the outputs, with the continuous adjoint's derivatives."""
+    """Return ``values``, the states at the outputs, with the continuous adjoint as their derivative."""
     from ._adjoint import by_adjoint
 
     times = mesh.node_array(problem) if problem.points is None else problem.points
@@ -385,7 +386,10 @@ def solve_fixed(problem: Problem, continuous: bool) -> Any:
 
 
 def solve_standing(problem: Problem) -> Any:
-    """Return the result for a t_span of length 0: y0, with derivatives in the ends and t_eval."""
+    """Return y0 as the result for a t_span of length 0.
+
+    The result has derivatives with respect to the ends of t_span, and to t_eval.
+    """
     from ._steps import Mesh
 
     field, y0 = problem.field, problem.y0
@@ -412,7 +416,8 @@ def make_answer(
 ) -> Any:
     """Return an OptimizeResult like that of ``solve_ivp``, with Arrays.
 
-    found : the results of the steps on Arrays, or None.  result : SciPy's result, or None.
+    found : the steps that were repeated on Arrays, for dense output, or None.  result : the result of
+    ``solve_ivp``, or None if SciPy's solver did not run.
     """
     from scipy.optimize import OptimizeResult
 

@@ -37,10 +37,11 @@ if TYPE_CHECKING:
 
     from .._util.array_types import RawArray
 
-# Methods of minimize: SciPy warns if it gets a derivative that the method does not use.
+# Methods of minimize that use no gradient, and those that use a Hessian.  SciPy warns if a derivative is
+# not used.
 WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
 WITH_HESSIAN = ("newton-cg", "dogleg", "trust-ncg", "trust-krylov", "trust-exact", "trust-constr")
-NEAR = 1e-6  # an element that is closer to a bound, relative to it, counts as lying on the bound
+NEAR = 1e-6  # an element counts as lying on a bound if its relative distance from it is less
 
 
 @entrance
@@ -476,7 +477,10 @@ def model_values(f: Callable[..., Any], p: Array, x: Array) -> Any:
 def weighted_residuals(
     f: Callable[..., Any], p: Array, x: Array, y: Array, sigma: Array | None = None
 ) -> Any:
-    """Return ``f(x, *p) - y``, divided by the standard deviations or by the covariance's root."""
+    """Return ``f(x, *p) - y``, divided by ``sigma``.
+
+    A sigma with two dimensions is a covariance matrix, whose Cholesky factor divides the residuals.
+    """
     r = model_values(f, p, x) - y
     if sigma is None:
         return r
@@ -503,7 +507,8 @@ def covariance(
 ) -> Array:
     """Return the covariance matrix of ``popt``, estimated from the Jacobian as SciPy does.
 
-    seen : SciPy's results.  If its covariance is not finite, that is returned, without derivatives.
+    seen : SciPy's results, whose second is its covariance.  If SciPy's covariance is not finite, it is
+    returned, without derivatives.
     """
     if seen and not np.isfinite(seen[1]).all():  # SciPy has already warned
         return xp.asarray(seen[1])
@@ -568,9 +573,10 @@ class Call:
         )
 
     def given(self, derivative: Callable[..., Any] | str | bool | None, args: Sequence[Any]) -> Any:
-        """Return the user's derivative as a function of a NumPy array; None if there is none.
+        """Return the user's derivative as a function of a NumPy array, or None.
 
-        derivative : True if ``fun`` returns the derivative, too.
+        derivative : the user's function, or True if ``fun`` returns the derivative, too.  Any other
+        value means that the user gives no derivative.
         """
         if self.first and derivative is True:
             return self.hosted(lambda x, *args: call_on_handles(self.fun, x, *args)[1], args)
@@ -582,7 +588,7 @@ class Call:
         self, solver: Callable[..., Any], polish: bool, *more: Any,
         F: Callable[..., Any] | None = None, f: Callable[..., Any] | None = None,
     ) -> Any:  # fmt: skip
-        """Return the root of F, or the minimum of f, which ``solver`` computes.
+        """Return the root of F, or the minimum of f if F is None, as ``solver`` computes it.
 
         more : parameters of F after ``args``.  A NotASolution error also has SciPy's message.
         """
@@ -604,14 +610,14 @@ class Call:
             raise NotASolution(f"{error}.  SciPy says: {said}") from error
 
     def answer(self, solver: Callable[..., Any], polish: bool, **of: Any) -> Any:
-        """Return SciPy's result, with the solution as an Array; of: F or f for find_solution_of."""
+        """Return SciPy's result, with the solution as an Array; ``of``: see ``find_solution_of``."""
 
         def solve_and_keep(x0: Vector, *args: Any) -> Any:
             self.results.append(solver(x0, *args))
             return self.results[-1].x
 
         x = self.find_solution_of(solve_and_keep, polish, **of)
-        if len(self.results) == 1:  # otherwise one for each example of a vmap
+        if len(self.results) == 1:  # under vmap, SciPy has run once for each example
             self.results[0].x = x
             return self.results[0]
         optimize = import_scipy(self.name, "scipy.optimize")
@@ -637,13 +643,13 @@ class Limits:
         self.same = np.asarray(self.from_low >= self.to_high)
 
     def condition(self, f: Callable[..., Any]) -> dict[str, Any]:
-        """Return the keyword F or f for ``find_solution_of``, for the minimum of f in the bounds."""
+        """Return the keyword of ``find_solution_of`` that states a minimum of f; with bounds it is F."""
         return {"F": self.stationary(f)} if self.any else {"f": f}
 
     def stationary(self, f: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the function that is 0 at the minimum of f within the bounds.
+        """Return a function F(x, *args) that is 0 where f has its minimum within the bounds.
 
-        Its elements are those of f's gradient, but the distance to the bound for elements in ``held``.
+        F is f's gradient, but at the elements in ``held`` it is the distance of x from the bound.
         """
         slope = xp.grad(f)
         low, high = (xp.asarray(np.where(np.isinf(b), 0.0, b)) for b in (self.low, self.high))

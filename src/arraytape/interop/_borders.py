@@ -1,4 +1,7 @@
-"""Continuation of lines beyond their ends, as in SciPy's filters; results for ``output=``."""
+"""Padding of the lines of an array beyond their ends, as in SciPy's filters; results for ``output=``.
+
+A line is the sequence of elements along one axis.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ PADDING = {
 
 
 def continued_indices(length: int, mode: str, before: int, after: int) -> Any:
-    """Return, for each element of a continued line, its index in the line, or -1 for a constant."""
+    """Return the index in the original line of each element of the padded line; -1 for the constant."""
     if not length:
         return np.full(before + after, -1)
     constant = {"constant_values": -1} if PADDING[mode] == "constant" else {}
@@ -33,10 +36,13 @@ def continued_indices(length: int, mode: str, before: int, after: int) -> Any:
 def extend_lines(
     x: RawArray, axis: int, mode: str, before: int, after: int, cval: complex, xp: Namespace
 ) -> Any:
-    """Return x with its lines along an axis continued beyond both ends."""
+    """Return x padded along an axis by ``before`` and ``after`` elements, as scipy.ndimage does.
+
+    mode : the name of the continuation in scipy.ndimage.  cval : the constant for the constant modes.
+    """
     at = continued_indices(x.shape[axis], mode, before, after)
     if PADDING[mode] == "constant" and x.dtype.kind not in "fc":
-        x = xp.astype(x, xp.float64)  # SciPy continues integers with a constant that is no integer
+        x = xp.astype(x, xp.float64)  # SciPy pads integers with ``cval`` even if it is no integer
     if not x.shape[axis]:
         shape = resized(x.shape, axis, len(at))
         return xp.full(shape, cval if PADDING[mode] == "constant" else 0, dtype=x.dtype)
@@ -50,7 +56,7 @@ def extend_lines(
 
 
 def fold_lines(g: RawArray, axis: int, length: int, mode: str, before: int, xp: Namespace) -> Any:
-    """Return the adjoint of ``extend_lines``."""
+    """Return the cotangent of the x of ``extend_lines``; copies of an element add up."""
     lines = (slice(None),) * axis
     if PADDING[mode] == "constant":
         return g[(*lines, slice(before, before + length))]

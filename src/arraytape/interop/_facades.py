@@ -136,7 +136,8 @@ def made_as_array(original: Function, *args: Any, **keywords: Any) -> Any:
 
 
 # --- the functions that keep Arrays ----------------------------------------------------------------
-# The values of NumPy's enumeration for ``copy=``, which array_api_compat passes, in our terms.
+# array_api_compat passes values of NumPy's private enumeration as ``copy=``.  Dict from these to values
+# of the standard.
 COPIES: dict[Any, bool | None] = (
     {np._CopyMode.ALWAYS: True, np._CopyMode.IF_NEEDED: None, np._CopyMode.NEVER: False}
     if hasattr(np, "_CopyMode")
@@ -149,7 +150,9 @@ def asarray(
     **options: Any,
 ) -> Array:  # fmt: skip
     if options.get("like") is not None:
-        raise TypeError(f"np.asarray: like= with an Array, {describe(a)} [at {user_line()}]")
+        raise TypeError(
+            f"np.asarray: like= is not possible for an Array, {describe(a)} [at {user_line()}]"
+        )
     copy = COPIES.get(copy, copy)
     dtype = None if dtype is None else np.dtype(dtype)
     if isinstance(a, Array) and (dtype is None or dtype == a.dtype):  # float64 == None is True

@@ -61,7 +61,7 @@ def name_rule_errors(name: str, rule: Function) -> Function:
     return call_rule
 
 
-# Hooks by the full name of their function; further functions of the same name get a number, too.
+# Hooks by the full name of their function.  If the name is taken, the key also has a number.
 HOOKS: dict[str, Hook] = {}
 GLOBAL = "__arraytape_hooks__"  # the name of HOOKS in the globals of a hooked function
 
@@ -95,7 +95,7 @@ def hook_name(function: Function) -> str:
 
 
 def twin_function(function: FunctionType, **names: Any) -> FunctionType:
-    """Return a copy of a function, in which ``names`` replace the globals of these names."""
+    """Return a copy of a function in which the globals ``names`` have other values."""
     scope = {**function.__globals__, **names} if names else function.__globals__
     made = FunctionType(
         function.__code__, scope, function.__name__, function.__defaults__, function.__closure__

@@ -52,7 +52,7 @@ def sklearn() -> AbstractContextManager[None]:
     Returns
     -------
     AbstractContextManager
-        The rules of scikit-learn and SciPy act in the context, as those of SciPy in ``scipy``'s.
+        The rules for scikit-learn and SciPy act until the context ends: see ``scipy``.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def sklearn() -> AbstractContextManager[None]:
 
 
 def install() -> None:
-    """Activate the rules of ``sklearn`` in all threads, to the end of the process.
+    """Activate the rules for SciPy and scikit-learn in all threads, to the end of the process.
 
     Notes
     -----

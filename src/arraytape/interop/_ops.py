@@ -1,4 +1,4 @@
-"""Ops whose values a library computes: SciPy's bits, with rules of this package.
+"""Ops whose values a library such as SciPy computes, and whose derivatives are rules of this package.
 
     inv = library_op("scipy.linalg.inv", lambda a: scipy_inv(a), rules.inv)
 
@@ -35,7 +35,7 @@ Function = Callable[..., Any]
 
 
 class LibraryOp:
-    """An op of a library's function, for Arrays and, in rules, for raw data."""
+    """An op that runs a library's function: ``public`` for Arrays, ``raw`` for raw data, as in rules."""
 
     def __init__(self, op: Op, public: Function, raw: Raw) -> None:
         self.op, self.public, self.raw = op, public, raw
@@ -73,7 +73,7 @@ def library_op(
     if name.startswith("scipy.linalg."):
         rules, joint = tuple([without_halves(rule) for rule in rules]), without_halves(joint)
     if {*inputs} & {*outputs}:
-        raise TypeError(f"{name}: an input may not be called as a result is, {outputs}")
+        raise TypeError(f"{name}: rename the input that is called as a result is, {outputs}")
     op = Op(
         name, word, inputs, rules=rules or None, joint=joint, outputs=outputs, variadic=variadic,
         parameters=[p for p in signature.parameters if p not in inputs], checked=True,
@@ -152,13 +152,16 @@ class Raw(dict[type, Function]):
         return each_one(self.compute_or_note, args, keywords)
 
     def compute_stacks(self, *args: Any, **keywords: Any) -> Any:
-        """Compute all examples of ``vmap`` in one call, with their axes before all others."""
+        """Compute all examples of ``vmap`` in one call of the library's function.
+
+        The axes of ``vmap`` come before all other axes, over which the function broadcasts.
+        """
         assert self.cores is not None
         operands, options = args[: len(self.cores)], args[len(self.cores) :]
         if any(len(x.shape) < core for x, core in zip(operands, self.cores, strict=True)):
             return self.compute_each(
                 *args, **keywords
-            )  # an axis of vmap must not become one of a matrix
+            )  # an operand has too few axes, and vmap's axes must not be taken for its own
         axis_ids = axis_ids_of(operands)
         depth = max(len(x.shape) - core for x, core in zip(operands, self.cores, strict=True))
         data = [

@@ -20,7 +20,8 @@ ArrayInput: TypeAlias = "Array | npt.ArrayLike"
 DTypeInput: TypeAlias = "npt.DTypeLike | None"
 Shape: TypeAlias = "tuple[int, ...]"
 NumpyData: TypeAlias = "np.ndarray[Any, Any]"
-Cotangents: TypeAlias = "tuple[RawArray | None, ...]"  # one for each result; None if no op used it
+# A cotangent for each result of an op, or None for a result that no other op used.
+Cotangents: TypeAlias = "tuple[RawArray | None, ...]"
 
 
 def plain_data(x: Any) -> Any:

@@ -1,6 +1,7 @@
 """Power transformations and their log-likelihoods, differentiable in lambda and in the data.
 
-SciPy's code branches at lambda 0 (and 2), where the branch lacks the derivative with respect to lambda.
+SciPy's code has a branch for lambda 0 (and for 2).  The code of that branch does not contain lambda, so
+its derivative with respect to lambda is missing.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def function_op(
     leads = [*parameters][: len(arrays)] == [*arrays]
 
     def call_library(*args: Any, **keywords: Any) -> Any:
-        if leads:  # SciPy's functions of stacks take arrays by position alone
+        if leads:  # SciPy functions that broadcast over stacks accept arrays only by position
             return function(*args, **keywords)
         given = dict(zip(arrays, args, strict=True)) | keywords
         for name, parts in packed.items():
@@ -120,7 +120,10 @@ def refused_functions(*paths: str) -> None:
 
 
 def of_path(path: str) -> Function:
-    """Return the function of a full name; if it has a hook, it still runs the original on NumPy data."""
+    """Import and return the function of a full name, such as "scipy.linalg.expm".
+
+    If the function has a hook, its original still runs on NumPy data.
+    """
     module, _, name = path.rpartition(".")
     found: Function = getattr(importlib.import_module(module), name)
     return found

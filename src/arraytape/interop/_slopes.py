@@ -11,7 +11,11 @@ from ._ops import library_op
 
 
 def broadcast_value(value: Array, formula: Array) -> Any:
-    """Return the value, broadcast with the formula; the formula alone gets the cotangent."""
+    """Return ``value``, broadcast to the common shape of ``value`` and ``formula``.
+
+    In the backward pass only ``formula`` gets the cotangent, so the result has the formula's
+    derivatives.
+    """
     both: list[Any] = [value, formula]
     return np.broadcast_arrays(*both)[0]
 

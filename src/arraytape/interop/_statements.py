@@ -75,8 +75,8 @@ TABLES: dict[str, dict[str, str]] = {
         "sklearn.utils": f"{__package__}.estimators.namespace",
         "sklearn.utils._set_output": f"{__package__}.estimators.dataframes",
     },
-    # Functions that accept Arrays by themselves, with wrong derivatives or as objects.  Their rules run
-    # also outside a context.
+    # Functions that accept Arrays by themselves, but compute wrong derivatives (SciPy) or store Arrays
+    # as objects (pandas).  Their rules run also outside a context.
     DISPATCHED: {
         "pandas.core.construction": f"{__package__}.pandas_objects",
         "scipy._lib._array_api": f"{__package__}.dispatched",
@@ -89,7 +89,7 @@ RULES: set[tuple[str, str]] = set()  # (module, name) of the functions with a ru
 REFUSING: set[tuple[str, str]] = set()  # (module, name) of functions that raise an error for Arrays
 REWORKED: set[str] = set()  # modules with stand-ins for NumPy or compiled functions
 REPLACED: set[tuple[str, str]] = set()  # (module, name) of replaced globals, such as float
-READ: set[str] = set()  # tables whose statements were applied to all imported modules
+READ: set[str] = set()  # modules of rules (see TABLES) that were imported and applied
 # LOCK guards CHANGES and READ.  No import runs while it is held: an import may wait for other threads.
 LOCK = reentrant_lock()
 
@@ -117,7 +117,12 @@ def hooks(
 
 
 def prepares(module: str, *names: str) -> Callable[[Prepare], Prepare]:
-    """Let the decorated function change a call's arguments, in a dict, before the call runs."""
+    """Run the decorated function before these functions of a module, for Arrays.
+
+    It gets the call's arguments in a dict from names to values, and may replace values.
+
+    names : functions of the module, or methods with a dot.
+    """
 
     def declare_preparation(prepare: Prepare) -> Prepare:
         for name in names:
@@ -136,8 +141,8 @@ def keeps_arrays(module: str) -> None:
 def stands_in(module: str, name: str, **rules: Function) -> None:
     """Replace an object in a module's globals by a StandIn, whose functions in ``rules`` accept Arrays.
 
-    The StandIn's other functions refuse Arrays.  Its ``__wrapped__`` is the original object, which
-    the analysis of exits reads.
+    The StandIn's other functions refuse Arrays.  Its ``__wrapped__`` is the original object, from which
+    the analysis in ``_exits`` learns what a call does.
     """
 
     def put_stand_in(target: ModuleType) -> None:
@@ -185,7 +190,10 @@ def function_with_rule(functions: Sequence[str], modules: Sequence[str], how: st
 
 
 def defined_as(functions: Iterable[tuple[str, str]]) -> set[str]:
-    """Return the full names of functions in their defining modules; tables may name another module."""
+    """Return the full names that functions, given as pairs (module, name), have where defined.
+
+    A pair may name another module, from which the function can be imported, too.
+    """
     found = set()
     for module, name in functions:
         function = sys.modules.get(module)
@@ -285,7 +293,7 @@ def reader_of(table: str) -> Change:
 
 
 def act(module: ModuleType) -> None:
-    """Make the changes in CHANGES for this module, which was imported, and remove them."""
+    """Make the changes that CHANGES lists for a module, which has just been imported."""
     with LOCK:
         for change in CHANGES.pop(module.__name__, ()):
             change(module)

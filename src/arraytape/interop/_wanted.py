@@ -1,7 +1,7 @@
-"""Checks that a derivative of a library function's result may be asked for.
+"""Checks whether the derivative of a library function's result may be needed.
 
-A tape may ask for the derivative if it follows an Array among the arguments, or an Array that a
-function among them reads from its closure or globals.  Arrays that ``vmap`` maps count as followed.
+A tape may need the derivative if it follows an Array among the arguments, or an Array that a function
+among them reads from its closure or globals.  Arrays that ``vmap`` maps count as followed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .._storage.batched.batched_data import lengths_of
 from .._util import nest
 from ._context import has_array
 
-DEEPEST = 4  # the greatest depth of functions that refer to functions
+DEEPEST = 4  # ``used_by`` searches a function, the functions that it uses, and so on to this depth
 LIBRARIES = ("scipy", __name__.partition(".")[0])
 
 
@@ -65,5 +65,8 @@ def used_by(function: Callable[..., Any], depth: int = DEEPEST) -> list[Any]:
 
 
 def is_librarys(function: Callable[..., Any]) -> bool:
-    """Return True if a function is SciPy's or arraytape's: these call SciPy's solvers on plain data."""
+    """Return True if a function belongs to SciPy or arraytape.
+
+    Such a function calls SciPy's solvers on plain data, so a tape needs no derivative.
+    """
     return (getattr(function, "__module__", None) or "").partition(".")[0] in LIBRARIES

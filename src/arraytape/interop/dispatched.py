@@ -1,7 +1,8 @@
-"""Rules for functions of SciPy and scikit-learn that run on Arrays, with a wrong derivative.
+"""Rules for functions of SciPy and scikit-learn that would return Arrays with wrong derivatives.
 
-The library's code takes a part of the result from a mask, a clipped value or a branch for a single
-number.  The value is right, and the recorded derivative is not.  These rules act without a context.
+The library's code computes a part of the result from a mask, a clipped value or a branch for one number.
+The values are right, but the recorded derivative of that part is wrong.  The rules act without a
+context.
 """
 
 from __future__ import annotations
@@ -43,13 +44,13 @@ def array_namespace(*arrays: Any, **options: Any) -> Any:
 # --- sums of exponentials -----------------------------------------------------------------------------
 @hooks("scipy.special._logsumexp", "logsumexp", dispatched=True)
 def logsumexp(a: Array, *args: Any, **keywords: Any) -> Any:
-    """Call our op, because SciPy takes the largest terms out of the sum by a mask."""
+    """Call arraytape's logsumexp: SciPy masks the largest terms, which makes their derivative wrong."""
     return xp.special.logsumexp(a, *args, **keywords)
 
 
 @hooks("sklearn.utils._array_api", "_logsumexp", dispatched=True)
 def logsumexp_of_sklearn(array: Array, axis: int | Shape | None = None, **namespace: Any) -> Any:
-    """Call our op: scikit-learn's code is a copy of SciPy's, which masks the largest terms."""
+    """Call arraytape's logsumexp: scikit-learn's code masks the largest terms, as SciPy's does."""
     return xp.special.logsumexp(array, axis=axis)
 
 
@@ -77,12 +78,12 @@ class PatchedNamespace(ModuleType):
 
 
 def clip(x: Array, /, min: Array | float | None = None, max: Array | float | None = None) -> Any:
-    """Return x clipped to bounds that only rounding exceeds, with the derivative 1 everywhere."""
+    """Return x clipped to bounds that x exceeds by rounding alone, with the derivative 1 everywhere."""
     return with_slope(xp.stop_gradient(xp.clip(x, min, max)), x)
 
 
 def maximum(x: Array, bound: Array | float | None, /) -> Any:
-    """Return x, or a bound below which only rounding takes x, with the derivative 1 everywhere."""
+    """Return max(x, bound) with the derivative 1 everywhere: only rounding takes x below ``bound``."""
     return with_slope(xp.stop_gradient(xp.maximum(x, bound)), x)
 
 
@@ -90,7 +91,7 @@ ROUNDED = PatchedNamespace(clip=clip, maximum=maximum, sqrt=root_of_variance)
 
 
 def clips_rounding(module: str, name: str, **asks: Callable[..., Any]) -> None:
-    """Replace global functions of ``name`` by ``asks``, which return a PatchedNamespace to it."""
+    """Replace global functions of ``name`` by ``asks``, so that a PatchedNamespace keeps derivatives."""
 
     @hooks(module, name, dispatched=True)
     def run_in_namespace(*args: Any, **keywords: Any) -> Any:
@@ -131,7 +132,7 @@ class Variance:
 
 
 def takes_root(name: str, variance: str) -> None:
-    """Give the root that function ``name`` takes of its ``variance`` the derivative 0 at 0."""
+    """Let ``name`` take the root of a ``Variance``, which its function ``variance`` then returns."""
 
     @hooks("scipy.stats._stats_py", name, dispatched=True)
     def deviation(*args: Any, **keywords: Any) -> Any:
@@ -150,7 +151,7 @@ takes_root("tsem.__wrapped__", "_xp_var")
 takes_root("gstd", "_xp_var")
 
 
-# circstd takes the root of -2 log(length), the variance of angles.
+# circstd takes the root of -2 log(length), the variance of angles.  ``log`` makes it a Variance.
 clips_rounding(
     MORE, "circstd.__wrapped__",
     array_namespace=lambda samples, **_: PatchedNamespace(
@@ -162,7 +163,11 @@ clips_rounding(
 # --- scores of a perfect fit -----------------------------------------------------------------------
 @hooks("sklearn.metrics._regression", "_assemble_fraction_of_explained_deviance", dispatched=True)
 def explained_fraction(**given: Any) -> Any:
-    """Return scikit-learn's fractions, which it writes into ones, with a formula's derivatives."""
+    """Return scikit-learn's fractions, with the derivatives of their formula.
+
+    scikit-learn writes the fractions into ``ones(...)``, which here returns an Array with these
+    derivatives.
+    """
     numerator, denominator = given["numerator"], given["denominator"]
     varies = denominator != 0
 
@@ -177,7 +182,7 @@ def explained_fraction(**given: Any) -> Any:
 
 # --- likelihoods with respect to the exponent --------------------------------------------------------
 def by_exponent(name: str, formula: Callable[..., Array]) -> None:
-    """Give a log-likelihood the formula's derivatives, because its code branches on the exponent."""
+    """Replace the derivatives of ``name``, whose code has a branch for one ``lmb``, by ``formula``'s."""
 
     @hooks(MORE, f"{name}.__wrapped__", dispatched=True)
     def likelihood(data: ArrayInput, axis: int = 0, *, lmb: Array | float) -> Any:

@@ -60,7 +60,7 @@ def apply_where(
     cond: ArrayInput, args: ArrayInput, f1: Function, f2: Function | None = None, **options: Any
 ) -> Any:
     """Call ``array_api_extra.apply_where`` with NumPy data converted to Arrays."""
-    # SciPy's copy of array_api_extra, whose module differs between versions.
+    # This module of SciPy refers to SciPy's copy of array_api_extra in each version.
     extra = _continuous_distns.xpx.__wrapped__
     args = all_arrays(args if isinstance(args, tuple | list) else (args,))
     cond = arraytape.astype(arraytape.asarray(cond), arraytape.bool, copy=False)
@@ -105,12 +105,15 @@ def quantile_of_mixture(self: Any, fun: str, p: ArrayInput) -> Any:
 
 
 def _by_upper(g: RawArray, b: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return ``g * phi(b) / exp(y)``, the cotangent of b, with the normal density phi."""
+    """Return the cotangent of b, ``g * phi(b) / exp(y)``, where y = log(Phi(b) - Phi(a)).
+
+    phi and Phi are the density and the distribution function of the normal distribution.
+    """
     return g * xp.exp(-0.5 * b * b - HALF_LOG_OF_TWO_PI - y)
 
 
 def _by_lower(g: RawArray, a: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return ``-g * phi(a) / exp(y)``, the cotangent of a, with the normal density phi."""
+    """Return the cotangent of a, ``-g * phi(a) / exp(y)``: see ``_by_upper``."""
     return -g * xp.exp(-0.5 * a * a - HALF_LOG_OF_TWO_PI - y)
 
 
@@ -192,7 +195,10 @@ def op_of_method(
 def methods_with(
     derive: Derive | Unknown, rest: Unknown | str | None = TOGETHER
 ) -> Callable[..., None]:
-    """Return a function that attaches hooks with this rule to methods with the given names."""
+    """Return a function that attaches the rule ``derive`` to methods of distributions, by their names.
+
+    rest : see ``op_of_method``.
+    """
 
     def state_rules(*names: str, module: str = CONTINUOUS) -> None:
         for name in names:
@@ -230,7 +236,8 @@ def pull_back(function: Function, operands: Sequence[Array], g: Array) -> list[A
 def derive_cdf(g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str) -> Any:
     """Return the cotangents of x and the parameters, where y is F(x), or 1 - F(x) for ``_sf``.
 
-    The cotangent of x is g times the density.  That of a parameter is g times the integral of df/dp.
+    y is an integral of the density f.  The cotangent of x is g f(x), or -g f(x) for ``_sf``.  That of a
+    parameter p is g times the integral of df/dp.
     """
     x, *parameters = operands
     upper = method == "_sf"
@@ -315,7 +322,10 @@ def derive_summed(
 def derive_fisher(
     g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
-    """Return the cotangent ``g * y * (x - mean) / odds`` of the odds; y is proportional to odds ** x."""
+    """Return the cotangent of the odds, ``g * y * (x - mean) / odds``, and None for all others.
+
+    The probability y is proportional to odds ** x in Fisher's distribution, the only one with this rule.
+    """
     if type(distribution).__name__ != "nchypergeom_fisher_gen":
         raise no_rule(f"scipy.stats.{distribution.name}.pmf")
     x, *counts, odds = operands
@@ -368,7 +378,10 @@ def integral(distribution: rv_generic, x: Array, parameters: Sequence[Any], uppe
 
 
 def beyond(distribution: rv_generic, x: Array, given: Sequence[Any]) -> Array:
-    """Return 0 with the derivatives of F(x) with respect to x: an integral from the value of x to x."""
+    """Return an Array of value 0 that has the derivatives of the distribution function F(x).
+
+    It is the integral of the density from the number x, as a constant, to x.
+    """
     here = plain_data(x)
     with Quiet():
         density = distribution._pdf(here[..., None], *[plain_data(p) for p in given])[..., 0]
@@ -383,11 +396,12 @@ def beyond(distribution: rv_generic, x: Array, given: Sequence[Any]) -> Array:
 def panels(
     distribution: rv_generic, parameters: list[Any], here: NumpyData, there: NumpyData, upper: bool
 ) -> Any:
-    """Return the ends of the quadrature's intervals, in rising order, from x or to x.
+    """Return the ends of the intervals of the quadrature in ``integral``, in rising order.
 
-    The inner ends are quantiles at LEVELS.
+    The intervals lie between x and an end of the support.  The ends inside are quantiles at LEVELS.
 
-    here : the values of x.  there : the end of the support, perhaps infinite.
+    here : the values of x.  there : the end of the support, perhaps infinite, the upper one if
+    ``upper``.
     """
     levels = np.broadcast_to(LEVELS.reshape((-1,) + (1,) * here.ndim), (len(LEVELS), *here.shape))
     with Quiet():
@@ -407,14 +421,14 @@ def panels(
 def derive_irwin(
     g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
-    """Return the cotangent of x in the Irwin-Hall density f(x; n), which is 0 for n = 1.
+    """Return the cotangent of x in the Irwin-Hall density f(x; n).
 
-    The derivative is f(x; n - 1) - f(x - 1; n - 1).
+    The derivative is f(x; n - 1) - f(x - 1; n - 1), and 0 for n = 1.
     """
     x, n = operands
     one = plain_data(n) <= 1.0
     fewer = arraytape.where(arraytape.asarray(one), 1.0, n - 1.0)
-    # SciPy's splines are not 0 outside of their support, as the density is.
+    # Outside of its support the density is 0, but SciPy's spline for it is not.
     left = arraytape.asarray(plain_data(x) <= plain_data(fewer))
     right = arraytape.asarray(plain_data(x) >= 1.0)
     slope = arraytape.where(left, distribution._pdf(x, fewer), 0.0)
@@ -423,7 +437,7 @@ def derive_irwin(
 
 
 NUMERICAL = Unknown("SciPy computes it numerically, and no derivative for it is known here")
-COUNT = None  # a parameter that is a whole number
+COUNT = None  # the rule for a parameter that is a whole number: no derivative
 
 methods_with(derive_cdf)("rv_continuous._cdf", module=INFRASTRUCTURE)
 methods_with(derive_solved)("rv_generic._ppf", module=INFRASTRUCTURE)
@@ -465,7 +479,10 @@ def entropy(self: Any, *args: Any, **keywords: Any) -> Any:
 def derive_entropy(
     g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
-    """Return the operands' cotangents from SciPy's formula plus log(scale); None for loc."""
+    """Return the cotangents of the operands: the shape parameters, loc and scale.
+
+    They are the derivatives of SciPy's formula for the entropy, plus log(scale).  loc gets None.
+    """
     count = distribution.numargs
 
     def formula(*operands: Array) -> Any:

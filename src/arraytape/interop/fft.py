@@ -159,7 +159,10 @@ def real_adjoint(
     g: RawArray, function: str, variant: int, lengths: Axes, axes: Axes, norm: str | None,
     orthogonalize: bool | None, shape: Shape, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the input's cotangent: the transform of the transposed type, with factors at the ends."""
+    """Return the cotangent of x in a cosine or sine transform, by the transposed matrix.
+
+    At the indices in ENDS, the cotangent is also multiplied by 2 or 1/2.
+    """
     forward = TRANSPOSED[variant] if function.startswith("i") else variant
     # SciPy ignores orthogonalize for complex data.
     if orthogonalize is None or xp.isdtype(g.dtype, "complex floating"):

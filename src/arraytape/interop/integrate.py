@@ -26,7 +26,8 @@ from ._statements import hooks, keeps_arrays, original, replaces
 from ._wanted import is_librarys, is_wanted, used_by, uses_arrays
 
 Integrand = Callable[[Any], Any]
-NEAR = 1e-7  # largest relative difference of the sum over the subintervals from SciPy's value
+# Largest relative difference between SciPy's integral and the sum that is differentiated in its place.
+NEAR = 1e-7
 MODULE = "scipy.integrate._quadrature"
 QUADPACK, ODEPACK = "scipy.integrate._quadpack_py", "scipy.integrate._odepack_py"
 
@@ -39,7 +40,7 @@ class Float64Type(SoftFloatType):
 
 
 class Float64(SoftFloat, metaclass=Float64Type):
-    """A replacement of ``np.float64`` for ``simpson``, which calls ``np.float64`` with arrays."""
+    """A replacement of ``np.float64``, which ``simpson`` calls with arrays: it keeps Arrays."""
 
 
 keeps_arrays(MODULE)
@@ -99,7 +100,7 @@ def odeint(
 
 
 def in_our_namespace(name: str) -> None:
-    """Attach a hook that converts the limits, from which SciPy takes its namespace, to Arrays."""
+    """Attach a rule that converts the limits to Arrays, because SciPy computes in their namespace."""
     module = "scipy.integrate._tanhsinh"
 
     @hooks(module, name, always=True)

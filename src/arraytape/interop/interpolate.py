@@ -61,9 +61,10 @@ def _asarray_validated(
 
 
 def keeps_results(module: str, kind: str) -> None:
-    """Make a spline whose coefficients are NumPy data return Arrays if the places are Arrays.
+    """Attach a rule to ``kind.__call__``: a spline of NumPy coefficients returns Arrays at Array points.
 
-    SciPy takes the namespace of the result from the coefficients; a copy of the spline gets ours.
+    SciPy computes in the namespace of the coefficients.  So the rule calls SciPy's method on a copy of
+    the spline that has arraytape as its namespace.
     """
 
     @hooks(module, f"{kind}.__call__")
@@ -154,7 +155,7 @@ def continuous(c: Array, x: Array, order: int) -> Any:
     step = (x[1:] - x[:-1])[:, None]
     for d in range(order, -1, -1):
         row, jump = len(rows) - 1 - d, 0.0 * c[0]
-        for i in range(row):  # jump: the terms of higher degree at the end of an interval
+        for i in range(row):  # jump: the sum of terms of degree > d at an interval's end
             degree = len(rows) - 1 - i
             jump = jump + float(math.comb(degree, d)) * rows[i] * step ** (degree - d)
         first = rows[row][:1]
@@ -315,7 +316,10 @@ for name in POSITIONAL:
 
 # --- interpolation on a grid -------------------------------------------------------------------------
 def grid_formula(values: Array, places: Array, grid: Sequence[NumpyData], method: str) -> Any:
-    """Return the formula of RegularGridInterpolator for the methods "linear" and "nearest"."""
+    """Return RegularGridInterpolator's values at ``places``, by a formula on Arrays.
+
+    method : "linear" or "nearest".
+    """
     at, shares = [], []
     for d, line in enumerate(grid):
         index = interval(line, places[..., d])

@@ -43,9 +43,10 @@ def factored(matrix: NumpyData, **options: Any) -> Any:
 
 
 def _pull(g: Cotangents, factor: RawArray, upper: bool, xp: Namespace) -> Any:
-    """Return ``-inv(S) g U' / 2 + h inv(S)``, folded into the triangle of S that SciPy reads.
+    """Return the cotangent of S, ``-inv(S) g U' / 2 + h inv(S)``, for the triangle that SciPy reads.
 
-    g and h are the cotangents of ``factor``, which is U, and of log(det(S)); inv(S) = U U'.
+    g and h are the cotangents of U, here ``factor``, and of log(det(S)).  inv(S) = U U'.  An element
+    that SciPy uses twice, because S is symmetric, gets the sum of both cotangents.
     """
     by_factor, by_logarithm = g
     transposed = xp.matrix_transpose(factor)
@@ -68,7 +69,7 @@ def psd(
     self: Any, M: ArrayInput, cond: float | None = None, rcond: float | None = None, lower: bool = True,
     check_finite: bool = True, allow_singular: bool = True,
 ) -> None:  # fmt: skip
-    """Run SciPy's constructor on NumPy data, and then set the factor and the logarithm as Arrays."""
+    """Run SciPy's constructor on NumPy data, and then set ``U`` and ``log_pdet`` to recorded Arrays."""
     values = plain_data(M)
     original_of(type(self).__init__)(self, values, cond, rcond, lower, check_finite, allow_singular)
     if self.rank < values.shape[-1]:

@@ -76,9 +76,9 @@ BRACKETS = "scipy.optimize._bracket"
 
 
 class Call:
-    """A call of a function of ``scipy.optimize.elementwise``.
+    """One call of a function of ``scipy.optimize.elementwise``.
 
-    places : names of the parameters that are starting points.
+    places : the names of the parameters that are starting points, such as "a" and "b".
     """
 
     def __init__(
@@ -124,7 +124,8 @@ def newton(function: Function, x: Array, anchor: Function) -> Array:
     """Return the root x after two steps of Newton's method, whose derivatives are the root's.
 
     The steps do not change the value of a root.  The derivatives are right up to order 3.  Where the
-    function's derivative is 0, the result is NaN, with NaN derivatives for all inputs of ``anchor``.
+    derivative of ``function`` is 0, the result is NaN.  It is made from ``anchor(x)``, so that the
+    derivatives with respect to all inputs of ``anchor`` are NaN, too.
     """
     found = x
     with Quiet():
@@ -142,7 +143,7 @@ def arrays_in_result(found: dict[str, Any]) -> Any:
 
 @hooks(ELEMENTWISE, "_chandrupatla", always=True)
 def root_of_elements(*args: Any, **keywords: Any) -> Any:
-    """Return SciPy's roots with derivatives.  The function's value at a root, 0, gets none."""
+    """Return SciPy's result with derivatives of the roots ``x``; the function's values there are 0."""
     call = Call(ELEMENTWISE, "_chandrupatla", ("a", "b"), args, keywords)
     if not call.is_ours():
         return call.original(*args, **keywords)
@@ -153,7 +154,7 @@ def root_of_elements(*args: Any, **keywords: Any) -> Any:
 
 @hooks(ELEMENTWISE, "_chandrupatla_minimize", always=True)
 def minimum_of_elements(*args: Any, **keywords: Any) -> Any:
-    """Return SciPy's minima, with the derivatives of roots of the function's derivative."""
+    """Return SciPy's minima, differentiated as roots of the function's derivative."""
     call = Call(ELEMENTWISE, "_chandrupatla_minimize", ("x1", "x2", "x3"), args, keywords)
     if not call.is_ours():
         return call.original(*args, **keywords)
@@ -166,9 +167,9 @@ def minimum_of_elements(*args: Any, **keywords: Any) -> Any:
 
 
 def bracket(name: str, *places: str) -> None:
-    """Attach a hook to a search for a bracket.
+    """Attach a rule to SciPy's search ``name`` for a bracket of a root or minimum.
 
-    The bracket is differentiated as a function of its starting points alone.
+    The bracket is differentiated with respect to the starting points alone: the parameters ``places``.
     """
 
     @hooks(BRACKETS, name, always=True)

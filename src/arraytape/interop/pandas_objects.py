@@ -1,13 +1,12 @@
-"""Functions of pandas that would take Arrays for objects of no known kind.
+"""Rules for functions of pandas that would store Arrays as objects of unknown type.
 
-pandas asks for NumPy's classes, not for protocols, where a list or scalar becomes a column, where values
-are looked up, and where a key is a mask.  A list of losses becomes a column of numbers, as a list of
-NumPy's scalars does.  An Array that a tape follows stays an object, because a gradient passes through
-arithmetic on objects, but not through numbers.
+pandas tests for NumPy's classes where it makes a column of a list or scalar, looks values up, or tests
+for a mask.  With the rules, a list of losses becomes a column of numbers.  An Array that a tape follows
+stays an object, because a gradient passes through arithmetic on objects, but not through numbers.
 
-The rules act without a context, and do nothing if no Array is met.  The first one runs in the last step
-of pandas' constructors, which neither warns nor raises errors, so that pandas' own warnings name the
-same lines as without arraytape.
+The rules act without a context, and do nothing if no Array is met.  ``convert_column`` runs in the last
+step of pandas' constructors.  That step neither warns nor raises errors, so pandas' own warnings name
+the same lines as without arraytape.
 """
 
 from __future__ import annotations
@@ -56,15 +55,22 @@ def find_values(comps: Any, values: Any) -> Any:
 
 @hooks(KEYS, "is_bool_indexer", always=True, dispatched=True)
 def is_mask(key: Any) -> Any:
-    """Return True for a mask, whose booleans ``iloc`` would take for the places 0 and 1."""
+    """Return True for a mask, an Array of booleans.
+
+    Without this rule, ``iloc`` would take False and True for the positions 0 and 1.
+    """
     if isinstance(key, Array):
         return key.dtype.kind == "b"
     return pandas_original(KEYS, "is_bool_indexer")(key)
 
 
 def with_numbers(column: np.ndarray[Any, Any]) -> Any:
-    """Return a column of Arrays and numbers as numbers, if no tape follows one of its Arrays."""
-    for x in column:  # the first text ends the search
+    """Return a column of Arrays and numbers as a column of numbers.
+
+    Return the column unchanged if a tape follows an Array in it, or if it holds no Array or other
+    objects.
+    """
+    for x in column:  # a column that begins with other objects, such as texts, is not searched
         if isinstance(x, Array):
             break
         if not is_number(x):

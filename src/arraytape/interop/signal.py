@@ -82,7 +82,8 @@ def bilinear(b: ArrayInput, a: ArrayInput, fs: float = 1.0) -> Any:
         raise no_rule("scipy.signal.bilinear", "fs as an Array")
     given = [at_least_1d(asarray(x)) for x in (b, a)]
     order = max(len(np.trim_zeros(x, "f")) for x in given) - 1
-    pair = [x[-1 - order :] for x in given]  # a coefficient that is 0 has a derivative, too
+    # Zeros at the beginning stay within the order, because these coefficients have derivatives, too.
+    pair = [x[-1 - order :] for x in given]
     # The coefficient of s**k multiplies (2 fs (z - 1))**k (z + 1)**(order - k).
     root = np.sqrt(2.0 * fs)
     above, below = np.polynomial.Polynomial((-1, 1)) * root, np.polynomial.Polynomial((1, 1)) / root
@@ -146,7 +147,7 @@ def whole_part(g: RawArray | None, like: RawArray, axis: int, xp: Namespace) -> 
 def recursion_adjoint(
     g_y: RawArray, g_z: RawArray, b: RawArray, a: RawArray, x: RawArray, y: RawArray, xp: Namespace
 ) -> tuple[Any, ...]:
-    """Return the cotangents as ``filter_adjoint`` does, for a[0] = 1."""
+    """Return the cotangents of ``filter_adjoint`` for the case a[0] = 1."""
     length, order = x.shape[-1], g_z.shape[-1]
     whole = xp.concat([g_y, g_z], axis=-1)
     if a.shape[0] > 1:
@@ -168,7 +169,10 @@ def recursion_adjoint(
 
 
 def poles(a: RawArray, x: RawArray, given: int, xp: Namespace) -> Any:
-    """Return y: x[n] for n < ``given``, and x[n] - sum of a[k] y[n - k] for later n."""
+    """Return y with y[n] = x[n] - sum of a[k] y[n - k] over k > 0, as from ``lfilter(1, a, x)``.
+
+    The first ``given`` elements of y are those of x.
+    """
     one = xp.ones((1,), dtype=x.dtype, device=x.device)
     start, rest = x[..., :given], x[..., given:]
     state = [
@@ -210,8 +214,8 @@ def lfilter(
         start = asarray(zi)
         if start.ndim != x.ndim or start.shape[axis] != order:
             raise ValueError(
-                f"lfilter takes a zi that broadcasts to the shape {shape} in the axes of the other "
-                f"signals alone, got {start.shape}"
+                f"lfilter takes a zi that broadcasts to the shape {shape}, with {order} elements along "
+                f"axis {axis}, got {start.shape}"
             )
         start = arraytape.broadcast_to(start, shape)
     y, state = lfilter_op(b, a, x, start, axis)
@@ -298,8 +302,9 @@ VALID, SAME, FULL = range(3)
 def whole_correlation(
     g: RawArray, sizes1: Shape, sizes2: Shape, part: int, flips: int, xp: Namespace
 ) -> Any:
-    """Return the cotangent of the full correlation, for the cotangent g of a part.
+    """Return the cotangent of the full correlation: g, surrounded by zeros.
 
+    g : the cotangent of the part that SciPy returned.  part : VALID, SAME or FULL.
     sizes1, sizes2 : shapes of x1 and x2.  flips : 0 for correlate2d, 1 for the other functions.
     """
     pairs = [*zip(sizes1, sizes2, strict=True)]
@@ -321,7 +326,7 @@ def reverse(x: RawArray, xp: Namespace) -> Any:
 
 
 def correlated(x1: RawArray, x2: RawArray, xp: Namespace) -> Any:
-    """Return the "valid" part of the correlation, after conversion of x1 and x2 to one dtype."""
+    """Return the "valid" part of the correlation of x1 and x2, after their conversion to one dtype."""
     dtype = xp.result_type(x1, x2)
     return correlate_op(xp.astype(x1, dtype, copy=False), xp.astype(x2, dtype, copy=False))
 
@@ -343,8 +348,9 @@ correlate_op = library_op(
 )
 
 
-# convolve2d and correlate2d continue x1 beyond its border, and their C function does not conjugate.
-BOUNDARIES = {0: "constant", 4: "reflect", 8: "wrap"}  # SciPy's codes
+# Rules of convolve2d and correlate2d.  In contrast to correlate, their C function pads x1 beyond its
+# border, and does not conjugate x2.
+BOUNDARIES = {0: "constant", 4: "reflect", 8: "wrap"}  # SciPy's codes for the modes of padding
 
 
 def plane_first(
@@ -395,7 +401,7 @@ stands_in(
     "scipy.signal._signaltools", "_sigtools",
     _correlateND=lambda x1, x2, out, part: correlate_op(asarray(x1), asarray(x2), part, out.shape),
     _convolve2d=lambda x1, x2, *how: plane_op(*of_one_dtype(x1, x2), *how),
-    _medfilt2d=_signaltools.medfilt,  # SciPy's code for other dtypes, which runs on Arrays
+    _medfilt2d=_signaltools.medfilt,  # SciPy's function for dtypes that _medfilt2d lacks
 )  # fmt: skip
 
 
@@ -403,7 +409,7 @@ stands_in(
 def choose_conv_method(
     in1: ArrayInput, in2: ArrayInput, mode: str = "full", measure: bool = False
 ) -> Any:
-    """Call SciPy's function with zeros for floats, because the choice does not depend on them."""
+    """Call SciPy's function with zeros for floats, because their values do not affect the choice."""
     return original_of(scipy.signal._signaltools.choose_conv_method)(
         *[without_values(x) for x in (in1, in2)], mode, measure
     )
@@ -453,7 +459,7 @@ def upfirdn_filter(
     """Return the cotangent of h, where y[i] = sum over n of h[i * down - n * up] x[n]."""
     if mode != "constant" or np.any(cval != 0):
         raise no_rule(
-            "scipy.signal.upfirdn", f"mode={short_repr(mode)} by the filter h as an Array"
+            "scipy.signal.upfirdn", f"an Array as the filter h and mode={short_repr(mode)}"
         )
     x, g = xp.moveaxis(x, axis, -1), xp.moveaxis(g, axis, -1)
     length, count = x.shape[-1], g.shape[-1]
@@ -469,7 +475,7 @@ def upfirdn_signal(
     g: RawArray, h: RawArray, shape: Shape, up: int, down: int, axis: int, mode: str, xp: Namespace
 ) -> Any:
     axis, length = axis % len(shape), shape[axis]
-    if mode != "constant":  # g times the transposed matrix of the op
+    if mode != "constant":  # apply the op to the identity, and multiply g by the conjugate matrix
         lines = xp.eye(length, dtype=g.dtype, device=g.device)
         whole = conjugate(upfirdn_op(h, lines, up, down, 0, mode), xp)
         return xp.moveaxis(xp.tensordot(g, whole, axes=((axis,), (0,))), -1, axis)

@@ -1,6 +1,7 @@
-"""scikit-learn's metrics, which end in ``float(...)``: that call would lose the derivative.
+"""Rules that let scikit-learn's metrics return Arrays, so that they can be differentiated.
 
-With ``array_api_dispatch=True`` scikit-learn computes metrics on Arrays up to that call.
+With ``array_api_dispatch=True`` scikit-learn computes metrics on Arrays, but ends with ``float(...)``,
+which would lose the derivative.
 """
 
 import inspect

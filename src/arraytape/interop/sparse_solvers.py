@@ -1,6 +1,6 @@
-"""scipy.sparse.linalg: its solvers refuse Arrays.
+"""Refusals of scipy.sparse.linalg's solvers, which raise TypeError for Arrays.
 
-``implicit.linear_solve`` solves a system whose matrix is a function of Arrays; sparse matrices
+``implicit.linear_solve`` solves a system whose matrix is a function of Arrays.  Sparse matrices
 themselves hold NumPy data.
 """
 

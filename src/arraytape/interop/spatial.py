@@ -45,7 +45,8 @@ def euclidean(u: Array, v: Array, w: Array | None) -> Any:
     if w is None:
         return arraytape.linalg.vector_norm(u - v, axis=-1)
     way = u - v
-    return power(weighted_sum(way * way, w), 0.5)  # not abs, whose second derivative at 0 is 0
+    # The squares are not written as abs(way) ** 2, because the second derivative would be 0 at 0.
+    return power(weighted_sum(way * way, w), 0.5)
 
 
 def minkowski(u: Array, v: Array, w: Array | None, p: float = 2.0) -> Any:
@@ -141,10 +142,13 @@ def slope_of(
     name: str, u: ArrayInput, v: ArrayInput, samples: Any, options: dict[str, Any],
     formulas: dict[str, Function] = FORMULAS,
 ) -> Any:  # fmt: skip
-    """Compute a metric by its formula, for derivatives; V and VI default to those of the samples."""
+    """Return the distances of u and v by the metric's formula, for their derivatives.
+
+    samples : data from which the defaults of V and VI are computed.  options : options of the metric.
+    """
     if name not in FORMULAS:
         raise no_rule(
-            "scipy.spatial.distance", f"metric={short_repr(name)}, which is constant in steps,"
+            "scipy.spatial.distance", f"metric={short_repr(name)}, which is piecewise constant,"
         )
     given = dict(options)
     if name == "seuclidean" and given.get("V") is None:
@@ -176,7 +180,8 @@ def cdist(
     a, b, name = asarray(XA), asarray(XB), metric_name(metric)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1]:
         raise ValueError(
-            f"cdist takes matrices of as many columns, got the shapes {a.shape} and {b.shape}"
+            f"cdist takes two matrices with the same number of columns, got the shapes {a.shape} and "
+            f"{b.shape}"
         )
     if name is None:
         rows = [
@@ -249,11 +254,12 @@ def squareform(X: ArrayInput, force: str = "no", checks: bool = True) -> Any:
     x = asarray(X)
     if x.ndim not in (1, 2) or force.lower() not in ("no", "tomatrix", "tovector"):
         raise ValueError(
-            f"squareform takes 1 or 2 dimensions, got {x.ndim}, and force={short_repr(force)}"
+            f"squareform takes 1 or 2 dimensions, got {x.ndim}, and force='no', 'tomatrix' or "
+            f"'tovector', got {short_repr(force)}"
         )
     if x.ndim != {"tomatrix": 1, "tovector": 2}.get(force.lower(), x.ndim):
         raise ValueError(
-            f"squareform: force={short_repr(force)} with an array of {x.ndim} dimensions"
+            f"squareform: force={short_repr(force)} does not fit an array of {x.ndim} dimensions"
         )
     if x.ndim == 2:
         if checks:

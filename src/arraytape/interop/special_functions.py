@@ -60,10 +60,11 @@ for _module, _names in COUNTERPARTS.items():
         hooks(_module, _name)(counterpart(_name))
 
 
-# ``refuses`` keeps messages from advising interop: most of these functions have no rule.
+# Most multi-ufuncs have no rule.  With ``refuses=True``, warnings about their exits do not advise the
+# use of interop.
 @hooks("scipy.special._multiufuncs", "MultiUFunc.__call__", refuses=True)
 def multi_ufunc(function: Any, *args: Any, **keywords: Any) -> Any:
-    """Compute ``sph_harm_y`` by xp.special's op; SciPy converts Arrays to NumPy, with a warning."""
+    """Compute ``sph_harm_y`` by xp.special's op, because SciPy would convert Arrays to NumPy data."""
     if function.__name__ == "sph_harm_y" and not keywords.get("diff_n"):
         return arraytape.special.sph_harm_y(*args)
     return original_of(type(function).__call__)(function, *args, **keywords)

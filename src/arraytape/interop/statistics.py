@@ -57,7 +57,10 @@ if not hasattr(sys.modules[MORE], "_swilk"):
 
 @hooks(COMMON, "kendalltau")
 def kendalltau(x: ArrayInput, y: ArrayInput, **options: Any) -> Any:
-    """Run SciPy's function on unfollowed Arrays: SciPy 1.18 converts them, which would be an exit."""
+    """Run SciPy's function on constants, because the result, a function of ranks, has the derivative 0.
+
+    SciPy 1.18 converts Arrays to NumPy data, and a tape would report that as an exit.
+    """
     values = [xp.stop_gradient(a) if isinstance(a, Array) else a for a in (x, y)]
     return original(COMMON, "kendalltau")(*values, **options)
 
@@ -80,8 +83,8 @@ def distance_of_steps(
 ) -> Array:
     """Return the integral of abs(U - V) ** p to the power of 1 / p.
 
-    U and V are the empirical distribution functions of the samples u and v.  Equal samples share the
-    derivative, as equal elements do in a maximum.
+    U and V are the empirical distribution functions of the samples u and v.  Equal samples get equal
+    shares of the derivative, as equal elements do in a maximum.
     """
     values = xp.concat([of_ties(u, u_weights), of_ties(v, v_weights)])
     order = np.argsort(plain_data(values), kind="stable")
@@ -111,9 +114,9 @@ def of_ties(x: Array, weights: Array | None) -> Any:
 
 
 class Estimate:
-    """A replacement of ``gaussian_kde``'s compiled sum of kernels, or of its logarithm.
+    """A replacement of a compiled function of ``gaussian_kde``: the sum of kernels, or its logarithm.
 
-    As in SciPy, an index such as ``["double"]`` selects the C type.
+    SciPy selects the function for a C type by an index: ``gaussian_kernel_estimate["double"](...)``.
     """
 
     def __init__(self, name: str) -> None:
@@ -183,7 +186,10 @@ def yeojohnson_transform(x: ArrayInput, lmbda: ArrayInput, **namespace: Any) -> 
 
 
 def by_lambda(name: str, formula: Callable[..., Array]) -> None:
-    """Give SciPy's log-likelihood ``name`` the derivatives of a formula, which has no branches."""
+    """Replace the derivatives of SciPy's log-likelihood ``name`` by those of ``formula``.
+
+    SciPy's code has a branch for special values of lambda, whose derivative is wrong.
+    """
 
     @hooks(MORE, name)
     def log_likelihood(

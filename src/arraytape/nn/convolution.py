@@ -223,7 +223,7 @@ class AveragePooling2D(AveragePooling):
 
 
 class GlobalPooling(Layer):
-    """Base class of layers that reduce the axes of places to one element."""
+    """Base class of layers that reduce all spatial axes to one element for each channel."""
 
     _axes, _reduction = 0, ""
 

@@ -48,7 +48,7 @@ class Dropout(Layer):
     Notes
     -----
     The state is the Variable ``seed_generator_state``: the key and the number of calls.  A call may be
-    given a key of its own, an integer or an Array of one or two: ``layer(x, training=True, key=7)`` sets
+    given its own key, one or two integers.  For example, ``layer(x, training=True, key=7)`` sets
     the same elements to zero each time, and does not change the state.  Under ``vmap`` all examples have
     the same elements set to zero.  Within ``jax.jit`` each call would repeat the random numbers of the
     trace, so a call with ``training=True`` is an error there.
@@ -136,7 +136,7 @@ class Dropout(Layer):
             raise_documented(error, f"{self.name}: key", given)
         if key.dtype.kind not in "iu" or key.ndim > 1 or not 1 <= key.size <= 2:
             raise TypeError(
-                f"{self.name}: the key must be an integer or an Array of one or two, got "
+                f"{self.name}: the key must be an integer or an Array of one or two integers, got "
                 f"{describe(given)} [at {user_line()}]"
             )
         return key.to_device("cpu")

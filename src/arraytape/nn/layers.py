@@ -357,8 +357,8 @@ class Embedding(Layer):
         Parameters
         ----------
         x : Array
-            Integers from 0 to ``input_dim - 1``.  Others are an error; on a GPU, where a check would
-            wait for its queue, and under ``vmap`` they give rows of NaN instead.
+            Integers from 0 to ``input_dim - 1``.  Others are an error.  On a GPU, where a check would
+            wait for the device, and under ``vmap``, others have rows of NaN instead.
 
         Returns
         -------
@@ -408,7 +408,10 @@ class Flatten(Layer):
 def activation_of(
     owner: str, given: str | Callable[[Any], Any] | None
 ) -> Callable[[Any], Any] | None:
-    """Return the function of an option ``activation``; raise ValueError for an unknown name."""
+    """Return the function that a layer's argument ``activation`` names, or is; None if it is None.
+
+    Raise ValueError for an unknown name, and TypeError for objects that are no name or function.
+    """
     if given is None or (callable(given) and not isinstance(given, str)):
         return given
     if not isinstance(given, str):

@@ -242,7 +242,7 @@ class Compared(Averaged):
         self._average(self._compare(y_true, y_pred), sample_weight)
 
     def _compare(self, y_true: ArrayLike, y_pred: ArrayLike) -> Array:
-        """Return the number of each example; a subclass defines this method."""
+        """Compute the number to average, for each example; a subclass defines this method."""
         raise NotImplementedError(f"{type(self).__name__} has no _compare()")
 
 
@@ -322,8 +322,8 @@ class SparseCategoricalAccuracy(Compared):
         labels, predictions = real_numbers(self.name, y_true), real_numbers(self.name, y_pred)
         if not predictions.ndim or labels.shape != predictions.shape[:-1]:
             raise ValueError(
-                f"{self.name}: labels {describe(labels)} are not one for each row of the predictions "
-                f"{describe(predictions)} [at {user_line()}]"
+                f"{self.name}: give one label for each row of the predictions {describe(predictions)}, "
+                f"got {describe(labels)} [at {user_line()}]"
             )
         return as_doubles(xp.argmax(predictions, axis=-1) == labels)
 
@@ -412,12 +412,12 @@ class HitRate(Confusion):
         self._make_counts(np.array([value]), "true_positives", self._misses)
 
     def result(self) -> Array:
-        """Return the share that the class describes.
+        """Return the precision or the recall, over all batches since the last reset.
 
         Returns
         -------
         Array
-            From 0 to 1; 0 where both counts are 0.
+            From 0 to 1; 0 where there was no example to count.
         """
         hits = detached(self.true_positives)
         return ratio_or(hits, hits + detached(getattr(self, self._misses)), 0.0)[0]
@@ -477,7 +477,7 @@ class AUC(Confusion):
     """The area under the ROC curve, or under the curve of precision over recall.
 
     The area under the ROC curve is a sum of trapezoids between thresholds.  So it is exact if a
-    threshold separates each two different predictions; else more thresholds make it more accurate.
+    threshold lies between any two different predictions; else more thresholds make it more accurate.
 
     Parameters
     ----------
@@ -566,7 +566,7 @@ def real_numbers(owner: str, given: ArrayLike) -> Array:
     """Return real numbers or bools as an Array that no tape follows; raise TypeError for others."""
     if isinstance(given, Array):
         found = detached(given)
-    else:  # a tensor of PyTorch may be on a GPU, and in a graph of PyTorch's
+    else:  # a tensor of PyTorch may be on a GPU, and may require a gradient
         plain = given.detach().cpu() if hasattr(given, "detach") else given
         found = xp.asarray(plain if isinstance(plain, list | tuple) else np.asarray(plain))
     if found.dtype.kind == "c":
@@ -588,15 +588,18 @@ def same_shape_arrays(
 
 
 def with_weights(owner: str, given: Array, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
-    """Return values in double precision, and the weight of each; a row's weight counts for all in it."""
+    """Return ``given`` in double precision, and weights of its shape.
+
+    ``sample_weight`` may have fewer axes than ``given``: a weight then applies to a whole row.
+    """
     values = as_doubles(given)
     if sample_weight is None:
         return values, xp.ones_like(values)
     weights = as_doubles(real_numbers(owner, sample_weight))
     if weights.shape != values.shape[: weights.ndim]:
         raise ValueError(
-            f"{owner}: sample_weight {describe(weights)} is not one for each of {describe(values)} "
-            f"[at {user_line()}]"
+            f"{owner}: sample_weight must have one weight for each of {describe(values)}, got "
+            f"{describe(weights)} [at {user_line()}]"
         )
     rows = xp.reshape(weights, (*weights.shape, *(1,) * (values.ndim - weights.ndim)))
     return values, xp.ones_like(values) * rows.to_device(values.device)

@@ -94,7 +94,7 @@ def einsum_layout(
     data = [current(operand)[1] for operand in arrays]
     if x.ndim < 2 or not x.size or any(type(part) is not np.ndarray for part in data):
         return in_order(x, "C") if shared else x
-    corners = [part[(slice(2),) * part.ndim] for part in data]  # with the strides of the operands
+    corners = [part[(slice(2),) * part.ndim] for part in data]  # views keep the operands' strides
     like: Any = np.einsum(subscripts, *corners, optimize=["einsum_path", *path] if path else False)
     steps = [stride if n > 1 else 0 for stride, n in zip(like.strides, like.shape, strict=True)]
     given = refresh(x) if x._state & IS_VIEW else x._data
@@ -110,7 +110,10 @@ def orders(strides: Sequence[int], steps: Sequence[int]) -> bool:
 
 
 def spelled_out(subscripts: str, arrays: Sequence[Array]) -> tuple[list[str], str]:
-    """Return the letters of each operand and of the result, with letters in place of an ellipsis."""
+    """Split subscripts into the letters of each operand, and those of the result.
+
+    Unused letters replace an ellipsis.  Without "->", the result has the letters that occur once.
+    """
     if not isinstance(subscripts, str) or not arrays:
         raise TypeError(
             f"einsum: needs subscripts such as 'ij,jk->ik' and operands, got {describe(subscripts)} "

@@ -111,7 +111,7 @@ def first_order(x: RawArray, zero: RawArray, values: RawArray, xp: Namespace) ->
 
 
 # --- factors that rules use again ----------------------------------------------------------------
-# An op computes these functions as ``saves`` while it is recorded.
+# Ops list these functions in their argument ``saves``, so that they run when the op is recorded.
 def remember_cholesky(x: RawArray, y: RawArray, upper: bool, handles: Sequence[Array]) -> None:
     if not upper and may_be_known(x):
         remember_factors("cholesky", (x, y), handles)
@@ -219,7 +219,8 @@ def qr_vjp(g: Cotangents, Q: RawArray, R: Any, mode: str, unread: Unread, xp: Na
     alone = gR is None
     gQ = xp.zeros_like(Q) if gQ is None else gQ
     gR = xp.zeros_like(R) if gR is None else gR
-    if n > m:  # x = Q [R1, R2]: R2 = Q^H x2 with x2 = Q R2
+    # A wide x is [x1, x2] = Q @ [R1, R2] with a square x1.  R2 is Q^H @ x2, a function of Q and x2.
+    if n > m:
         rest = Q @ gR[..., m:]
         gQ = gQ + (Q @ R[..., m:]) @ adjoint(gR[..., m:], xp)
         R, gR = R[..., :m], gR[..., :m]
@@ -273,9 +274,9 @@ def fold_complement(g: RawArray, Q: RawArray, k: int, blind: bool, what: str, xp
     """Return the cotangent of the first k columns of a unitary Q, given the cotangent g of all columns.
 
     The other columns Q2 are an arbitrary basis of the rest of the space, which changes with the first
-    columns: dQ2 = -Q1 @ dQ1^H @ Q2.  This holds for functions of the space alone, whose derivative for a
-    rotation of the basis is 0.  The derivative of any other function is not defined, and raises
-    ValueError.
+    columns Q1: dQ2 = -Q1 @ dQ1^H @ Q2.  This formula is exact if the target depends only on the space
+    that Q2 spans, so that its derivative for a rotation of the basis is 0.  Any other target has no
+    defined derivative, so ValueError is raised.
 
     blind : True in forward mode, where it is unknown how the columns are used.  The tangent of several
     such columns is then NaN.  what : the op and shape, for the message.

@@ -54,7 +54,7 @@ THREE_DIGITS = 1e-3
 
 # --- coinciding values -----------------------------------------------------------------------------
 def faintness(S: RawArray) -> float:
-    """Return the relative bound below which a cotangent may have been scaled by a value of 0."""
+    """Return the relative size below which cotangents of vectors count as scaled by values of 0."""
     return 100.0 * S.shape[-1] * epsilon(S)
 
 
@@ -120,7 +120,9 @@ def of_function(
     columns: RawArray,
     xp: Namespace,
 ) -> Any:
-    """Return ``turn``, more exact for functions V f(D) V^H of a matrix, and where turn / gap is known.
+    """Return ``turn`` with fewer rounding errors, and a mask that is True where turn / gap is known.
+
+    Both are for a target that is computed from a matrix function V f(D) V^H; others keep their turn.
 
     Such a function has P_ij = M_ij f_j for a matrix M, and the cotangent M_ii f'_i / 2 of each value.
     So turn / gap is M_ij times a divided difference of f.  Up to the square of the gap, that is
@@ -150,10 +152,10 @@ def of_function(
 
 
 def nearness(values: RawArray, xp: Namespace) -> Any:
-    """Return the gap, of shape (..., 1, 1), below which a limit is more exact than a quotient.
+    """Return the gap of two values below which turn / gap is less exact than its limit for gap -> 0.
 
-    The relative error of the limit is the square of the gap, that of the quotient epsilon / gap.  Both
-    are the same at a relative gap of the third root of epsilon.
+    For a relative gap d, the quotient has the relative error epsilon / d, and the limit d ** 2.  Both
+    are equal at the third root of epsilon.  The result has the shape (..., 1, 1).
     """
     return largest_abs(values, -1, xp)[..., None] * epsilon(values) ** (1.0 / 3.0)
 
@@ -187,7 +189,8 @@ def lossy(
         usual = xp.maximum(usual, whole * THREE_DIGITS)
     else:
         usual = xp.maximum(usual, largest_abs(values, -1, xp)[..., None])
-    # A function that is 0 at coinciding values has no cotangents of the vectors there, but a limit.
+    # Where values coincide, the cotangents of the vectors of V f(D) V^H may be 0, while turn / gap has a
+    # limit that is not 0.  So cotangents of 0 (noise 0) are no reason against a limit.
     same = (size <= rounding(eigenvalues, xp)) & ((noise > 0) | (values is not None))
     return (same | (noise > size * usual * half_the_digits(gap))) & ~on_diagonal(gap, xp)
 
@@ -202,12 +205,13 @@ def limits_of_turn(
     values: RawArray,
     xp: Namespace,
 ) -> tuple[Any, Any, Any]:
-    """Return the limits of turn / gap for ``pairs``, and masks of the pairs that are known and asked.
+    """Return the limits of turn / gap for pairs of values that nearly coincide, and two masks of pairs.
 
-    Limits that are not known are 0.  If no limits can be computed, no pairs are asked.  A limit is known
-    if the function does not depend on the choice of vectors where the values coincide.  Then ``turn`` is
-    the product of the gap and the limit, and where the gap is 0 it stays 0 for any change of other
-    values, vectors, or data.
+    The first mask is True where the limit is known; all other limits are 0.  The second mask is True
+    where a limit was requested: ``pairs``, or nowhere if no limits can be computed.
+    A limit is known if the target does not depend on the choice of vectors where the values coincide.
+    Then ``turn`` is the product of the gap and the limit, and where the gap is 0 it stays 0 for any
+    change of other values, vectors, or data.
 
     limits : the QuotientLimits, or a false value.
     scale : the scale of the cotangents of the vectors, to which rounding errors are compared.
@@ -223,13 +227,13 @@ def limits_of_turn(
         upper = upper + part * unit
         rest = xp.abs(slope - xp.sum(part, axis=-2) + xp.sum(part, axis=-1))[..., None, :]
         steepest, steep = largest_abs(slope, -1, xp)[..., None], xp.abs(slope)[..., None, :]
-        # The derivative of a quotient has the error epsilon / gap ** 2: a third of the digits is left
-        # at the gap of ``nearness``.
+        # The derivative of a quotient has the error epsilon / gap ** 2.  At the gap of ``nearness``, the
+        # third root of epsilon, this is an error of epsilon ** (1 / 3).
         thirds = (steepest + scale / size) * epsilon(turn) ** (1.0 / 3.0)
         fixed = rest <= steep * THREE_DIGITS + thirds
-        # Turn is gap * M_ij * f'(w), so changes of vectors and of other data change it by up to
-        # k * gap / size * scale, with the condition number k = |w f'(w) / f(w)|.  Any k up to a thousand
-        # counts as such a change: if the gap is no rounding error, ``off`` tests the limit, too.
+        # ``turn`` is gap * M_ij * f'(w).  So a change of vectors or other data may change it by up to
+        # k * gap / size * scale, where k = |w f'(w) / f(w)| is the condition number.  The bound allows
+        # for any k up to a thousand.  If the gap is no rounding error, ``off`` tests the limit, too.
         digits = small + largest_abs(xp.where(mask, gap, 0.0), (-2, -1), xp) / size / THREE_DIGITS
         fixed = xp.all(fixed, axis=-1, keepdims=True) & (moved <= (moved_scale + scale) * digits)
         for other in others:
@@ -237,8 +241,8 @@ def limits_of_turn(
             fixed = fixed & (largest_abs(other, None, xp) <= bound)
         known = known & (fixed | ~(mask | xp.matrix_transpose(mask)))
     found = upper + adjoint(upper, xp)
-    # The rounding errors of turn: the two products of n terms of which it consists, and the errors of
-    # both factors, are n * epsilon each.
+    # ``noise`` bounds the rounding errors of turn.  Turn is the difference of two products of n terms.
+    # Each product, and each error of a factor, adds n * epsilon.
     noise = xp.full_like(gap, gap.shape[-1] * epsilon(gap) * 4.0)
     noise = xp.where(xp.abs(gap) <= rounding(values, xp), small, noise)
     off = xp.abs(turn - gap * found) - xp.abs(gap * found) * small
@@ -258,7 +262,7 @@ def unused(
     cotangents: Sequence[RawArray],
     xp: Namespace,
 ) -> Any:
-    """Return True for the values that a function does not use, in the shape (..., 1, k).
+    """Return a mask of shape (..., 1, k) that is True for the values that the target does not use.
 
     The cotangents of the vectors of such a value are 0, and the target never reads the value, or never
     its vectors.  (Only if the target reads both, a value of 0 may hide a derivative, by scaling the
@@ -341,9 +345,9 @@ def within_spaces(
     limits: Any,
     xp: Namespace,
 ) -> Any:
-    """Return H of ``svd_vjp``: the part of the cotangent for rotations of the vectors among themselves.
+    """Return the matrix H of ``svd_vjp``, the part of the cotangent that rotations of the vectors cause.
 
-    idle : True for columns that the function does not use; None if S has no cotangent.
+    idle : True for columns that the target does not use; None if S has no cotangent.
     blind : True in forward mode, where the cotangents do not show which vectors are used.
     """
     # Source: Townsend 2016, "Differentiating the singular value decomposition".  The quotients are (P +
@@ -378,7 +382,8 @@ def within_spaces(
         alike = (same & ~zero & ~exact & ~known) | lost
         doubt = (steep | alike) & ~eye & ~both
         turned = quotient(turn, gap, eye | alike | both | known, doubt, xp)
-        still = (eye & (not is_complex(P))) | both  # real vectors have no phases
+        # A complex vector may be multiplied by a phase, a real one not: its diagonal of ``lean`` is 0.
+        still = (eye & (not is_complex(P))) | both
         leant = quotient(lean, total, still, steep & ~still, xp)
         return first_order((turned + limit + leant) / 2.0, zero & ~still, row, xp)
     doubt = doubtful(xp.abs(P) + xp.abs(Q), turn, same, scale, asked, xp)
@@ -390,7 +395,7 @@ def within_spaces(
 def svd_turn(
     g: Cotangents, gx: RawArray | None, results: Sequence[RawArray], xp: Namespace
 ) -> Turns:
-    """Return the derivatives along the values, and for rotations of the vectors."""
+    """Return the derivatives of the target for changes of singular values and rotations of vectors."""
     gU, gS, gVh = g
     U, S, Vh = results
     k = S.shape[-1]
@@ -413,9 +418,9 @@ def out_of_space(
 ) -> Any:
     """Return the part of the cotangent for changes of the space that the vectors span: part / S.
 
-    For a value of 0 (up to rounding errors) the derivative of its vector is unbounded, and the result
-    NaN.  Exceptions are a function that scales the vector by the value, as U S Vh does, for which the
-    quotient is exact, and a function that does not use the vector.
+    For a singular value of 0 (up to rounding errors) the derivative of its vector is unbounded, and the
+    result is NaN.  But if the target does not use the vector, or scales it by the value, as U S Vh does,
+    the result is exact.
 
     g : the cotangent of the vectors.  part : the component of g outside of the space.  idle : see
     ``within_spaces``.
@@ -477,7 +482,10 @@ def eigh_of_lower(
 def eigh_quotients(
     g: Cotangents, P: RawArray, eigenvalues: RawArray, unread: Unread, limits: Any, xp: Namespace
 ) -> Any:
-    """Return the quotients turn / gap of ``eigh_vjp``, or their limits, with turn the skew part of P."""
+    """Return turn / gap for each pair of eigenvalues, or its limit where the eigenvalues coincide.
+
+    ``turn`` is P minus its adjoint, and ``gap`` the difference of the eigenvalues.  See ``eigh_vjp``.
+    """
     values, vectors = g
     turn, eye = P - adjoint(P, xp), on_diagonal(P, xp)
     gap = eigenvalues[..., None, :] - eigenvalues[..., :, None]
@@ -518,7 +526,7 @@ def eigh_quotients(
 def eigh_turn(
     g: Cotangents, gx: RawArray | None, results: Sequence[RawArray], xp: Namespace
 ) -> Turns:
-    """Return the derivatives along the values, and for rotations of the vectors."""
+    """Return the derivatives of the target for changes of eigenvalues and rotations of vectors."""
     (gw, gV, *_), (_, vectors, *_) = g, results
     back = adjoint(vectors, xp)
     if gx is not None:
@@ -567,7 +575,8 @@ def eig_vjp(
                 + sizes * largest_abs(eigenvalues, -1, xp)[..., None]
             )
             noise = noise * largest_abs(back, every, xp) * (gap.shape[-1] * epsilon(gap))
-            # For a function of a matrix, turn is as small as the gap, so rounding errors matter near 0.
+            # For a function of a matrix, turn is proportional to the gap.  So near a gap of 0, turn may
+            # consist of rounding errors.
             digits = xp.abs(turn) + sizes * xp.abs(gap)
             size = largest_abs(eigenvalues, -1, xp)[..., None]
             near = (xp.abs(gap) <= size * half_the_digits(P)) & ~on_diagonal(gap, xp)

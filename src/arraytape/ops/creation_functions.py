@@ -120,7 +120,10 @@ def asarray(
 
 
 def by_protocol(obj: Any) -> Any:
-    """Return a table as an array or list, data with DLPack as an Array, and None for other objects."""
+    """Convert an object of another library: a dataframe to an array or list, DLPack data to an Array.
+
+    Return None for all other objects.
+    """
     if (kind := KINDS[type(obj)]) is not None and kind.as_array is not None:
         return kind.as_array(obj)
     return by_dlpack(obj)
@@ -129,13 +132,13 @@ def by_protocol(obj: Any) -> Any:
 def by_dlpack(obj: Any) -> Array | None:
     """Return an object of another library as an Array that shares its memory; None without DLPack.
 
-    A library whose data cannot be shared as it is raises BufferError, and says what to do.
+    If the library does not share the data, raise its BufferError or RuntimeError with a message.
     """
     if not hasattr(type(obj), "__dlpack__") or isinstance(obj, np.ndarray):
         return None
     try:
         return wrap(dlpack_storage(obj).from_dlpack(obj, None), 0, PINNED)
-    except (BufferError, RuntimeError) as error:  # RuntimeError: a dtype such as bfloat16
+    except (BufferError, RuntimeError) as error:  # RuntimeError for a dtype such as bfloat16
         raise failure(f"asarray({describe(obj)})", error) from error
     except (TypeError, ValueError):  # the type of the data has no form in DLPack
         return None

@@ -38,7 +38,7 @@ def cast(x: Array, /, dtype: npt.DTypeLike) -> Array:
 
 def _back(g, source):
     """Return g, moved to the device of x."""
-    # Without xp: the namespace belongs to the storage of g, and the gradient moves to another storage.
+    # The rule has no parameter xp, the namespace of g's storage, because x may be on another storage.
     return moved(g, source) if isinstance(g, Array) else storages.moved_between(g, source)
 
 
@@ -306,7 +306,7 @@ def iinfo(type: Any, /) -> Any:
 @linear(
     transpose=lambda g, source, xp: xp.reinterpreted(g, source),
     saves={"source": lambda x: "c" if x.dtype.kind == "c" else "f"},
-    selects=False,  # a mask of counts has another dtype, whose bytes the rule would misread
+    selects=False,  # so that the guard does not apply the rule to its masks, whose dtype is another
     samples=(sample((3, 4), into="c"), sample((4,), into="f"), sample((0, 2), into="c")),
     origin="inner",
     signature="(N)->(M)",

@@ -172,7 +172,7 @@ def logspace(
     """
     check_base(base)
     exponents = linspace(start, stop, num, endpoint=endpoint, device=device)
-    missing = getattr(base, "ndim", 0) - (exponents.ndim - 1)  # axes that only the base has
+    missing = getattr(base, "ndim", 0) - (exponents.ndim - 1)  # number of axes that only base has
     if missing > 0:
         exponents = reshape(exponents, (num, *(1,) * missing, *exponents.shape[1:]))
     powers = elementwise_functions.pow(base, exponents)

@@ -272,7 +272,7 @@ def rfftn(
         Of the lengths s along the axes, but s // 2 + 1 along the last one; of complex dtype.
     """
     *others, (n, axis) = sizes("rfftn", x, s, axes)
-    lengths = x.shape  # of x before rfft, as in NumPy, which matters for a repeated axis
+    lengths = x.shape  # as in NumPy, the lengths before rfft, also for an axis that is repeated
     x = rfft(x, n=n, axis=axis, norm=norm)
     for n, axis in reversed(others):
         x = fft(x, n=lengths[axis] if n is None else n, axis=axis, norm=norm)

@@ -324,10 +324,10 @@ def raw_key(key: Index) -> tuple[Any, bool]:
         _, data = current(key)
         if data.shape == () and data.dtype.kind in "iu" and is_at_hand(data):
             return int(data), True
-        return data, False  # also for an integer on a device, for which int() would wait
+        return data, False  # also for an integer on a device: int() would wait for the device
     if isinstance(key, bool | np.bool_):
         return np.asarray(key), False
-    if isinstance(key, np.integer):  # converted to int, because keys in paths are compared
+    if isinstance(key, np.integer):  # an int, because the keys of two paths may be compared
         return int(key), True
     if isinstance(key, list | range):
         return index_array(key), False
@@ -335,7 +335,7 @@ def raw_key(key: Index) -> tuple[Any, bool]:
 
 
 def index_array(key: list[Any] | range) -> Any:
-    """Return a list of indices as raw data; raise IndexError if it has no such form."""
+    """Convert a list of indices to a NumPy array; raise IndexError if that is impossible."""
     try:
         return np.asarray([raw_key(part)[0] for part in key], dtype=None if key else np.intp)
     except Exception as error:  # lists of unequal lengths, or a list that contains itself

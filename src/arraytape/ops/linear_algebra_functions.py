@@ -25,7 +25,7 @@ from .manipulation_functions import normalize_axis_index, permute_dims, reshape
 
 
 def in_memory(g: RawArray) -> Any:
-    """Return g, copied if its stride is 0, as after a broadcast: NumPy multiplies that without BLAS."""
+    """Return g, but a copy if its strides are 0, because NumPy multiplies such an array without BLAS."""
     return g.copy() if type(g) is np.ndarray and g.strides == (0,) else g
 
 
@@ -177,7 +177,7 @@ def regular(x: Array) -> Array:
     promotes="all",
 )
 def solve_again(x1: Array, x2: Array, /, *, adjoint: bool = False) -> Array:
-    """Solve x1 @ x = x2, or with the adjoint of x1, by factors of x1 that an earlier op computed."""
+    """Solve x1 @ x = x2, or x1^H @ x = x2 if ``adjoint``, by the factors that an op computed."""
 
 
 @primitive(
@@ -191,7 +191,7 @@ def solve_again(x1: Array, x2: Array, /, *, adjoint: bool = False) -> Array:
     signature="(N,N),(M,M)->(N,N)",
 )
 def inverse_again(x: Array, singular: Array, /) -> Array:
-    """Invert matrices by factors that an earlier op computed; a singular one becomes a unit matrix."""
+    """Invert matrices by factors that an op computed; for a singular matrix return the unit matrix."""
 
 
 @composite(**VIEW)

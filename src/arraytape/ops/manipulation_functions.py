@@ -74,7 +74,7 @@ def diagonal_of(x: Array, offset: int) -> Array:
 def windows_of(x: Array, argument: tuple[int, int]) -> Array:
     """Return a copy of the sliding windows along an axis; each window lies along a new last axis.
 
-    argument : the axis, a negative number, and the length of the windows.
+    argument : the pair of the axis, as a negative number, and the length of the windows.
     """
     axis, length = argument
     starts = np.arange(x.shape[axis] - length + 1)[:, None]
@@ -82,7 +82,7 @@ def windows_of(x: Array, argument: tuple[int, int]) -> Array:
     return moveaxis(gathered, axis, -1)
 
 
-# The kind of a step -> a function that copies the result of the step, on storages without such views.
+# For storages that cannot make a view of a kind: the kind -> a function that returns a copy instead.
 COPIES: dict[str, Callable[[Array, Any], Array]] = {
     DIAGONAL: diagonal_of,
     IMAG: lambda x, _: imag_part(x),
@@ -243,8 +243,8 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
             f"expand_dims: repeated axis in {axes} for {describe(x)} [at {user_line()}]"
         )
     places = range(x.ndim + len(axes))
-    # NumPy, too, reshapes where the result is a view.  The strides differ from those of an indexed view,
-    # and the rounding of later ops depends on them.
+    # As in NumPy, the view is a reshape where possible.  ``x[None]`` would have other strides, on which
+    # the rounding of later ops depends.
     lengths = iter(x.shape)
     seen = alias(x, RESHAPE, tuple([1 if i in at else next(lengths) for i in places]))
     if seen is not None:

@@ -249,7 +249,7 @@ def _deviation(
     """Return ``g * (x - xp.mean(x)) / (y * (n - correction))`` for results y of n elements each."""
     n = count(x.shape, axis) - correction
     zero, share = y == 0, 1 / n if n > 0 else float("nan")
-    if count(x.shape, axis) > 1:  # the deviation of one element is 0 everywhere
+    if count(x.shape, axis) > 1:  # a single element has the constant deviation 0
         share = flat_at_tip(zero, share, y, xp)
     g = restore_axes(g * share, x.shape, axis, keepdims, xp)
     # The deviations, not g, are divided by y, because 1 / y and its derivative may overflow.

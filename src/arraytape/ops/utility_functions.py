@@ -73,6 +73,6 @@ def diff(
     x = concat(parts, axis=at) if len(parts) > 1 else x
     before = (slice(None),) * at
     difference = not_equal if x.dtype.kind == "b" else subtract
-    for _ in range(min(n, max(x.shape[at], 1))):  # after that no elements are left
+    for _ in range(min(n, max(x.shape[at], 1))):  # more steps would find no elements
         x = difference(x[(*before, slice(1, None))], x[(*before, slice(None, -1))])
     return x

@@ -133,7 +133,7 @@ def setitem(x: Array, key: Index, value: Any, /) -> None:
     # --- copy the memory if a record shares it, write, and record the write ---
     memory = make_exclusive(x)
     data = x._data
-    incomplete: Array | None = x  # None once nothing was written, or the write is recorded
+    incomplete: Array | None = x  # x while it may hold a write that is not recorded; else None
     try:
         try:
             if type(data) is np.ndarray:
@@ -207,7 +207,7 @@ def fit_write(
 
 
 def apart_from(data: Any, key: Any) -> Any:
-    """Return a key in which the arrays that share memory with ``data`` are copied."""
+    """Return a key with copies of the arrays that share memory with ``data``: see READS_KEYS_LATE."""
     memory = data.data if type(data) is Batched else data
     parts = [
         part.copy() if type(part) is type(memory) is np.ndarray and overlap(part, memory) else part
@@ -327,7 +327,7 @@ def record_put(
         tell_written(x)
     root, path = (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
     state = root._state
-    # Meanwhile another thread may have recorded the memory (KEPT) or copied it.
+    # Since the write, another thread may have recorded the memory (KEPT) or copied it.
     if state & KEPT or root._data is not memory:
         settle_write(x, key, written, memory)
         state = root._state
@@ -437,18 +437,18 @@ def overwritten(x: Array, key: Index, value: RawOperand) -> Any:
     data = x._data
     storage = storage_of(data)
     xp = storage.xp
-    # Write the number of each element of the value, in place of the element, to an array like x.  The
-    # numbers that are then at the key are those of the elements that were written last.
+    # Number the elements of the value, and write the numbers to ``winners``, an array like x.  Then
+    # ``winners[key]`` has the numbers of the elements that were written last.
     winners = xp.full(data.shape, -1, device=data.device)
     shape = winners[key].shape
     order = xp.reshape(xp.arange(math.prod(shape), device=data.device), shape)
-    if getattr(value, "shape", None) == shape:  # NumPy writes a value in the order of its memory
+    if getattr(value, "shape", None) == shape:  # NumPy writes in the order of the value's memory
         order = storage.laid_out(order, cast("RawArray", value))
     winners = storage.put(winners, key, order)
     lasting = winners[key]
     if not storage.ordered_writes and hasattr(value, "shape"):
-        # On storages without a fixed order of writes, another element may have been written last to x
-        # than to ``winners``.  Write to x again, with the elements in ``winners`` at all positions.
+        # If the storage has no fixed order of writes, x may hold an element that ``winners`` does not
+        # name.  Write to x again, so that all values for one element of x are equal: the winner's.
         spread = xp.reshape(xp.broadcast_to(value, shape), (-1,))
         again = xp.reshape(xp.take(spread, xp.reshape(lasting, (-1,))), shape)
         write_data(x, key, again, None)
@@ -497,7 +497,8 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
             v = fit_operand(op, x, handle, data, v)
         if type(data) is not np.ndarray or type(v) is Batched:
             check_in_numpy(op, raw, data, v)
-            if type(data) is Batched and is_picked(x):  # x's data is a copy: write to the root
+            # The view's batched data is a copy, not the root's memory.  ``x[...] =`` writes to the root.
+            if type(data) is Batched and is_picked(x):
                 x[...] = functional(x, other)
                 return x
             if type(v) is Batched:
@@ -509,7 +510,7 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
         # If the operand shares x's memory, make_exclusive may have replaced its data, too.
         if type(other) is Array:
             v = refresh(other) if other._state & IS_VIEW else x._data if other is x else v
-        incomplete: Array | None = x  # None once nothing was written, or the write is recorded
+        incomplete: Array | None = x  # x while it may hold a write that is not recorded; else None
         try:
             try:
                 if has_numpys_values and type(data) is np.ndarray:
@@ -680,7 +681,7 @@ def replace_value(op: Op, x: Array, result: Array, v: RawArray) -> Array:
             unfinished(x, value_id)
             raise
     else:
-        # Without a recorder in this thread, the op itself has notified the recorders of other threads.
+        # Notify the recorders of other threads.  Without a recorder in this thread, the op has done so.
         if OPEN and recorders():
             elsewhere((x._value_id,))
         state = result._state & KEPT

@@ -39,7 +39,7 @@ class Form:
     def __init__(
         self, signature: inspect.Signature | None, count: int, keywords: Iterable[str]
     ) -> None:
-        # Bind marks in place of arguments: the index of a positional one, the name of a keyword.
+        # Bind placeholders instead of values: an index for a positional argument, a name for a keyword.
         marks = [*range(count)], {name: name for name in keywords}
         found: dict[str, Any] = {}
         if signature is None:
@@ -101,7 +101,7 @@ class Identity:
     """A key for an object in a signature, equal only to keys of the same living object.
 
     of : a function that returns the object.  It is a weak reference, if the object supports one; then
-    ``gone`` is called at the object's end.
+    ``gone`` is called when the object is freed.
     """
 
     __slots__ = ("hash", "of")
@@ -172,7 +172,7 @@ def array_signature(x: Array) -> Any:
         name = type(data).__name__
         if name == "Traced":
             raise Apart("another thread traces with one of its arguments")
-        raise Apart(f"data of another storage is not traced ({type(data).__module__}.{name})")
+        raise Apart(f"only NumPy data is traced, not {type(data).__module__}.{name}")
     return type(x), data.shape, data.dtype.str, data.strides, x._state & SCALAR, *marks_of(x)
 
 
@@ -208,7 +208,7 @@ def is_flat(values: Sequence[Any]) -> bool:
 
 
 def check_apart(handles: Iterable[Array]) -> None:
-    """Raise Apart if a write to one of these Arrays would change another one, or exported memory."""
+    """Raise Apart if one of these Arrays shares memory with another one or with NumPy code."""
     roots = set()
     for x in handles:
         root = root_of(x)

@@ -32,10 +32,11 @@ from .tracing.traced import Traced
 
 
 class Given(NamedTuple):
-    """The source of one leaf of a function's result; one of the first four fields is set.
+    """The origin of one leaf of a function's result; one of the first four fields is set.
 
-    output : the number of an output of the program.  handle : the number of a lifted Array, which is
-    the leaf itself.  argument : the number of a leaf among the arguments.  value : a plain value.
+    A leaf is an Array or other object within the result's lists, tuples and dicts.  output : the number
+    of an output of the program.  handle : the number of a lifted Array, one that existed before the
+    call.  argument : the number of a leaf among the arguments.  value : a plain value.
     state : for an output, SCALAR or 0, to be set in the Array's ``_state``.  path : if the leaf is a
     view of the output or handle, the path of the view.  view : the number of that view, or -1.
     """
@@ -79,22 +80,22 @@ class Call:
         self.read = self.state.read
         self.reached = self.read(values)
         self.result: Any = None
-        # The types of the result's containers: a copy, because the caller may change the result.
+        # The types and keys of the result's containers, see ``structure``.
         self.structure: Any = None
         self.same: dict[int, int] = {}  # id(container in the result) -> number of this argument
         self.leaves: list[Any] = []  # the leaves of the result
-        self.given: list[Given] = []  # the source of each leaf
+        self.given: list[Given] = []  # for each leaf, where it comes from
         self.outputs: dict[int, int] = {}  # id(Array in the result) -> number of the output
         self.settled: list[Any] = []  # plain data that Arrays of the result hold after the trace
         self.views: dict[int, int] = {}  # id(view in the result) -> number of the view
-        # Number of a lifted Array -> (node, value, value id) to be written to the Array.
+        # Number of a lifted Array that the function wrote to -> its new (node, value, value id).
         self.written: dict[int, Any] = {}
         self.writes: list[int] = []  # the numbers of the lifted Arrays that the function wrote to
         self.output_ids: list[int] = []  # the value ids of the outputs
         self.written_ids: list[int] = []  # the value ids of the written values
         self.closed = False
         self.drawn = ""  # path of a random generator or iterator from which the call may have drawn
-        self.others: list[Any] = []  # the result of ``other_arrays``
+        self.others: list[Any] = []  # Arrays that the call used besides its arguments
 
     @property
     def spoiled(self) -> str:
@@ -154,10 +155,10 @@ class Call:
             self.spoil_call(f"its result cannot be taken apart ({error})")
 
     def containers(self, value: Any, met: set[int]) -> None:
-        """Note in ``same`` the containers within a result that are arguments themselves.
+        """Store in ``same`` which containers in the result ``value`` are arguments of the call.
 
-        Refuse a program if another mutable container is in the result twice, or existed before the
-        call: a program would return a new container in its place.  met : ids of the containers so far.
+        If another mutable container is in the result twice, or existed before the call, no program
+        is made, because it would return a new container.  met : ids of the containers found so far.
         """
         parts = nest.parts_of_nesting(value)
         if parts is None:
@@ -201,7 +202,7 @@ class Call:
         self.lifter.loans.end()
 
     def given_ids(self) -> list[int]:
-        """Return the ids that ``recorded.records`` use for the outputs, then those for the writes.
+        """Return the id of each output, and then of each written value, in ``recorded.records``.
 
         The id is 0 for a value that the tape does not follow.
         """
@@ -217,9 +218,9 @@ class Call:
 
     # --- description of the result ----------------------------------------------------------------
     def describe_leaf(self, leaf: Any) -> Given:
-        """Return the source of a leaf of the result.
+        """Return where a leaf of the result comes from.
 
-        If the call made the Array, its traced data is replaced by the value.
+        If the call made the leaf, an Array, the Array's traced data is replaced by its value.
         """
         if not isinstance(leaf, Array):
             return self.plain_leaf(leaf)
@@ -237,7 +238,7 @@ class Call:
         return Given(output=self.output(leaf), state=leaf._state & SCALAR)
 
     def plain_leaf(self, leaf: Any) -> Given:
-        """Return the source of a leaf that is no Array: an argument or a constant."""
+        """Return where a leaf that is no Array comes from: an argument, or else a constant."""
         for i, given in enumerate(argument_leaves(self.values)):
             if given is leaf and type(leaf) not in PLAIN:
                 return Given(argument=i)
@@ -248,7 +249,10 @@ class Call:
         return Given(value=leaf)
 
     def output(self, x: Array) -> int:
-        """Return the output number of an Array that the call has made; a new Array becomes an output."""
+        """Return the number of the program's output for an Array that the call has made.
+
+        At the first call for an Array, add the output.
+        """
         if id(x) not in self.outputs:
             self.outputs[id(x)] = len(self.trace.program.outputs)
             value_id, data = current(x)
@@ -277,9 +281,9 @@ class Call:
         return {"path": path, "view": number}
 
     def rejoin(self) -> None:
-        """Update the views in the result, so that they share the memory of their roots again.
+        """Make each view in the result share memory with its root again, because tracing separated them.
 
-        A view of a lifted argument that is a view itself becomes a view of the argument's root.
+        If the root is an argument that is itself a view, the result becomes a view of that view's root.
         """
         for leaf in self.leaves:
             if isinstance(leaf, Array) and leaf._state & IS_VIEW:
@@ -335,7 +339,7 @@ class Call:
             self.spoil_call(unreadable(error))
 
     def check_state(self) -> None:
-        """Refuse a program (``spoil_call``) if the function has changed Python state in its reach."""
+        """Refuse a program (``spoil_call``) if the call has changed Python state that it can read."""
         self.drawn = self.state.moving.moved_path()
         try:
             after = self.state.read(self.values)
@@ -359,7 +363,7 @@ class Call:
     def release_traced(self) -> None:
         """Replace traced data by its values in all Arrays that still exist after the call.
 
-        If such an Array is not in the result, refuse a program, which would not make the Array.
+        If such an Array is not in the result, refuse a program: replays would not make the Array.
         """
         for generation in range(3):  # younger generations first: a full collection may take long
             if not self.kept_traced():
@@ -375,7 +379,7 @@ class Call:
                 self.settle_array(holder)
 
     def kept_traced(self) -> list[Traced]:
-        """Return the traced data that still exists, except for the data that the lifter itself holds."""
+        """Return the traced data that outlives the call; data of the lifted arguments is left out."""
         own = {id(one.traced) for one in self.lifter.lifted.values()}
         return [traced for traced in self.trace.live if id(traced) not in own]
 

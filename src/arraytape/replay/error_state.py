@@ -34,7 +34,10 @@ def in_silence(run: Callable[..., Any], data: Any) -> Any:
 
 
 def silence() -> None:
-    """Turn off NumPy's warnings in the current context, which must be a copy made for the program."""
+    """Turn off NumPy's warnings in the current context; call this inside of a copied context only.
+
+    Raise Apart if NumPy's error state makes it raise errors, because a program raises none.
+    """
     global LAST
     around, within = LAST
     if error_state() is around:

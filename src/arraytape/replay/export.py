@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from .call import Call, Given
 
-# Calls that return their operand's elements in another memory layout: other libraries need no copy.
+# Functions that only change the memory layout.  In other libraries, their operand is used in place of
+# their result.
 SAME = frozenset(("arranged", "contiguous", "copied", "laid_out"))
 SPELLED = {  # name of a NumPy ufunc -> its name in the array API standard
     "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
@@ -96,7 +97,7 @@ class Over(Standard):
         if hasattr(x, "at"):
             return x.at[key].add(value)
         if not is_basic(key):
-            raise AttributeError("sums over an index that may name an element twice")
+            raise AttributeError("addition at an index that may select an element twice")
         return self.put(x, key, x[key] + value)
 
     def scatter_add(self, x: RawArray, /, shape: Size, key: Index) -> Any:
@@ -108,7 +109,7 @@ class Over(Standard):
         return getattr(self.base, np.dtype(dtype).name)
 
     def argument(self, value: Any) -> Any:
-        """Return an argument of a call, with NumPy's dtypes, scalars and arrays made the namespace's."""
+        """Return an argument of a call, with NumPy's dtypes, scalars and arrays as the namespace's."""
         kind = type(value)
         if kind is tuple or kind is list:
             return kind([self.argument(part) for part in value])
@@ -121,7 +122,7 @@ class Over(Standard):
         return value
 
 
-# These are the namespace's own functions, in place of the formulas of ``Standard``.
+# Use the namespace's own functions in place of the formulas that ``Over`` inherits from ``Standard``.
 for _name in ("expm1", "floor_divide", "sign", "tanh"):
     setattr(Over, _name, property(attrgetter(f"base.{_name}")))
 
@@ -217,7 +218,7 @@ class Export:
     def part(
         self, given: Given, outputs: Sequence[Any], values: Mapping[int, Any], leaves: Sequence[Any]
     ) -> Any:
-        """Return the leaf of the result that ``given`` describes; of a view, return the root.
+        """Return the leaf of the result that ``given`` describes, or the root of a leaf that is a view.
 
         outputs : the outputs of the program.  values : number of a lifted Array -> its value after the
         program.  leaves : the leaves of the arguments.
@@ -233,8 +234,8 @@ class Export:
         if not holds(over, guard, value):
             what = "met a NaN" if guard.kind == "no NaN" else "gave another value"
             raise RuntimeError(
-                f"program of {self.function}: {guard.line} {what}, as it did not in the traced "
-                f"call: the program is not for that [at {user_line()}]"
+                f"program of {self.function}: {guard.line} {what}, unlike in the traced "
+                f"call, so that the program is not valid [at {user_line()}]"
             )
 
     def value(self, over: Over, node: Node, known: dict[Node, Any]) -> Any:

@@ -224,7 +224,7 @@ class Function(Generic[P, R]):
         return self.other_plan(given, plan, why)  # type: ignore[no-any-return]
 
     def new_form(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Form | None:
-        """Return a new ``Form`` for calls with so many positional arguments and these keywords.
+        """Return a new ``Form`` for calls with len(args) positional arguments and these keywords.
 
         The form is kept in ``forms``.  Return None if the function does not accept the arguments.
         """
@@ -258,7 +258,7 @@ class Function(Generic[P, R]):
         if result is not MISFIT:
             return result
         for raised in failed:
-            # Another error than Changed or GuardFailed would come again after a new trace.
+            # Any other error would be raised again by a plan that is made of a new trace.
             if not isinstance(raised, Changed | GuardFailed):
                 return self.as_it_is(said(raised), given.args, given.keywords)
         if failed:
@@ -307,7 +307,7 @@ class Function(Generic[P, R]):
 
     # --- traced calls and plans -------------------------------------------------------------------
     def trace_alone(self, entry: Entry, given: CallArguments) -> Any:
-        """Trace a call, or run the function itself if another thread traces or ``limit`` is reached."""
+        """Trace a call; run the function itself if another thread traces or there are enough plans."""
         if len(entry.plans) >= self.limit:
             return self.as_it_is(
                 f"it has {self.limit} programs already", given.args, given.keywords
@@ -318,7 +318,7 @@ class Function(Generic[P, R]):
                 result = self.trace(entry, given)
                 self.end(me)
                 return result
-        except BaseException:  # an interrupt may have stopped ``end``: call it again
+        except BaseException:  # call ``end`` also if an interrupt stopped it above
             self.end(me)
             raise
         return self.as_it_is("another thread was tracing it", given.args, given.keywords)
@@ -355,7 +355,7 @@ class Function(Generic[P, R]):
         The second such call in a row ends the tracing.  The first does not, because a first call
         may do things that later calls do not do, such as make Variables or fill a cache.
         """
-        chance = "another thread" in why  # a coincidence that need not happen again
+        chance = "another thread" in why  # the next call may be traced without a disturbance
         if (entry.spoiled and not chance) or entry.misses >= self.limit:
             self.give_up(entry, why)
         entry.spoiled = "" if chance else why
@@ -377,7 +377,7 @@ class Function(Generic[P, R]):
             if apart[0]:
                 continue
             why = difference(before, call)
-            # The earlier call read state that was not compared: a difference there may be the cause.
+            # The cause may be a difference of state that ``before`` read and that was not compared.
             if why and before.late:
                 entry.pending.remove(before)
                 continue

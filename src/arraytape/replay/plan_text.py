@@ -86,13 +86,13 @@ class PlanText:
         return defined_function(text, file, "replay", self.scope)
 
     def result_of_leaves(self) -> Callable[[Any], Any]:
-        """Return a function that builds the result from its leaves, for exported programs."""
+        """Return a function that makes the result, a nesting, from a list of its leaves, for exports."""
         leaves = iter([f"leaves[{i}]" for i in range(len(self.call.given))])
         text = f"lambda leaves: {self.rebuilt(self.call.result, leaves, {})}"
         return eval(text, self.scope)  # type: ignore[no-any-return]
 
     def named(self, value: Any) -> str:
-        """Return a new name for a value in the globals of the generated function."""
+        """Add a value to the globals of the generated function, and return its new name."""
         name = f"k{len(self.scope)}"
         self.scope[name] = value
         return name
@@ -134,9 +134,9 @@ class PlanText:
     def layout(self, name: str, x: Array, otherwise: str) -> None:
         """Write the lines that give the data of an Array a name, and compare the data's layout.
 
-        name : the Array's name in the text.  otherwise : the statement for another layout.  Data that
-        was compared in the last call is not compared again, except for memory that other code shares,
-        because that code may change the layout.
+        name : the Array's name in the generated code.  otherwise : the statement that the generated
+        code runs if the layout differs.  Data that was compared in the last call is not compared
+        again, except for memory that other code shares, because that code may change the layout.
         """
         data, state = x._data, x._state & SCALAR
         number = len(self.handles)
@@ -159,7 +159,10 @@ class PlanText:
 
     # --- comparison of state and memory that are no arguments -------------------------------------
     def state(self, call: Call) -> None:
-        """Write the lines that compare the Python state, and name the Arrays that are no arguments."""
+        """Write the lines that call ``read`` to compare the Python state.
+
+        They also assign a name to each Array that the call used and that is no argument.
+        """
         self.lines.append("state = read(values)")
         paths = {id(x): i for i, x in enumerate(call.reached)}
         lifted = call.lifter.handles
@@ -268,7 +271,7 @@ class PlanText:
             place = end
 
     def result_leaf(self, given: Given) -> str:
-        """Return the expression of a leaf of the result in the generated text."""
+        """Return the expression for one leaf of the result in the generated code."""
         if given.view >= 0:
             return f"part{given.view}"
         if given.output >= 0:
@@ -280,9 +283,9 @@ class PlanText:
         return self.named(given.value)
 
     def rebuilt(self, structure: Any, names: Iterator[str], same: Mapping[int, int]) -> str:
-        """Return the expression that builds a nesting of the same structure.
+        """Return the expression that builds a nesting like ``structure`` with other leaves.
 
-        names : the names of its leaves.  same : id(container) -> number of the argument that is this
+        names : the names of the leaves.  same : id(container) -> number of the argument that is this
         container; the expression then is that argument itself.
         """
         kind = KINDS[type(structure)]
@@ -331,7 +334,7 @@ def commit_all(
 
 
 def view_of(x: Array, path: Path) -> Array:
-    """Return the view of x at a path."""
+    """Return the view of x that the steps of ``path`` (indexing, reshape, ...) lead to."""
     _, data = current(x)
     return make_view(x, walk_path(data, path, numpy_namespace), path, data)
 

@@ -155,9 +155,9 @@ class Program:
         return found
 
     def renamed(self, of: Mapping[Node, Node], nodes: Iterable[Node]) -> Program:
-        """Return the program of the new ``nodes``, with ``of[node]`` in place of each old node.
+        """Return a Program of the new ``nodes``, with this one's inputs, guards, outputs and writes.
 
-        of : old node -> new node, for inputs, guarded nodes, outputs and writes.
+        of : old node -> the new node that replaces it in inputs, guards, outputs and writes.
         """
         return Program(
             [of[node] for node in self.inputs],
@@ -186,10 +186,10 @@ class Program:
         result: Callable[[Node, dict[Node, Any]], Any],
         look: Callable[[Guard, Any], None],
     ) -> tuple[list[Any], list[Any]]:
-        """Return the outputs and writes for these input values, computed by the function ``result``.
+        """Return the values of ``outputs`` and of ``writes``, two lists, for the values of the inputs.
 
-        result : maps a node that is no input, and the values known so far, to the node's value.
-        look : is called with each guard and the value of its node.
+        result : function of a node and a dict node -> value of earlier nodes; returns the node's value.
+        look : function that is called with each guard and the value of its node.
         """
         known: dict[Node, Any] = dict(zip(self.inputs, values, strict=True))
         guards: dict[Node, list[Guard]] = {}

@@ -72,7 +72,7 @@ class Plan:
         simple = self.program  # for the export: further passes add calls outside the standard
         if blocks:
             self.program = rounded(self.program)
-        plain = self.program  # for machine code, where NaN checks and counts of ties cost little
+        plain = self.program  # for machine code, which needs no cheaper NaN checks
         self.program = with_bounds(without_implied_looks(with_rare_ties(self.program)))
         if blocks:
             self.program = blocked(factored(self.program))
@@ -117,7 +117,7 @@ class Plan:
 
 
 def own_name(name: str, program: Program) -> str:
-    """Return a name for the generated function: `name`, changed if the function's text uses it."""
+    """Return `name`, with ``_`` or ``f_`` added if the generated code uses that name otherwise."""
     if NUMBERED.match(name):
         return f"f_{name}"
     taken = {"failed", "guards", "idle", "memory", *dir(np), *(node.op for node in program.nodes)}

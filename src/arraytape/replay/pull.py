@@ -86,10 +86,10 @@ class Pulled:
         return outputs, writes, [outputs[place] for place in self.places]
 
     def back(self, data: Sequence[Any], saved: Sequence[Any], seeds: Sequence[Any]) -> Any:
-        """Run the pullback; return a list with the cotangent of each input, or None if it has none.
+        """Run the pullback; return a list with a cotangent or None for each input.
 
         data : the inputs.  saved : the values from ``forward_outputs``.  seeds : the cotangents of the
-        results.  If the shapes or dtypes of ``seeds`` differ from the traced ones, return only None.
+        results.  If the shapes or dtypes of ``seeds`` differ from the traced ones, the result is None.
         """
         found = [np.asarray(g) for g in seeds if g is not None]
         layouts = zip(found, self.seeds, strict=True)
@@ -120,7 +120,7 @@ def needed(back: Program, front: set[Node]) -> list[Node]:
     for node in reversed(back.nodes):
         if node not in asked or not node.is_call:
             continue
-        if node.op == "item":  # saved if the call that returns several results is in ``front``
+        if node.op == "item":  # one of several results of a call: saved if the call is in ``front``
             own = operands(node)[0] in front
         else:
             own = node in front and not node.view and node.shape is not None
@@ -134,14 +134,14 @@ def needed(back: Program, front: set[Node]) -> list[Node]:
 def with_inputs(
     back: Program, saved: Sequence[Node], inputs: Sequence[Node]
 ) -> tuple[Program, list[int]]:
-    """Return the pullback as a program with these inputs: used inputs, saved values, cotangents.
+    """Return the pullback as a program of its own, and the numbers of the function's inputs it reads.
 
-    The used inputs are those of ``inputs``, the inputs of the function, that the pullback reads.  Their
-    numbers are the second result.
+    The program's inputs are these inputs, then the nodes ``saved``, then the cotangents.  back : the
+    pullback within the joint program.  inputs : the inputs of the function.
     """
     of = {node: Node(INPUT, like=node) for node in saved}
     given = {*inputs}
-    asked = {*back.roots()}  # nodes that are needed; operands of saved values are not
+    asked = {*back.roots()}  # nodes that the pullback reads or computes
     for node in reversed(back.nodes):
         if node in asked and node not in of:
             asked.update(operands(node))

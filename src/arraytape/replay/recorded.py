@@ -38,7 +38,10 @@ def tape_here() -> Recording | None:
 
 
 def followed_here(handles: Sequence[Array], tape: Recording) -> tuple[bool, ...]:
-    """Return for each Array whether the tape follows it, without reading a Variable."""
+    """Return for each Array whether the tape follows it.
+
+    Variables are not read, because the tape would begin to follow a Variable that is read.
+    """
     return tuple([x._current_id() in tape.followed for x in handles])
 
 

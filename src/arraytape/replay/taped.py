@@ -113,7 +113,7 @@ class Taped:
         return {**dict(enumerate((0, *value_ids))), **dict(zip(self.made, outs, strict=True))}
 
     def taped_values(self, data: Sequence[Any]) -> dict[Node, Any]:
-        """Compute the values that the records keep from a call's inputs; return a dict node -> value."""
+        """Return the values that records keep, as a dict node -> value, computed from the inputs."""
         return dict(zip(self.kept, self.computing.run(data)[0], strict=True))
 
     def trace_pull(self, data: Sequence[Any], seeds: Sequence[Any]) -> None:
@@ -183,9 +183,7 @@ class TapedCall(CallOfUser):
             return None
         try:
             return pulled.back(self.data, self.saved, seeds)
-        except (
-            Exception
-        ):  # a guard failed, or the records, which are used next, raise this error again
+        except Exception:  # the caller goes on with the records, which may raise the error again
             return None
 
     def unfold(self, value_ids: Sequence[int], outs: Sequence[int]) -> list[Record]:
@@ -212,8 +210,8 @@ class TapedCall(CallOfUser):
     def tell_tape(self, records: Sequence[Record], outs: Sequence[int]) -> None:
         """Add the unfolded records to the tape, if the tape is still active.
 
-        An active tape records the backward pass, too, which uses values within the function.  Without
-        these records, the tape would not follow such values.
+        An active tape also records the backward pass, which computes with intermediate values of the
+        function.  The tape follows these values only if it has the records that made them.
         """
         tape = self.tape()
         if self.told or tape is None or tape not in recorders():

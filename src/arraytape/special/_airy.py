@@ -53,7 +53,10 @@ THIRD, TWO_THIRDS = 1 / 3, 2 / 3
 
 
 def slope_of_ai(z: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of airye's eai; at large z eai is ``sqrt(z / 3) / pi kve(1 / 3, s)``."""
+    """Return the derivative of airye's eai.
+
+    Where z is large eai is ``sqrt(z / 3) / pi kve(1 / 3, s)``, with s = 2 / 3 z ** 1.5.
+    """
     large, far, s = split_large(z, xp)
     bessel = xp.special.kve(THIRD, s) / (2 * xp.sqrt(far))
     bessel = (bessel + far * xp.special.kve_derivative(1, THIRD, s)) / (math.pi * math.sqrt(3))
@@ -62,7 +65,10 @@ def slope_of_ai(z: RawArray, xp: Namespace) -> Any:
 
 
 def slope_of_aip(z: RawArray, xp: Namespace) -> Any:
-    """Return the derivative of airye's eaip; at large z eaip is ``-z / (sqrt(3) pi) kve(2 / 3, s)``."""
+    """Return the derivative of airye's eaip.
+
+    Where z is large eaip is ``-z / (sqrt(3) pi) kve(2 / 3, s)``, with s = 2 / 3 z ** 1.5.
+    """
     large, far, s = split_large(z, xp)
     bessel = xp.special.kve(TWO_THIRDS, s)
     bessel = bessel + far * xp.sqrt(far) * xp.special.kve_derivative(1, TWO_THIRDS, s)
@@ -73,7 +79,7 @@ def slope_of_aip(z: RawArray, xp: Namespace) -> Any:
 def slope_of_bi(z: RawArray, xp: Namespace) -> Any:
     """Return the derivative of airye's ebi for real z.
 
-    Where z is large ebi is ``sqrt(z / 3) (ive(-1 / 3, s) + ive(1 / 3, s))``.
+    Where z is large ebi is ``sqrt(z / 3) (ive(-1 / 3, s) + ive(1 / 3, s))``, with s = 2 / 3 z ** 1.5.
     """
     large, far, s = split_large(z, xp)
     bessel = ive_of_both_orders(0, THIRD, s, xp) / (2 * xp.sqrt(far))
@@ -85,7 +91,7 @@ def slope_of_bi(z: RawArray, xp: Namespace) -> Any:
 def slope_of_bip(z: RawArray, xp: Namespace) -> Any:
     """Return the derivative of airye's ebip for real z.
 
-    Where z is large ebip is ``z / sqrt(3) (ive(-2 / 3, s) + ive(2 / 3, s))``.
+    Where z is large ebip is ``z / sqrt(3) (ive(-2 / 3, s) + ive(2 / 3, s))``, with s = 2 / 3 z ** 1.5.
     """
     large, far, s = split_large(z, xp)
     bessel = ive_of_both_orders(0, TWO_THIRDS, s, xp)
@@ -95,7 +101,7 @@ def slope_of_bip(z: RawArray, xp: Namespace) -> Any:
 
 
 def airy_rate(z: RawArray, xp: Namespace) -> Any:
-    """Return ds/dz for real z; 0 for z < 0, where airye does not scale Bi and Bi'."""
+    """Return ds/dz for real z, with s = 2 / 3 z ** 1.5; 0 for z < 0, where airye does not scale Bi."""
     positive = z > 0
     return xp.where(positive, xp.sqrt(xp.where(positive, z, 1 + 0 * z)), 0.0)
 

@@ -130,7 +130,8 @@ special(
 
 
 # --- the ratio of I of neighbouring orders ----------------------------------------------------------
-# Amos 1974, "Computation of modified Bessel functions and their ratios", equation 9.
+# Source of the derivative: Amos 1974, "Computation of modified Bessel functions and their ratios",
+# equation 9.
 special(
     "_iv_ratio", "v x", ORDER,
     lambda t, v, x, xp: t * ratio_slope(v, x, xp),
@@ -145,7 +146,8 @@ special(
 
 def ratio_slope(v: Real, x: RawOperand, xp: Namespace) -> Any:
     """Return the derivative of ``iv(v, x) / iv(v - 1, x)`` with respect to x."""
-    # At 0 the ratio is x / (2 v).  Elsewhere 1 - r ** 2 = c (1 + r), which does not cancel.
+    # The derivative is 1 - r ** 2 - (2 v - 1) r / x.  The product c (1 + r) is 1 - r ** 2 without
+    # cancellation, and r / x is 1 / (2 v) at x = 0.
     r, c = xp.special._iv_ratio(v, x), xp.special._iv_ratio_c(v, x)
     quotient = xp.where(x == 0, 0.5 / v + 0 * r, r / xp.where(x == 0, xp.ones_like(x), x))
     return c * (1 + r) - (2.0 * v - 1) * quotient
@@ -165,7 +167,7 @@ def mean_of_neighbours(
 
 
 def state_spherical(name: str, summary: str, below: int, above: int, source: str) -> None:
-    """State a spherical Bessel function with the derivative ``mean_of_neighbours`` for these signs."""
+    """State the op of a spherical Bessel function, with ``mean_of_neighbours`` as its derivative."""
     special(
         name, "n z", None,
         lambda t, n, z, xp: t * mean_of_neighbours(getattr(xp.special, name), n, z, below, above),
@@ -181,7 +183,7 @@ for _name, _kind, _signs, _source in (
     ("_spherical_kn", f"modified spherical {SECOND_KIND}", (-1, -1), "DLMF 10.51.5"),
 ):
     state_spherical(_name, f"The {_kind}", *_signs, _source)
-    # The derivatives of all degrees satisfy the same relation, as its weights do not depend on z.
+    # The same formula holds for derivatives of f in place of f, because its weights do not depend on z.
     state_spherical(f"{_name}_d", f"The derivative of the {_kind}", *_signs, _source)
 
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from ._rules import Real
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(240)
-BLOCK = 1 << 18  # terms that are computed at once
+BLOCK = 1 << 18  # number of terms, of several elements, that are computed at a time
 MOST_DIFFERENCES = 3  # highest order n in ``central_difference``
-MOST = 60_000  # most terms of a series, which suffice for arguments up to 1.2e7: beyond, NaN
+MOST = 60_000  # maximum number of terms of a series; arguments above 1.2e7 need more, and get NaN
 
 
 @kernel_by_order
@@ -48,7 +48,7 @@ def kve_by_order(n: int, m: RawArray, v: RawArray, x: RawArray, *, xp: Namespace
     for node, weight in zip(NODES.tolist(), WEIGHTS.tolist(), strict=True):
         u = low + half * (1.0 + node)
         rate = 2.0 * xp.sinh(u / 2.0) ** 2  # cosh(u) - 1
-        # exp(v u) times ``even`` is 2 cosh(v u), for odd n 2 sinh(v u).
+        # exp(v u) times ``even`` is 2 cosh(v u) for even n, and 2 sinh(v u) for odd n.
         mirrored = xp.exp(-2.0 * v * u)
         even = 1.0 + mirrored if n % 2 == 0 else -xp.expm1(-2.0 * v * u)
         total = total + weight * u**n * rate**m * xp.exp(v * u - x * rate) * even
@@ -114,7 +114,8 @@ def sum_ive_series(
         factor = math.nan if n else 1.0
     known = (half > 0) & (half < MOST**2 / 600.0)
     found = xp.where(known[:, 0], xp.sum(terms * factor, axis=-1), math.nan)
-    return xp.where((x == 0) & (v[:, 0] > n), 0.0, found)  # each term has the factor half ** v
+    # Each term has the factor (x / 2) ** v, so for v > 0 it is 0 at x = 0.
+    return xp.where((x == 0) & (v[:, 0] > n), 0.0, found)
 
 
 special(
@@ -163,7 +164,8 @@ def ive_slope_by_order(t: RawArray, n: Real, v: Real, x: Real, xp: Namespace) ->
 def central_difference(n: int, v: Real, x: Real, xp: Namespace) -> Any:
     """Return the derivative of ive(v, x) of order 1 in v and n in x.
 
-    The result is the central difference of order 2 n in v of the derivative in v, over 2 ** n.
+    By ive's recurrence, a derivative in x is half of a second difference in v.  So the result is the
+    central difference of order 2 n in v of the derivative in v, divided by 2 ** n.
     """
     if n > MOST_DIFFERENCES:
         return math.nan * (v + x)

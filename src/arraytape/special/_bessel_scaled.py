@@ -89,7 +89,10 @@ def scaled_derivative(family: Family, n: RawArray, v: RawArray, z: RawArray, xp:
 
 
 def leibniz_derivative(family: Family, order: int, v: RawArray, z: RawArray, xp: Namespace) -> Any:
-    """Return a derivative of ``exp(-rate z) B`` by Leibniz's rule, from functions of nearby orders."""
+    """Return the derivative of ``exp(-rate z) B`` of order ``order`` in z, by Leibniz's rule.
+
+    Derivatives of B are combinations of B with the orders v - order, ..., v + order.
+    """
     f = getattr(xp.special, family.name)
     total = 0
     for j in range(order + 1):
@@ -212,7 +215,7 @@ REAL_OF = {
 def scaled_by_operand(
     name: str, part: Callable[..., Any], slope: Callable[..., Any]
 ) -> Callable[..., Array]:
-    """State jv, yv or iv of complex z, times exp(-s) with a real operand s.
+    """State an op for jv, yv or iv of complex z, times exp(-s) with a real operand s; return it.
 
     ``name`` is jve, yve or ive, SciPy's function with the scale exp(-abs(part(z))).  ``slope`` returns
     the derivative of jv, yv or iv with respect to z from the functions of neighbouring orders.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ._rules import Real
 
 ROOT_2PI = math.sqrt(2.0 * math.pi)
-COUNT, TRIALS = (0, 5), (6, 12)  # numbers of successes, and of trials
+COUNT, TRIALS = (0, 5), (6, 12)  # intervals for tests: number of successes, number of trials
 
 # --- chi-square ---------------------------------------------------------------------------------------
 chdtr = special(

@@ -41,7 +41,7 @@ def comb(
     """
     refuse_exact("comb", exact)
     if repetition:
-        none: Any = (k == 0) & (N == 0)  # the number is 1, but SciPy's binom(-1, 0) is not
+        none: Any = (k == 0) & (N == 0)  # 1 combination, although SciPy's binom(-1, 0) is not 1
         found: Array = where(none, 1.0, binom(N + k - 1, k))
         return found
     return where_countable(binom(N, k), N, k)

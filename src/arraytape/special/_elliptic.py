@@ -24,8 +24,8 @@ PARAMETERS, LENGTHS, ANGLES, POWERS = (-2.0, 0.95), (0.1, 3.0), (-4.0, 4.0), (0.
 
 # --- integrals of products of powers ----------------------------------------------------------------
 DECAY = 39.0  # the error and the left-out terms are about exp(-39), which is 1e-17
-SHORTEST_STEP = 0.04  # the step where the phase of an argument is pi - 0.28: closer to pi, NaN
-BLOCK = 1 << 16  # elements of a temporary array
+SHORTEST_STEP = 0.04  # where an argument's phase is above pi - 0.28, the step is below this: NaN
+BLOCK = 1 << 16  # maximum number of elements of a temporary array
 
 
 @kernel
@@ -42,7 +42,7 @@ def carlson_integral(
     unit = 0 * (a + b + c + d + x + y + z + p) + 1
     e, *powers = [real_data(k, xp) for k in (e, a, b, c, d)]
     factors = list(zip(powers, [v * unit for v in (x, y, z, p)], strict=True))
-    # A factor of power 0 is left out, and a factor with an argument of 0 is a power of t.
+    # If a factor has the power 0, its argument is replaced by 1, so that it does not matter below.
     factors = [(k, xp.where(k == 0, unit, v)) for k, v in factors]
     sizes = [xp.abs(v) for _, v in factors]
     largest = elementwise_maximum(sizes, xp)
@@ -57,7 +57,7 @@ def carlson_integral(
     phase = elementwise_maximum([xp.abs(phase_of(v, xp)) for _, v in factors], xp)
     step = 0.9 * 2 * math.pi * (math.pi - phase) / DECAY
     good = (step > SHORTEST_STEP) & (low > 0) & (high > 0) & (largest > 0) & (largest < math.inf)
-    # The arguments are divided by the largest one, which the homogeneous integral allows.
+    # Divide the arguments by the largest one.  The integral is homogeneous, so ``found`` corrects this.
     factors = [(k, xp.where(good, v / xp.where(good, largest, 1.0), unit)) for k, v in factors]
     step = xp.where(good, step, 1.0)
     start = xp.where(good, xp.log(smallest / largest) - DECAY / low, 0.0)
@@ -84,7 +84,7 @@ def phase_of(z: RawArray, xp: Namespace) -> Any:
 
 
 def largest_count(count: RawArray, xp: Namespace) -> int:
-    """Return a number of nodes that suffices for all elements; 0 if there are no elements."""
+    """Return the number of nodes of the element that needs most nodes; 0 if there are no elements."""
     return 1 + int(xp.max(count)) if math.prod(count.shape) else 0
 
 

@@ -67,7 +67,7 @@ def erfcx_derivative(n: int, z: RawArray, *, xp: Namespace) -> Any:
         n, close, xp.special.erfcx(close), lambda y: 2.0 * (close * y) - 2.0 / ROOT_PI, 1.0
     )
     beyond = xp.where(near, FAR, z)
-    # On the left erfcx(z) is 2 exp(z ** 2) - erfcx(-z).
+    # Where real(z) < 0, erfcx(z) is computed as 2 exp(z ** 2) - erfcx(-z).
     left = (xp.real(beyond) if is_complex(z) else beyond) < 0
     mirrored = _asymptotic(n, xp.where(left, -beyond, beyond), -1.0, xp) * ((-1.0) ** n / ROOT_PI)
     reflected = 2.0 * _gaussian(n, xp.where(left, beyond, 0.0), 1.0, xp) - (-1.0) ** n * mirrored
@@ -224,7 +224,7 @@ def voigt_real(n: int, x: RawArray, sigma: RawArray, gamma: RawArray, *, xp: Nam
 
 @kernel_by_order
 def voigt_imag(n: int, x: RawArray, sigma: RawArray, gamma: RawArray, *, xp: Namespace) -> Any:
-    """Return the n-th derivative in x of the imaginary part of the function in ``_voigt``."""
+    """Return the n-th derivative in x of imag(wofz(z)) / (sigma sqrt(2 pi)), with z as in ``_voigt``."""
     return xp.imag(_voigt(n, x, sigma, gamma, xp))
 
 

@@ -167,13 +167,12 @@ _factorial = special(
     lambda t, x, y, xp: t * xp.where(x < 0, 0.0, y * xp.special.digamma(1.0 + x)),
     summary="gamma(1 + x), and 0 where x is negative", continuous=False,
 )  # fmt: skip
-# Lanczos's constant g, which the formula of Lanczos's sum contains.
 LANCZOS = 6.024680040776729583740234375
 
 
 def _lanczos(t: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
     """Return ``t`` times the derivative of Lanczos's sum; the sum is
-    ``gamma(x) * (e / (x + g - 0.5)) ** (x - 0.5)``.
+    ``gamma(x) * (e / (x + LANCZOS - 0.5)) ** (x - 0.5)``.
     """
     base = x + (LANCZOS - 0.5)
     return t * (y * (xp.special.digamma(x) - xp.log(base) + LANCZOS / base))
@@ -256,7 +255,7 @@ def _corrections(base: RawArray, s: RawArray, n: int) -> list[Any]:
 
     The terms are divided by ``base ** -s``.  The coefficients are those in s, of orders 0 to n.
     """
-    # Coefficients of s, then of s (s + 1) (s + 2), and so on.
+    # Taylor coefficients of the factor s, which becomes s (s + 1) (s + 2) in the next term, and so on.
     linear = [s, 1.0, *[0.0] * n][: n + 1]
     total: list[Any] = [0.0] * (n + 1)
     scale = 1.0 / base
@@ -269,13 +268,13 @@ def _corrections(base: RawArray, s: RawArray, n: int) -> list[Any]:
     return total
 
 
-TERMS = 16  # powers that are summed one by one
+TERMS = 16  # powers that are summed one by one; the Euler-Maclaurin formula sums the others
 
 
 @kernel_by_order
 def zeta_derivative(n: int, s: RawArray, q: RawArray, *, xp: Namespace) -> Any:
     """Return the n-th derivative of Hurwitz's zeta function with respect to s."""
-    if n < 0:  # _zeta_by_shift multiplies order n - 1 by n, which may be 0
+    if n < 0:  # _zeta_by_shift calls this with order n - 1 also for n = 0, and multiplies by 0
         return xp.zeros_like(s + q)
     total = sum(_power(q + k, s, n, xp)[n] for k in range(TERMS))
     base = q + TERMS
@@ -298,7 +297,7 @@ def harmonic_derivative(
     more = first + TERMS <= last
     low, high = xp.where(more, first + TERMS, 1.0), xp.where(more, last, 1.0)
     width = xp.log(high / low)
-    # Taylor coefficients of the integral of i ** -a from low to high, over low ** -a.
+    # Taylor coefficients in a of the integral of i ** -a from low to high, divided by low ** -a.
     integral = [
         low
         * width
@@ -307,7 +306,7 @@ def harmonic_derivative(
         * xp.special.exprel_derivative(i, (1.0 - a) * width)
         for i in range(n + 1)
     ]
-    # Terms of the Euler-Maclaurin formula at both ends: half of the power, and corrections.
+    # The Euler-Maclaurin formula adds at each end half of the power and a series of corrections.
     below, above = _corrections(low, a, n), [-c for c in _corrections(high, a, n)]
     below, above = [0.5 + below[0], *below[1:]], [0.5 + above[0], *above[1:]]
     below = [p + c for p, c in zip(below, integral, strict=True)]

@@ -49,7 +49,8 @@ def harmonic_by_angle(t: RawArray, n: Real, m: Real, theta: Real, phi: Real, xp:
     slope = neighbouring_orders_slope(
         lambda k: xp.special.sph_harm_y(n, k, theta, 0.0 * phi), n, m, xp
     )
-    slope = xp.where(xp.sin(theta) < 0, -slope, slope)  # SciPy has powers of abs(sin(theta))
+    # SciPy computes powers of abs(sin(theta)), whose derivative has the other sign for sin(theta) < 0.
+    slope = xp.where(xp.sin(theta) < 0, -slope, slope)
     return t * (slope * xp.exp(1j * (m * phi)))
 
 

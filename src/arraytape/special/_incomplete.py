@@ -49,7 +49,7 @@ beta_density = special(
     lambda t, i, j, m, a, b, x, complement, xp: (
         t * xp.special.beta_density(i, j, m + 1, a, b, x, complement)
     ),
-    None,  # complement is 1 - x, an operand for its accuracy: the rule of x covers both
+    None,  # complement is 1 - x without rounding errors; the rule of x is the derivative through both
     domains=[ORDER, ORDER, ORDER, SHAPE, SHAPE, UNIT, UNIT], integers="i j m", public=False,
     summary="The derivative of x ** (a - 1) (1 - x) ** (b - 1) / beta(a, b), orders i, j, m in a, b, x",
     source="DLMF 8.17.22",

@@ -98,9 +98,10 @@ def logsumexp(
 def _with_slopes(
     a: Array, b: Array | None, axes: int | tuple[int, ...], with_phase: bool
 ) -> tuple[Array, Any]:
-    """Return the logarithm of the sum, and the sign or phase of the sum, with derivatives.
+    """Return log(sum(b * exp(a))) with derivatives, and the sign or phase of the sum.
 
-    The summed axes stay, with length 1.  The sign or phase is None unless ``with_phase``.
+    If ``with_phase`` is False, the sign or phase is None.  Else the logarithm is that of the absolute
+    value of the sum.  The summed axes stay, with length 1.
     """
     fixed = None if b is None else stop_gradient(b)
     value, phase = _value(stop_gradient(a), fixed, axes, with_phase)
@@ -114,12 +115,12 @@ def _with_slopes(
     # Elsewhere it is sqrt(1): a NaN there would make a guarded pass compute each gradient again.
     nothing = 0.0 * sum_of(real(where(isfinite(a), a, 0.0)), axis=axes, keepdims=True)
     nan_slope = sqrt(where(finite & isfinite(fixed), 1.0, nothing))
-    # The total is exp(0) = 1 up to rounding of itself and of the value.  It is far from 1 only where
-    # terms of opposite signs cancel.
+    # ``total`` is the sum of exp(a - value), which is 1 up to rounding of the sum and of ``value``.  It
+    # is far from 1 only where terms of opposite signs cancel.
     rounded = absolute(value) * float(np.finfo(value.dtype).eps) > 0.01
     one = where((absolute(fixed - 1.0) < 0.5) | rounded & (fixed != 0), fixed, 1.0)
     moved = log1p(where(isfinite(fixed), (total - fixed) / one, nan_slope))
-    rest = log(total)  # used where ``value`` is infinite or NaN; where NaN, its slope is NaN
+    rest = log(total)  # used where ``value`` is infinite or NaN
     if a.dtype.kind == "c" and phase is not None:
         phase = where(finite, phase * exp(1j * imag(moved)), phase + nan_slope)
         rest, moved = real(rest), real(moved)
@@ -148,9 +149,9 @@ def _promoted(
 def _value(
     a: Array, b: Array | None, axes: int | tuple[int, ...], with_phase: bool
 ) -> tuple[Array, Array | None]:
-    """Return the logarithm of the sum, and the sign or phase of the sum, computed by SciPy's steps.
+    """Return the values of ``_with_slopes``, computed in SciPy's steps so that they have SciPy's bits.
 
-    The summed axes stay, with length 1.  The sign or phase is None unless ``with_phase``.
+    Derivatives through these steps would be wrong, so the operands are not followed.
     """
     total = sum_of(exp(a) if b is None else b * exp(a), axis=axes, keepdims=True)
     of_total = sign(total) if with_phase else None

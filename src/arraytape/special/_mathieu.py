@@ -35,7 +35,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 
 def mathieu(name: str, value: str, *, modified: bool) -> None:
-    """State a Mathieu function y and its derivative yp.
+    """State ops for a Mathieu function y and for its derivative yp.
 
     y'' is (2 q cos(2 x) - a) y, or for modified functions (a - 2 q cosh(2 x)) y (DLMF 28.2.1, 28.20.1).
     The characteristic value a is the function ``value`` of m and q.
@@ -108,7 +108,7 @@ def oblate_radial(m: Real, c: Real, cv: Real, x: Real, s: RawArray, sp: RawArray
 def spheroidal(
     name: str, value: str, equation: Callable[..., Any], places: tuple[float, float]
 ) -> None:
-    """State a spheroidal function s and its derivative sp, and both with an operand cv.
+    """State ops for a spheroidal function s, its derivative sp, and both with an operand cv.
 
     The operand cv is the characteristic value.  Without it, the value is the function ``value`` of m,
     n, c.  ``equation`` returns the second derivative.  Tests draw x from the interval ``places``.

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from ._rules import Real
 
 LAMBDA = (0.3, 3.0)
-LARGEST_PEAK = 1e8  # largest index of a peak, for which a window has 240,000 terms
+# If the largest term of a sum has an index above this, the result is NaN.  At this index 240,000 terms
+# are summed (``poisson_window``).
+LARGEST_PEAK = 1e8
 
 
 # --- mixtures -----------------------------------------------------------------------------------------
@@ -74,7 +76,7 @@ def gamma_window(a: RawArray, rate: RawArray, x: RawArray, xp: Namespace) -> tup
 def noncentral_gamma_density(
     n: RawArray, m: RawArray, a: RawArray, rate: RawArray, x: RawArray, *, xp: Namespace
 ) -> Any:
-    """Return the derivative of a Poisson mixture of gamma densities, of order n in a and m in x."""
+    """Return a Poisson mixture of derivatives of gamma densities, of order n in a and m in x."""
     inside, (a, rate, x) = finite_operands(1.0, a, rate, x, xp=xp)
     terms, weights = gamma_window(a, rate, x, xp)
 
@@ -89,7 +91,7 @@ def noncentral_gamma_density(
 def noncentral_gamma_by(
     n: RawArray, a: RawArray, rate: RawArray, x: RawArray, *, xp: Namespace
 ) -> Any:
-    """Return the n-th derivative in a, n > 0, of a Poisson mixture of gammainc."""
+    """Return the n-th derivative in a, n > 0, of F(a, rate, x), which the module's docstring defines."""
     inside, (a, rate, x) = finite_operands(1.0, a, rate, x, xp=xp)
     terms, weights = gamma_window(a, rate, x, xp)
 

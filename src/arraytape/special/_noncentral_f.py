@@ -57,7 +57,7 @@ def noncentral_beta_density(
     i: RawArray, j: RawArray, m: RawArray, a: RawArray, b: RawArray, rate: RawArray, x: RawArray,
     complement: RawArray, *, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the derivative of a Poisson mixture of beta densities, of orders i, j, m in a, b, x."""
+    """Return a Poisson mixture of derivatives of beta densities, of orders i, j, m in a, b, x."""
     inside, (a, b, rate, x, complement) = finite_operands(0.5, a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)
 
@@ -94,7 +94,7 @@ def noncentral_beta_by(
     i: RawArray, j: RawArray, a: RawArray, b: RawArray, rate: RawArray, x: RawArray,
     complement: RawArray, *, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the derivative of a Poisson mixture of betainc, of order i in a and j in b, i + j > 0."""
+    """Return the derivative of F(a, b, rate, x), see above, of order i in a and j in b; i + j > 0."""
     inside, (a, b, rate, x, complement) = finite_operands(0.5, a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)
 
@@ -104,7 +104,7 @@ def noncentral_beta_by(
         shapes = a[:, None] + terms
         wide = b[:, None], x[:, None], complement[:, None]
         steps = beta_step(i, j, shapes, *wide, xp)
-        lower = shapes * wide[2] > wide[0] * wide[1]  # where x is below the mean
+        lower = shapes * wide[2] > wide[0] * wide[1]  # where x is below the distribution's mean
         parts = sums_from_steps(first, last, steps, lower, xp)
         return xp.where(inside, xp.sum(weights * parts, axis=-1), math.nan)
 
@@ -224,8 +224,7 @@ def pdf_by_ratio(f: Real, dfn: Real, dfd: Real, nc: Real, xp: Namespace) -> Any:
 def pdf_by_shape(i: int, j: int, f: Real, dfn: Real, dfd: Real, nc: Real, xp: Namespace) -> Any:
     """Return the derivative of the noncentral F density in dfn / 2 (i = 1) or dfd / 2 (j = 1).
 
-    The odds dfn f / dfd and the factor dfn / dfd are held fixed; ``pdf_by_ratio`` is the part through
-    them.
+    The ratio dfn / dfd is held fixed.  ``pdf_by_ratio`` is the derivative with respect to its logarithm.
     """
     a, b, rate, x, c = ncf_mixture_arguments(dfn, dfd, nc, f, xp)
     return xp.special.noncentral_beta_density(i, j, 0, a, b, rate, x, c) * c * c * dfn / dfd

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from .._util.array_types import Namespace, RawArray
     from ._rules import Real
 
-BISECTIONS = 40  # steps that locate an end of the integrand
+BISECTIONS = 40  # steps of the bisection that finds the first and the last edge in ``nct_edges``
 
 
 def normal_part(k: int, z: RawArray, xp: Namespace) -> Any:
     """Return the k-th derivative of ndtr at z, k > 0, divided by the normal density."""
     before, found = 0.0 * z, 1.0 + 0.0 * z
-    for i in range(k - 1):  # Hermite polynomials: DLMF 18.9.1
+    for i in range(k - 1):  # the recurrence of Hermite polynomials, DLMF 18.9.1
         before, found = found, -(z * found + i * before)
     return found
 
@@ -42,14 +42,17 @@ def normal_part(k: int, z: RawArray, xp: Namespace) -> Any:
 def log_integrand(
     k: int, v: RawArray, a: RawArray, nc: RawArray, s: RawArray, xp: Namespace
 ) -> Any:
-    """Return the logarithm of the integrand in v = log(x), without constant and polynomial factors."""
+    """Return the logarithm of the integrand of ``normal_gamma``, a function of v = log(x).
+
+    Factors that are constants or polynomials are left out.
+    """
     z = s * xp.exp(0.5 * v) - nc
     normal = -0.5 * z * z if k else xp.special.log_ndtr(z)
     return a * v - xp.exp(v) + normal
 
 
 def nct_edges(k: int, a: RawArray, nc: RawArray, s: RawArray, xp: Namespace) -> list[Any]:
-    """Return the edges of the panels in v = log(x).
+    """Return the edges of panels in v = log(x) for the integral of ``normal_gamma``.
 
     At the first and the last edge the integrand has fallen by exp(-DEPTH) from its maximum.
     """
@@ -80,7 +83,8 @@ def normal_gamma(
 ) -> Any:
     """Return the n-th derivative with respect to a of a mean over the gamma distribution of shape a.
 
-    The mean is that of x ** (r / 2) times the k-th derivative of ndtr at s sqrt(x) - nc; n + k > 0.
+    The mean is taken of x ** (r / 2) f(s sqrt(x) - nc), where f is the k-th derivative of ndtr.  At
+    least one of n and k is positive.
     """
     inside = (a > 0) & xp.isfinite(a) & xp.isfinite(nc) & xp.isfinite(s)
     a, nc, s = (xp.where(inside, z, 1.0) for z in (a, nc, s))

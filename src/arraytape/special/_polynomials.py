@@ -201,9 +201,9 @@ def lower_degrees(n: Real, xp: Namespace) -> list[tuple[int, Any, Any]]:
 
 
 def nan_between_degrees(n: Real, total: Real, xp: Namespace) -> Any:
-    """Return the total where n is a whole number, else NaN.
+    """Return ``total`` where n is a whole number, else NaN.
 
-    Only for a whole n the sum over lower degrees is the derivative.
+    ``total`` is a sum over lower degrees, which is the derivative only for a whole n.
     """
     return total if isinstance(n, int) else xp.where(n == xp.round(n), total, math.nan)
 

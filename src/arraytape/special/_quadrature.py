@@ -27,8 +27,8 @@ NODES = 28  # nodes of the quadrature rule in a panel
 BLOCK = 4096  # elements that a kernel gets at a time, which limits the memory
 DEPTH = 45.0  # the integral ends where the density has fallen by exp(-DEPTH)
 NEWTON_STEPS = 14
-# Distances in v of panel edges from the point where an exponential in the density is 1: beyond the last
-# edge the exponential is below exp(-28).
+# The logarithm of the density contains exp(v).  Panels of the integral over v have edges at these
+# distances from the v at which that exponential is 1, because the density bends there.
 BENDING = (3.0, 12.0, 28.0)
 
 
@@ -130,9 +130,9 @@ def exp_derivatives(derivatives: Sequence[Any], order: int) -> list[Any]:
 
 # --- the gamma function -------------------------------------------------------------------------------
 def gamma_constants(n: int, a: RawArray, xp: Namespace) -> list[Any]:
-    """Return the derivatives of gamma(a) exp(digamma(a) e) / gamma(a + e) in e at e = 0, up to order n.
+    """Return the derivatives, of orders 0 to n in e, of gamma(a) exp(digamma(a) e) / gamma(a + e).
 
-    The first one is 0: the centred logarithms contain the first derivative of 1 / gamma(a).
+    They are taken at e = 0.  The factor exp(digamma(a) e) makes the derivative of order 1 zero.
     """
     return exp_derivatives([0.0 * a, *[-xp.special.polygamma(j, a) for j in range(1, n)]], n)
 
@@ -152,7 +152,8 @@ def gamma_density(n: RawArray, m: RawArray, a: RawArray, x: RawArray, *, xp: Nam
             for i in range(n + 1)
         ]
         total = 0.0
-        for k in range(m + 1):  # Leibniz: the power k times, exp(-x) m - k times
+        # Leibniz's rule: x ** (a - 1) is differentiated k times, and exp(-x) m - k times.
+        for k in range(m + 1):
             falling = falling_factorial(a, k, n)
             factor = sum(
                 [
@@ -269,7 +270,8 @@ def beta_density(
     def beta_density_of_orders(i: int, j: int, m: int) -> Any:
         constants = beta_constants(i, j, a, b, xp)
 
-        def moment(p: int, q: int) -> Any:  # derivative of order p in a, q in b, over the density
+        # Return the quotient: derivative of the density of order p in a and q in b / the density.
+        def moment(p: int, q: int) -> Any:
             total = 0.0
             for r, s in itertools.product(range(p + 1), range(q + 1)):
                 power = (log_x**r if r else 1.0) * (log_y**s if s else 1.0)
@@ -277,7 +279,8 @@ def beta_density(
             return total
 
         total = 0.0
-        for k in range(m + 1):  # Leibniz: the power of x k times, that of y m - k times
+        # Leibniz's rule: the power of x is differentiated k times, and the power of y m - k times.
+        for k in range(m + 1):
             of_x, of_y = falling_factorial(a, k, i), falling_factorial(b, m - k, j)
             factor = 0.0
             for p, q in itertools.product(range(min(i, k) + 1), range(min(j, m - k) + 1)):

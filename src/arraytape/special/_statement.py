@@ -78,7 +78,7 @@ def special(
     domains: Sequence[Interval] = (), integers: str = "", counts: str = "", complex: bool = False,
     saves: dict[str, Rule] | None = None, public: bool = True, continuous: bool | None = None,
 ) -> Callable[..., Array]:  # fmt: skip
-    """State a special function as an op, and return the public function.
+    """Make an op of a special function, and return the public function.
 
     ``inputs`` has the names of the operands, separated by spaces, and there is one rule for each.  A
     rule is a function; None for an operand without a derivative by design, such as a count; or
@@ -96,11 +96,12 @@ def special(
     op = Op(
         f"special.{name}", "elementwise", names, rules=rules, domain=intervals[-1], saves=saves,
         own_dtype=True, continuous=len(names) == 1 if continuous is None else continuous,
-        propagates_nan=False, promotes="", linear_places=(),  # some drop NaN or cast differently
+        # Some of SciPy's functions return a number for NaN, or promote dtypes by rules of their own.
+        propagates_nan=False, promotes="", linear_places=(),
         samples=samples_of([(*d, kind) for kind, d in zip(kinds, intervals, strict=True)]),
     )  # fmt: skip
     function = compile_function(
-        op, operands(names), convert=False,  # SciPy's ufunc may require integers
+        op, operands(names), convert=False,  # no conversion to floats: some ufuncs require integers
         into=functools.partial(call_ufunc, name),
     )  # fmt: skip
     function.__doc__ = docstring(op, summary or f"``scipy.special.{name}``", source)
@@ -205,7 +206,7 @@ def helper_texts(op: Op, text: str | None) -> str:
     for name in dict.fromkeys(CALLED.findall(text or "")):
         code = getattr(known.get(name), "__code__", None)
         doc = known[name].__doc__ if code else None
-        if code and doc and "-----" not in doc:  # a public function has sections
+        if code and doc and "-----" not in doc:  # numpydoc sections: a public function, no helper
             given = [x for x in code.co_varnames[: code.co_argcount] if x != "xp"]
             lines.append(f"\n\n``{name}({', '.join(given)})``: {' '.join(doc.split())}")
     return "".join(lines)

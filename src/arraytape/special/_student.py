@@ -130,10 +130,10 @@ def student_height(v: RawArray, df: RawArray, log_odds: RawArray, xp: Namespace)
 
 
 def student_edges(df: RawArray, log_odds: RawArray, outer: RawArray, xp: Namespace) -> list[Any]:
-    """Return the edges of the panels in v = log(s / x), beginning at s = x.
+    """Return the edges of panels for an integral of the density over s, in v = log(s / x).
 
-    The panels go outwards where the mask ``outer`` is True, else inwards to s = 0.  Inner edges are
-    chosen as in ``beta_edges``.
+    The integral goes from s = x to infinity where the mask ``outer`` is True, elsewhere from x to 0.
+    Edges between the ends are chosen as in ``beta_edges``.
     """
     bend, size = -0.5 * log_odds, 0.5 * xp.log(df + 1)
     start = (0.5 * (df + 1) * log1p_exp(-log_odds, xp) + DEPTH) / df

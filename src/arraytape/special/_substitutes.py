@@ -34,7 +34,7 @@ NUMERATOR = (
 )  # fmt: skip
 DENOMINATOR = tuple(float(c) for c in np.poly1d(-np.arange(12), True).coef[::-1])
 DUPLICATIONS = 16  # steps of elliprd, after which its arguments differ by at most 1 in 1000
-HIGHEST = 30  # order of the Bessel functions
+HIGHEST = 30  # the highest order of the Bessel functions
 
 
 # --- sine and cosine of pi x ----------------------------------------------------------------------

@@ -262,7 +262,7 @@ class StrictBoxes(Boxes):
 
 
 class BoxedNamespace(Standard):
-    """The raw namespace of boxed data."""
+    """The functions of the standard on ``Boxed`` data, which rules and ops call without recording."""
 
     def add_at(self, x: Any, key: Index, value: Any) -> Any:
         np.add.at(x.memory, x.boxes.memory_key(x, key), getattr(value, "memory", value))
@@ -270,7 +270,7 @@ class BoxedNamespace(Standard):
 
 
 class FrozenNamespace(BoxedNamespace):
-    """The raw namespace of frozen data."""
+    """The functions of the standard on ``Frozen`` data: ``add_at`` returns new data."""
 
     def add_at(self, x: Any, key: Index, value: Any) -> Any:
         sums = x.memory.copy(order="K")

@@ -33,7 +33,7 @@ class Call(NamedTuple):
 
 
 class Calls:
-    """A block that keeps the calls of some functions, with copies of their arguments.
+    """A context manager that keeps the calls of some functions, with copies of their arguments.
 
     A wrapper replaces each function under all its names, in the test's module and in all modules of the
     function's own package.  Calls inside a kept call are not kept.
@@ -117,7 +117,7 @@ class Calls:
         return Call(f, bound, user_line())
 
     def check_kept_calls(self, options: dict[str, Any]) -> None:
-        """Raise AssertionError for wrong gradients, and for a function without kept calls."""
+        """Raise AssertionError for wrong gradients, and for a function of which no call was kept."""
         for call in self.kept:
             check_call(call, options)
         for f in self.functions:

@@ -36,7 +36,7 @@ def watching() -> Iterator[GradientTape]:
 
 @contextmanager
 def makers_watched() -> Iterator[None]:
-    """Open a block with wrappers in place of the namespace's functions that create arrays.
+    """Open a block in which wrappers (``watched``) replace the namespace's functions that create arrays.
 
     Blocks of several threads share the wrappers, which the end of the last block removes.
     """

@@ -19,7 +19,7 @@ from .._util.errors import short_repr
 from ._called import Calls, check_returned
 from .xp_backends import NAMES, STRICT, available, on
 
-CHOSEN = pytest.StashKey[Any]()  # the key of the names of the run's backends
+CHOSEN = pytest.StashKey[Any]()  # in config.stash: the names of the backends to test
 CHOICES = {"np_only": {"numpy"}, "cpu_only": {*NAMES} - {"hostile", "frozen"}}
 OPTIONS = {"of", "order", "modes", "rtol", "seeds", "h", "calls"}
 INSTALL = "array-api-strict is not installed: pip install array-api-strict"
@@ -148,7 +148,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]
 def asked_for(marks: Iterable[pytest.Mark]) -> tuple[list[Any], dict[str, Any]]:
     """Return the functions and options of a test's marks.
 
-    Of an option in several marks, the mark nearest to the test counts.
+    If several marks set an option, the value of the mark nearest to the test is used.
     """
     functions: list[Any] = []
     options: dict[str, Any] = {}

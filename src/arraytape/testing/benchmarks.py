@@ -205,7 +205,7 @@ class TapeBenchmarks(ABC):
     def _record(self) -> tuple[GradientTape, Array]:
         """Record one call of ``loss``, and return the tape and the value.
 
-        The tape does not warn of exits, because ``track_exits`` counts them.
+        The tape does not warn of untracked conversions, because ``track_exits`` counts them.
         """
         with GradientTape(exits="ignore") as tape:
             tape.watch(self._sources)
@@ -249,7 +249,7 @@ class TapeBenchmarks(ABC):
 
     @measures(unit="exits", headline="exits: values that leave the tape", rank=5, exact=True)
     def track_exits(self, *params: Any) -> int:
-        """Return the number of source locations at which values leave the tape, as by float(x)."""
+        """Return the number of source locations where the tape stops following a value (float(x))."""
         records = self._record()[0]._recording.records
         left = [LeftRecord(*record) for record in records if record[0] == LEFT.number]
         return len({(record.how, *map(str, record.stack)) for record in left})

@@ -341,7 +341,10 @@ class Problem:
 
 
 class Finding:
-    """A disagreement of a mode with differences, which comparisons of single elements locate."""
+    """A search for the elements at which a derivative disagrees with finite differences.
+
+    mode : the differentiation mode under test, "fwd" or "rev".  h : the step of the differences.
+    """
 
     def __init__(self, problem: Problem, mode: str, rtol: float, h: float) -> None:
         self.problem, self.mode, self.rtol, self.h = problem, mode, rtol, h
@@ -388,7 +391,10 @@ class Finding:
         return wrong, seen
 
     def raise_first(self, along: float, slope: float) -> None:
-        """Raise the AssertionError for first derivatives that differ, with the element that is worst."""
+        """Raise an AssertionError that names the element at which the first derivative is most wrong.
+
+        along, slope : the slopes along a random direction, by the mode and by differences.
+        """
         problem = self.problem
         said, reverse = self.reverse_gradients()
 
@@ -465,9 +471,10 @@ class Finding:
         return real + 1j * derivative_of("imag") if is_complex else real
 
     def raise_second(self, way: Callable[..., Any], along: float, slope: float) -> None:
-        """Raise the AssertionError for second derivatives that differ, with the two elements.
+        """Raise an AssertionError that names two input elements whose second derivative is wrong.
 
-        along, slope : the derivatives along random directions, by the mode and by differences.
+        If no such pair is found, the error shows the derivatives along random directions: ``along`` by
+        the mode, ``slope`` by differences of gradients.  way : a function for Hessian-vector products.
         """
         problem = self.problem
         started, worst = time.monotonic(), None

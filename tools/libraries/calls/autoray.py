@@ -1,4 +1,4 @@
-"""Functions of autoray and integrals of torchquad, with the registration of the recipe."""
+"""Calls of autoray and torchquad; the guide's recipe registers Arrays with autoray."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Rearrangements of einops, with the backend of the recipe and by namespace."""
+"""Calls of einops, with the backend of the guide's recipe, and of ``einops.array_api``."""
 
 from ..data import normal
 from ..facts import LIST, Library, call

@@ -1,4 +1,4 @@
-"""Masked arrays of marray over the namespace of the data."""
+"""Calls of marray, whose masked arrays wrap Arrays or NumPy arrays."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ MASK = np.random.default_rng(0).random((3, 4)) < 0.3
 
 
 def masked(name: str, function: Callable[..., Any], *inputs: Any) -> Call:
-    """Make a call of a function of marray's namespace and masked arrays."""
+    """Return a Call of ``function(namespace, *masked_arrays)``, where marray masks the inputs."""
 
     def run(mask: Any, *arrays: Any) -> Any:
         import marray

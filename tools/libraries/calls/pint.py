@@ -1,4 +1,4 @@
-"""Quantities of pint."""
+"""Calls of pint, whose quantities wrap Arrays."""
 
 import functools
 from collections.abc import Callable
@@ -18,7 +18,7 @@ def units() -> Any:
 
 
 def quantity(name: str, function: Callable[..., Any], *inputs: Any) -> Call:
-    """Make a call of a function of quantities in metres."""
+    """Return a Call of ``function``, whose inputs are arrays in metres, quantities of pint."""
 
     def run(*arrays: Any) -> Any:
         return function(*[x * units().metre for x in arrays]).magnitude

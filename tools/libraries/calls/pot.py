@@ -1,4 +1,4 @@
-"""Optimal transport in POT, with the backend of the recipe."""
+"""Calls of POT (optimal transport); the guide's recipe sets up the backend."""
 
 import numpy as np
 

@@ -5,7 +5,7 @@ from ..facts import NUMPY, Call, Library, call
 
 
 def on(manifold: str, name: str, *inputs: object, size: tuple[int, ...] = (3,)) -> Call:
-    """Make a call of a function of a manifold."""
+    """Return a Call of the method ``name`` of a manifold of this size."""
 
     def run(*arrays):
         from pymanopt import manifolds

@@ -1,4 +1,4 @@
-"""Scoring rules of scoringrules, with the backend of the recipe."""
+"""Calls of scoringrules; the backend for Arrays is the one that the guide's recipe sets up."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def prepare(backend: str) -> None:
 
 
 def scored(name: str, *inputs: object, **keywords: object) -> Call:
-    """Make a call with the keyword ``backend`` of the library under test."""
+    """Return a Call of scoringrules' function ``name``, with the chosen backend as a keyword."""
 
     def run(*arrays):
         import scoringrules

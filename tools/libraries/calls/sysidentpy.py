@@ -37,7 +37,7 @@ def expanded(name: str) -> Callable[..., Any]:
 
 
 def correlated(name: str) -> Callable[..., Any]:
-    """Return a function of correlations without their bounds, which are floats."""
+    """Return a function that computes correlations, the first result of the library's function."""
 
     def correlation(*arrays: Any) -> Any:
         module = importlib.import_module("sysidentpy.residues.residues_correlation")

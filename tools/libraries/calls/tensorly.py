@@ -1,4 +1,4 @@
-"""Decompositions and products of tensors in tensorly, with the backend of the recipe."""
+"""Calls of tensorly's decompositions and products; the guide's recipe sets up the backend."""
 
 from ..data import normal, uniform
 from ..facts import LIST, Library, call

@@ -1,4 +1,4 @@
-"""DataArrays of xarray."""
+"""Calls of xarray, whose DataArrays wrap Arrays."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ LABELS = {"site": list("aba"), "time": np.asarray([0.0, 1.0, 2.5, 3.0])}
 
 
 def labelled(name: str, function: Callable[..., Any], *inputs: Any) -> Call:
-    """Make a call of a function of DataArrays with dimensions site and time."""
+    """Return a Call of ``function``, whose inputs are DataArrays with the dimensions site and time."""
 
     def run(*arrays: Any) -> Any:
         import xarray as xr

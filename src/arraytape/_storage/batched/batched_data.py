@@ -34,7 +34,10 @@ ACTIVE: ContextVar[AxisIds] = ContextVar("arraytape hidden axes", default=())
 
 
 class NoBatchedForm(TypeError):
-    """Raised for an operation on batched data whose result's shape or branch depends on values."""
+    """The error for an operation on batched data that has no batched form.
+
+    Usually the shape of the result, or a branch in the code, depends on values.
+    """
 
 
 class Shape(tuple[int, ...]):
@@ -266,8 +269,8 @@ AROUND: ContextVar[Mapping[int, Sequence[ref[Recorder]]]] = ContextVar(
 
 
 def recorders_around(axis_id: int) -> Setting[Mapping[int, Sequence[ref[Recorder]]]]:
-    """Return a context that stores the active recorders in ``AROUND``, for the hidden axis."""
-    from ..._record.stack import recorders  # lazy: not needed without tapes
+    """Return a context in which ``AROUND[axis_id]`` is the list of the recorders that are active now."""
+    from ..._record.stack import recorders  # imported late, as only tapes need it
 
     return Setting(AROUND, {**AROUND.get(), axis_id: [ref(one) for one in recorders()]})
 
@@ -298,16 +301,16 @@ def check_open(axis_ids: AxisIds) -> None:
 
 
 def surplus(data: Batched, shape: tuple[int, ...]) -> AxisIds:
-    """Return the ids of hidden axes of ``data`` that are not in ACTIVE, and not in ``shape``.
+    """Return the ids of the hidden axes of ``data`` that ``shape`` lacks and whose vmap has ended.
 
-    ``shape`` is that of a record's value, with the hidden axes that the value had.
+    shape : the ``Shape`` of a recorded value, which has the value's hidden axes.
     """
     own, open_axes = getattr(shape, "axis_ids", ()), ACTIVE.get()
     return tuple([n for n in data.axis_ids if n not in own and n not in open_axes])
 
 
 def ended(shape: Any) -> dict[int, int]:
-    """Return a dict from id to length of those hidden axes of ``shape`` that are not in ACTIVE."""
+    """Return the hidden axes of ``shape`` whose vmap has ended, as a dict from axis id to length."""
     own, open_axes = getattr(shape, "axis_ids", ()), ACTIVE.get()
     lengths = shape.hidden if own else ()
     return {n: size for n, size in zip(own, lengths, strict=True) if n not in open_axes}
@@ -339,10 +342,10 @@ def spread(x: Any, /, axis_ids: AxisIds, hidden: tuple[int, ...], copy: bool = T
 
 
 def without_gaps(data: RawArray | Batched, count: int) -> Any:
-    """Return data in which each ``data[i]``, with ``count`` indices i, has no gaps in memory.
+    """Return ``data`` or a copy of it, so that each ``data[i]`` lies in memory without gaps.
 
-    The axes of ``data[i]`` keep their order in memory.  So results of ops have the memory layout that a
-    loop over copies of all ``data[i]`` would give.  Data that needs no copy is returned itself.
+    count : the number of indices in i.  The copy keeps the order of the axes in memory, so that results
+    of ops have the memory layout that a loop over copies of all ``data[i]`` would give.
     """
     if type(data) is Batched:
         if data._data is None:
@@ -404,7 +407,10 @@ def holds_anywhere(mask: RawArray | Batched) -> bool:
 
 
 def refusal(look: str, x: Batched) -> Exception:
-    """Return the error for an operation, ``look``, that needs one value where x has many."""
+    """Return the error for an operation that needs one value where x has many, such as ``bool(x)``.
+
+    look : the operation, as text for the message.
+    """
     check_open(x.axis_ids)
     return NoBatchedForm(
         f"{look} has no batched form: under vmap (or in a Jacobian) one value stands for "

@@ -1,6 +1,7 @@
 """``BatchedNamespace``, the raw namespace of batched data.
 
-Most functions are made from the raw function of the data beneath, by its form: see ``batched_forms``.
+Most of its functions call the raw function of NumPy or CuPy, in one of the ways that
+``batched_forms`` lists.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ class Part:
 
 
 class BatchedNamespace:
-    """The functions of the standard and of ``standard.Standard``, on batched and plain data."""
+    """A namespace for batched and plain data: the array API standard's functions and ``Standard``'s."""
 
     def __init__(self) -> None:
         self.linalg, self.fft = Part(self, "linalg."), Part(self, "fft.")
@@ -112,7 +113,7 @@ class BatchedNamespace:
         return found
 
     def form(self, name: str) -> str:
-        """Return a function's form; docs/reference/generated/coverage.md lists the forms of all ops."""
+        """Return the form of a function: how it is applied to batched data (see ``batched_forms``)."""
         if hasattr(type(self), name.replace(".", "_")):
             return OWN
         found = form_by_facts(REGISTRY.get(name) or facts_of(name))
@@ -202,9 +203,10 @@ class BatchedNamespace:
     def of_numbers(
         self, name: str, x: RawArray | Batched, others: Sequence[RawArray], keywords: dict[str, Any]
     ) -> Any:
-        """Call a function that has an ``axis`` on batched 0-d arrays, or with axis=None.
+        """Return the raw function ``name`` of the data, along a new axis of length 1.
 
-        A call on zeros of the visible shape raises NumPy's errors, or has the shape of the result.
+        This serves 0-d arrays, which have no visible axis.  A first call, on zeros of the visible
+        shape, raises NumPy's errors and tells the result's shape.
         """
         function, axis_ids = function_of(name, (x,)), axis_ids_of((x, *others))
         hidden = tuple(lengths_of((x, *others)).values())
@@ -449,7 +451,9 @@ class BatchedNamespace:
         if axis != -1:  # move the axis to the end, because the operands may have different ranks
             x1, x2 = self.moveaxis(x1, axis, -1), self.moveaxis(x2, axis, -1)
         if x1.shape[-1:] != x2.shape[-1:] or not len(x1.shape):
-            raise ValueError(f"vecdot: vectors of shapes {tuple(x1.shape)}, {tuple(x2.shape)}")
+            raise ValueError(
+                f"vecdot: unequal lengths, shapes {tuple(x1.shape)}, {tuple(x2.shape)}"
+            )
         return self.sum(self.conj(x1) * x2, axis=-1)
 
     def matmul_adjoint(self, x1: RawArray, x2: RawArray, /, first: bool, second: bool) -> Any:
@@ -483,7 +487,6 @@ class BatchedNamespace:
             return self.fresh(part)
         if axis_ids_of(key if type(key) is tuple else (key,)):
             return part
-        one = x.data[(0,) * len(x.axis_ids)][
-            key
-        ]  # NumPy's result for the first array, whose memory layout the results of all arrays get
+        # The results of all arrays get the memory layout of NumPy's result for the first array.
+        one = x.data[(0,) * len(x.axis_ids)][key]
         return Batched(storage.arranged(part.data, one, len(one.shape)), part.axis_ids)

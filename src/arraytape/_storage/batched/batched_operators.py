@@ -49,9 +49,9 @@ def is_diagonal_data(value: Any) -> bool:
 
 
 def on_diagonal(name: str, function: Callable[..., Any], values: tuple[Any, ...]) -> Any:
-    """Return an elementwise function of diagonal data, computed from the vectors alone.
+    """Return ``function(*values)`` as diagonal data, computed from the vectors of the diagonals alone.
 
-    None if no value is diagonal, or if the result would not be 0 off the diagonal.
+    Return None if no value is diagonal, or if the result would not be 0 off the diagonal.
     """
     whole = [v for v in values if is_diagonal_data(v)]
     if not whole:
@@ -79,7 +79,8 @@ LOOKS = {
     "index": "index()", "int": "int()", "iter": "iteration", "len": "len()",
 }  # fmt: skip
 
-HANDLE = "_value_id"  # an attribute of Arrays: operators of batched data and Arrays are the Array's
+# An attribute that only Arrays have.  The operators here return NotImplemented for an Array.
+HANDLE = "_value_id"
 
 
 def binary(short: str, side: str) -> Callable[..., Any]:

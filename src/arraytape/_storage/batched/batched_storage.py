@@ -89,7 +89,7 @@ class BatchedStorage(Storage):
     def order(self, data: Any) -> str:
         if 0 in data.hidden:
             return "C"
-        one = data.data[(*(0,) * len(data.axis_ids), ...)]  # all hidden elements have one layout
+        one = data.data[(*(0,) * len(data.axis_ids), ...)]  # all arrays have the same layout
         return storage_of(one).order(one)
 
     def laid_out(self, data: RawArray, like: RawArray | Batched) -> Any:

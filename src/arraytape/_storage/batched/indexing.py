@@ -156,9 +156,8 @@ def written_data(x: Batched, key: Any, value: Any) -> Any:
     """Return the raw data of x after ``x[key] = value``."""
     storage = storage_of(x.data)
     if type(key) is Batched and is_mask(key) and key.ndim == x.ndim and not value_shape(value):
-        (mask, one, data), _ = aligned(
-            (key, value, x)
-        )  # x[mask] = v with a 0-d v is where(mask, v, x), whose shape does not depend on values
+        # A batched mask selects other elements in each array, but where(mask, value, x) fits all.
+        (mask, one, data), _ = aligned((key, value, x))
         return storage.put(data, ..., storage.xp.where(mask, one, data))
     check_key(key)
     parts = key if type(key) is tuple else (key,)
@@ -229,13 +228,16 @@ def add_at_batched(x: Any, key: Any, value: Any) -> Any:
 
 # --- calls for one array after the other ------------------------------------------------------------
 def raw_of(values: Iterable[Any]) -> Any:
-    """Return the raw namespace of the data in ``values``, beneath hidden axes; None without data."""
+    """Return the raw namespace (such as NumPy) of the raw data in ``values``; None without raw data."""
     storages = [*storages_of(values)]
     return max(storages, key=lambda storage: storage.mixed).xp if storages else None
 
 
 def storages_of(values: Iterable[Any]) -> Iterator[Storage]:
-    """Yield the storages of the raw data in ``values``, beneath hidden axes, in lists and tuples."""
+    """Yield the storage of each raw array in ``values``, nested lists and tuples of arrays included.
+
+    For a Batched array, the storage is that of the array which it wraps.
+    """
     for value in values:
         if type(value) is Batched:
             yield storage_of(value.sample)
@@ -271,7 +273,9 @@ def each_one(function: Callable[..., Any], values: Iterable[Any], keywords: dict
         named = {name: picked(value, at) for name, value in keywords.items()}
         found.append(function(*[picked(value, at) for value in values], **named))
     if not found:
-        raise NoBatchedForm(f"{getattr(function, '__name__', 'this')} of no arrays at all")
+        raise NoBatchedForm(
+            f"{getattr(function, '__name__', 'this')} has no result for a batch of 0 arrays"
+        )
 
     def stack_examples(parts: Sequence[Any]) -> Any:
         if parts[0] is None:

@@ -13,7 +13,7 @@ from ..._util.array_types import RawArray
 from ..._util.attach import attach_method
 from .batched_data import Batched, aligned, axis_ids_of, namespace_of
 
-FEW = 32  # columns of b: if a batched b has fewer, one large product beats many small products
+FEW = 32  # with fewer columns in a batched b, one large product is faster than a product for each array
 
 
 @attach_method(Batched, "__matmul__")
@@ -36,9 +36,9 @@ def matmul_reflected(b: RawArray, a: RawArray) -> Any:
 
 
 def rows_times(a: Batched, b: RawArray) -> Any:
-    """Return ``a @ b`` of a batched a and a plain b, with the rows of all a in one product.
+    """Return ``a @ b`` of a batched a and a plain b, computed as one product with the rows of all a.
 
-    None for shapes that ``general`` has to multiply.
+    Return None for shapes that need the function ``general``.
     """
     if len(b.shape) != 2 or not a.ndim or a.shape[-1] != b.shape[0]:
         return Batched(a.data @ b, a.axis_ids) if len(b.shape) == 1 and a.ndim else None
@@ -57,9 +57,9 @@ def rows_times(a: Batched, b: RawArray) -> Any:
 
 
 def times_columns(a: RawArray, b: Batched) -> Any:
-    """Return ``a @ b`` of a plain a and a batched b, with the columns of all b in one product.
+    """Return ``a @ b`` of a plain a and a batched b; for few columns, as one product with all columns.
 
-    None for shapes that ``general`` has to multiply.
+    Return None for shapes that need the function ``general``.
     """
     if not b.ndim or a.shape[-1:] != (b.shape[-2:-1] or b.shape):
         return None
@@ -106,7 +106,10 @@ def solved_by(
     a: Any,
     b: Any,
 ) -> Any:
-    """Return ``a^-1 b`` by one call of ``solve_of(xp)(matrices, right_hand_sides)`` on raw data."""
+    """Return ``a^-1 b``, solved for all arrays at once by ``solve_of(xp)(matrices, right_hand_sides)``.
+
+    solve_of : function of a raw namespace xp that returns its function for linear systems.
+    """
     if not axis_ids_of((a, b)):
         return solve_of(namespace_of(a))(a, b)
     if len(a.shape) < 2:  # hidden axes are no matrix axes

@@ -18,7 +18,7 @@ from .._context import has_array
 from .._statements import hooks, original
 from ._fits import connect, detached, detached_object, signature_of
 
-if TYPE_CHECKING:  # sklearn.base is still being imported when its import of sklearn.utils runs this
+if TYPE_CHECKING:  # an import at run time would be circular: importing sklearn.base runs this
     from sklearn.base import BaseEstimator
 
 Function = Callable[..., Any]
@@ -26,10 +26,10 @@ Formula = Callable[[Any, Mapping[str, Any]], Any]
 
 
 def answers(module: str, *methods: str) -> Callable[[Formula], Formula]:
-    """Give these methods' results the derivatives of the decorated function.
+    """Return a decorator for a function from which the results of these methods get their derivatives.
 
-    The function gets the estimator and the method's arguments by name.  It returns an Array for each
-    result, in a tuple if there are several, and None for a result, or all, without a derivative.
+    The function gets the estimator and a dict of the method's arguments.  It returns an Array, or a
+    tuple of Arrays if the method returns several results.  None stands for a result without derivative.
     """
 
     def declare_answer(formula: Formula) -> Formula:

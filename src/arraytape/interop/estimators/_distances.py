@@ -18,7 +18,10 @@ def distances(X: Array, Y: Array) -> Array:
 
 
 def weights_by_distance(model: BaseEstimator, distances: Array, near: NumpyData) -> Array:
-    """Return ``model.weights``' weights of the samples near each query, shaped (queries, samples)."""
+    """Return the weights for ``model.weights``, "uniform" or "distance", shaped (queries, samples).
+
+    near : bool mask of the same shape, True for the neighbors of a query; other samples weigh 0.
+    """
     if callable(model.weights):
         raise TypeError(
             f"{type(model).__name__} with a function as weights has no derivative here: take 'distance' "

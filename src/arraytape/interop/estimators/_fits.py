@@ -56,7 +56,10 @@ class Fit:
         self.where = self.name if method.startswith("_") else f"{self.name}.{method}"
 
     def fit_twin(self, original: Function, bound: inspect.BoundArguments) -> None:
-        """Fit the twin.  NumPy data are copied, because a fit may write into them (``copy_X=False``)."""
+        """Fit ``twin``, a copy of the estimator without Arrays, to NumPy data, and store ``result``.
+
+        The data are copied first, because a fit with ``copy_X=False`` writes into them.
+        """
         self.given = {
             name: value.copy(order="K") if type(value) is np.ndarray else value
             for name, value in self.given.items()
@@ -100,8 +103,8 @@ class Fit:
     def without_derivative(self, connected: Iterable[str]) -> dict[str, Array]:
         """Return the fitted attributes that have no formula, as results of ops without rules.
 
-        connected : names of the attributes that have a formula.  A gradient through an op without a
-        rule is an error.  A NumPy number would be taken for a constant, without a message.
+        connected : names of the attributes that have a formula.  If a gradient needs one of the others,
+        the op without a rule raises an error.  As NumPy numbers they would silently be constants.
         """
         parameters = self.estimator.get_params(deep=False)
         arrays = nested_arrays([*self.given.values(), *parameters.values()])
@@ -177,7 +180,11 @@ def connects_fit(
     module: str, *classes: str, method: str = "fit", examine: Examine | None = None,
     ignores: Iterable[str] = (), result: Result | None = None, refuses: bool = False,
 ) -> Callable[[Connect], Connect]:  # fmt: skip
-    """Attach hooks to these classes' fits, with the decorated function as ``connect``: see Statement."""
+    """Return a decorator for a function of a Fit that returns fitted attributes (see Statement.connect).
+
+    The decorator attaches a hook to ``method`` of each class, which calls the decorated function
+    after scikit-learn's fit.  For examine, ignores and result see Statement.
+    """
 
     def declare_fit(connect: Connect) -> Connect:
         for name in classes:
@@ -260,7 +267,10 @@ def detached_object(thing: Any) -> Any:
 
 
 def take_over(estimator: Any, twin: Any, found: Mapping[str, Any]) -> None:
-    """Give an estimator the attributes of its twin and ``found``, but keep its own parameters."""
+    """Set the estimator's attributes to those of ``twin``, its fitted copy, and to ``found``.
+
+    Parameters keep their values, and other attributes of the estimator are deleted.
+    """
     parameters = {*estimator.get_params(deep=False)}
     fitted = {name: value for name, value in vars(twin).items() if name not in parameters}
     kept = {name: value for name, value in vars(estimator).items() if name in parameters}
@@ -272,7 +282,7 @@ def take_over(estimator: Any, twin: Any, found: Mapping[str, Any]) -> None:
 
 
 def nested_arrays(values: Iterable[Any]) -> list[Array]:
-    """Return the Arrays among values, and in lists, tuples, dicts and components among them."""
+    """Return all Arrays in ``values``, also those within lists, tuples, dicts, tables and estimators."""
     found: list[Array] = []
     for value in values:
         if isinstance(value, Array):
@@ -296,7 +306,10 @@ def is_result(name: str, value: object) -> bool:
 
 
 def result_without_rule(name: str, value: float | NumpyData, arrays: list[Array]) -> Array:
-    """Return a value as the result of an op without a rule, whose inputs are these Arrays."""
+    """Return a value as the result of an op of ``arrays`` without a rule.
+
+    A gradient that needs the result raises an error with ``name``.
+    """
 
     def give_value(*_: Array) -> tuple[Array, None]:
         return arraytape.asarray(np.asarray(value)), None
@@ -316,7 +329,9 @@ def connect(value: object, formula: T) -> T:
         return formula
     data = np.asarray(value)
     if data.size != formula.size:
-        raise ValueError(f"{describe(formula)} is stated for {describe(data)}")
+        raise ValueError(
+            f"the formula has {describe(formula)}, the fitted attribute {describe(data)}"
+        )
     shaped = arraytape.reshape(formula, data.shape)
     derivative = arraytape.astype(shaped, data.dtype, copy=False)
     return cast("T", with_slope(arraytape.asarray(data), derivative))

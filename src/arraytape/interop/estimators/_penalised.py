@@ -23,19 +23,20 @@ from ..._util.errors import user_line
 from .._plain import NumpyData, plain_data
 from ._solutions import Parts, minimum_of_parts
 
-EDGE = 1e-6  # least distance from a change of the active set, relative to the largest slope
+# If a zero coefficient's slope is nearer to l1, relative to the largest slope, the fit is refused.
+EDGE = 1e-6
 
 
 @dataclasses.dataclass
 class Penalised:
-    """A linear model's objective.
+    """The objective that a linear model minimises: a weighted sum of losses, and penalties of coef.
 
     loss : function of y, X @ coef + intercept and ``extra``; returns the loss of each sample.
-    weights : the samples' weights, times the factor of the loss.
+    weights : the factor of each sample's loss.
     l1, l2 : factors of the penalty, for each row of coef or for all.
     groups : True if l1 multiplies the length of each column of coef.
     positive : True if coef is bounded below by 0.
-    chosen : True if the zeros of coef stay 0 without a penalty.
+    chosen : True if coefficients that are 0 are held at 0, because the fit has selected features.
     shifts : "intercept" or "coef", if adding one number to it for all classes does not change the
     objective; its sum over the classes is then held constant.
     """
@@ -88,7 +89,10 @@ class Penalised:
         return found
 
     def sizes(self, coef: Array, moves: NumpyData) -> Array:
-        """Return the factors of l1: abs(coef), or lengths of coef's nonzero columns if ``groups``."""
+        """Return the sizes that l1 multiplies: abs(coef), or if ``groups`` the lengths of columns.
+
+        moves : mask of the coefficients that are not 0; only their columns are measured.
+        """
         if not self.groups:
             return xp.abs(coef)
         return xp.sqrt(xp.sum(coef[:, np.flatnonzero(moves[0])] ** 2, axis=0))

@@ -25,7 +25,7 @@ Parts = dict[str, Array]
 Masks = Mapping[str, Any]
 Function = Callable[..., Any]
 
-FAR = 0.1  # largest distance from the exact solution, relative to that solution's size
+FAR = 0.1  # a fit that is farther from the exact solution, relative to its size, is refused
 OF_A_FIT = (
     "It is what a fit minimises, or solves: lower its tol, raise max_iter, or change what leaves its "
     "solution open, such as a penalty of 0, features that depend on each other, a parameter too many"
@@ -65,11 +65,11 @@ def minimum_of_parts(
     objective: Function, start: Mapping[str, Any], *theta: Array, free: Masks | None = None,
     least: float = 0.0,
 ) -> Parts:  # fmt: skip
-    """Return the parts whose free elements minimise ``objective(parts, *theta)``.
+    """Return the named arrays ``parts`` that minimise ``objective(parts, *theta)``.
 
-    start : scikit-learn's solution, by name.
-    free : see Packing.
-    least : a lower bound of the solution's size, for the relative distance from ``start``.
+    start : scikit-learn's solution, a dict of arrays.
+    free : masks of the elements that vary, see Packing; the others keep their values in ``start``.
+    least : a solution that is smaller counts as this large in the relative distance from ``start``.
     """
     packing = Packing(start, free or {})
 
@@ -83,7 +83,10 @@ def root_of_parts(
     residual: Function, start: Mapping[str, Any], *theta: Array, free: Masks | None = None,
     least: float = 0.0,
 ) -> Parts:  # fmt: skip
-    """Return the parts for which all Arrays in the list ``residual(parts, *theta)`` are 0."""
+    """Return the named arrays ``parts`` for which all Arrays in ``residual(parts, *theta)`` are 0.
+
+    start, free, least : see ``minimum_of_parts``.
+    """
     packing = Packing(start, free or {})
 
     def residual_of_vector(vector: Array, *theta: Array) -> Array:

@@ -46,7 +46,10 @@ def posterior(parts: Parts, X: Array, y: Array) -> Posterior:
 
 
 def updates(parts: Parts, X: Array, y: Array, count: Array, *priors: Array) -> list[Array]:
-    """Return residuals that are 0 at the fixed point: of the coefficients' precision, and of alpha."""
+    """Return the residuals of the two update equations, which are 0 at the fixed point.
+
+    The first equation updates the precision of the coefficients, the second alpha.
+    """
     a1, a2, l1, l2 = priors
     now = posterior(parts, X, y)
     known = 1.0 - now.precision * xp.linalg.diagonal(now.sigma)
@@ -64,7 +67,7 @@ def updates(parts: Parts, X: Array, y: Array, count: Array, *priors: Array) -> l
 def by_evidence(fit: Fit) -> Mapping[str, Any]:
     """Return the precisions at the fixed point, and the attributes computed from them."""
     twin, X, y, weights = (fit.twin, fit.float_data("X"), fit.float_data("y"), fit.sample_weights())
-    # These are starting points, on which the fixed point does not depend.
+    # Arrays are allowed here and get no derivative: the fixed point does not depend on where it starts.
     fit.asked |= {"alpha_init", "lambda_init"}
     one = np.ndim(twin.lambda_) == 0
     kept = np.arange(X.shape[1]) if one else np.flatnonzero(twin.lambda_ < twin.threshold_lambda)

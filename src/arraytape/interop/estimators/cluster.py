@@ -22,7 +22,7 @@ from ._fits import Fit, as_float, connects_fit, refuses
 from ._labels import indicators
 
 KMEANS = "sklearn.cluster._kmeans"
-# Largest distance of a center from the mean of its samples, relative to the data's size.
+# If a center is farther from the mean of its samples, relative to the data's size, the fit is refused.
 NEAR = 1e-6
 
 

@@ -14,14 +14,16 @@ from .._plain import plain_data
 from ._fits import Fit, connects_fit, refuses
 from ._solutions import Parts, minimum_of_parts
 
-EDGE = 1e-6  # least distance, relative to the penalty, of a zero element from becoming nonzero
+# If the slope at a zero element is nearer to the penalty than this fraction, the fit is refused.
+EDGE = 1e-6
 
 
 @connects_fit("sklearn.covariance._graph_lasso", "GraphicalLasso", ignores=("y",))
 def graphical_lasso(fit: Fit) -> dict[str, Array]:
-    """Minimise eq. 1 of Friedman et al. 2008, "Sparse inverse covariance estimation".
+    """Minimise trace(sample @ precision) - log det(precision) + alpha sum |precision off the diagonal|.
 
-    The elements of the precision that are 0 stay 0 for data nearby.
+    Elements of the precision that are 0 are held at 0.  Source: Friedman et al. 2008, "Sparse inverse
+    covariance estimation", eq. 1.
     """
     X, alpha, twin = fit.float_data("X"), fit.parameter("alpha"), fit.twin
     mean = xp.zeros(X.shape[1]) if twin.assume_centered else xp.mean(X, axis=0)

@@ -16,14 +16,20 @@ ADAPTER = "PandasAdapter.create_container"
 
 @prepares("sklearn.utils.validation", "check_array")
 def table_as_array(given: dict[str, Any]) -> None:
-    """Make an Array of a table, whose column names scikit-learn has read before."""
+    """Convert a table of Arrays to one Array, before scikit-learn's ``check_array`` runs.
+
+    scikit-learn has read the column names of the table already.
+    """
     if holds_arrays(given["array"]):
         given["array"] = arraytape.asarray(given["array"])
 
 
 @hooks("sklearn.utils._array_api", "_remove_non_arrays")
 def arrays_in_tables(*arrays: Any, **options: Any) -> Any:
-    """Let an Array stand for its table, which scikit-learn would leave out of the choice."""
+    """Call ``_remove_non_arrays`` with an Array of each table in place of the table.
+
+    scikit-learn chooses the namespace by the result, and would ignore the table.
+    """
     arrays = tuple([nested_arrays([x])[0] if holds_arrays(x) else x for x in arrays])
     return original("sklearn.utils._array_api", "_remove_non_arrays")(*arrays, **options)
 

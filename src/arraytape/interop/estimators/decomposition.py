@@ -1,4 +1,4 @@
-"""The decompositions TruncatedSVD, NMF and SparsePCA, whose solvers keep no Arrays.
+"""The decompositions TruncatedSVD, NMF and SparsePCA, whose solvers convert Arrays to NumPy data.
 
 TruncatedSVD is differentiated as the first singular vectors.  NMF is differentiated as the root of the
 objective's slope over the nonzero elements of its factors.
@@ -23,7 +23,9 @@ from ._answers import answers
 from ._fits import Fit, as_float, connect, connects_fit, detached, detached_object
 from ._solutions import Parts, root_of_parts
 
-NEAR = 1e-6  # largest difference from 1 of the cosine between our singular vector and the fit's
+# If the cosine between scikit-learn's singular vector and the exact one differs more from 1, the fit
+# is refused.
+NEAR = 1e-6
 
 
 def transformed_samples(model: BaseEstimator, fit: Fit) -> Array:
@@ -68,7 +70,7 @@ def refuse_open_factors(model: BaseEstimator) -> None:
 
 
 def penalties(model: BaseEstimator, alpha_W: Array, alpha_H: Array, shape: Shape) -> list[Array]:
-    """Return the penalties: factors of sum(W), sum(W**2) / 2, sum(H) and sum(H**2) / 2."""
+    """Return the four penalties of NMF, the factors of sum(W), sum(W**2) / 2, sum(H), sum(H**2) / 2."""
     samples, features = shape
     by_W, by_H = features * alpha_W, samples * alpha_H
     return [by_W * model.l1_ratio, by_W * (1.0 - model.l1_ratio),
@@ -109,9 +111,9 @@ def weights_of(model: BaseEstimator, X: ArrayInput, W: NumpyData) -> Array:
     examine=lambda fit: refuse_open_factors(fit.estimator),
 )  # fmt: skip
 def nmf(fit: Fit) -> dict[str, Array]:
-    """Return H, which minimises the objective of Lee and Seung 1999 with penalties, and the error.
+    """Return H (``components_``) at the minimum of NMF's objective, and the reconstruction error.
 
-    The elements of H that are 0 stay 0 for data nearby.
+    The objective is that of Lee and Seung 1999, with penalties.  Elements of H that are 0 are held at 0.
     """
     X, alpha_W, twin, W = fit.float_data("X"), fit.parameter("alpha_W"), fit.twin, fit.result
     alpha_H = alpha_W if twin.alpha_H == "same" else fit.parameter("alpha_H")

@@ -1,7 +1,7 @@
 """scikit-learn's ensembles, which have derivatives if their member estimators have.
 
-The random choice of each member's samples and features is piecewise constant in the sample weights.
-Trees, the usual members, refuse Arrays themselves.
+The random choice of each member's samples and features counts as a constant, although it may depend on
+the sample weights.  Trees, the usual members, raise an error for Arrays.
 """
 
 from typing import Any

@@ -1,6 +1,7 @@
-"""Facades of NumPy for scikit-learn's modules, so that estimators in NumPy code run on Arrays.
+"""Estimators of scikit-learn in NumPy code, which run on Arrays.
 
-The hooks here replace the few functions of these modules that would refuse Arrays.
+In the modules that are listed here, ``np`` becomes a facade of NumPy whose functions accept Arrays.  The
+hooks replace the few functions of these modules that would refuse Arrays.
 """
 
 from typing import Any

@@ -36,7 +36,7 @@ from ._fits import Fit, connect, connects_fit, detached_object, refuses
 from ._solutions import Parts, minimum_of_parts
 
 HOME = "sklearn.gaussian_process"
-EDGE = 1e-9  # a logarithm of a hyperparameter that is nearer to its bound counts as at the bound
+EDGE = 1e-9  # a hyperparameter is at its bound if their logarithms differ by less
 
 for _module in ("_gpr", "kernels"):
     keeps_arrays(f"{HOME}.{_module}")
@@ -161,7 +161,10 @@ def bessel_forward(u: Array, order: float = 0.0) -> Any:
 
 
 def bessel_slope(g: RawArray, u: RawArray, order: float, xp: Namespace) -> Any:
-    """Return the cotangent of u, from DLMF 10.29.4; NaN at u = 0 if the derivative there is infinite."""
+    """Return the cotangent of u in ``bessel_forward(u, order)`` (DLMF 10.29.4).
+
+    g : the cotangent of the result.  At u = 0, return NaN if the derivative is infinite.
+    """
     lower = bessel_part(u, order - 1.0)
     return g * (-0.5 * (lower if order > 0 else xp.where(u == 0, np.nan, lower)))
 
@@ -184,7 +187,7 @@ def steps_between(X: ArrayInput, Y: ArrayInput | None) -> tuple[Array, Any]:
 def kernel_with_slopes(
     values: Array | tuple[Array, Array], formula: Array, gradients: list[Any]
 ) -> Any:
-    """Return scikit-learn's kernel values, and gradients if any, with the derivatives of formulas.
+    """Return scikit-learn's ``values`` with the derivatives of ``formula`` and ``gradients``.
 
     values : the kernel, or the kernel and its gradient with respect to the hyperparameters.
     """
@@ -200,7 +203,10 @@ def kernel_with_slopes(
 def matern(
     self: Any, X: ArrayInput, Y: ArrayInput | None = None, eval_gradient: bool = False
 ) -> Any:
-    """Return the Matern kernel: Rasmussen and Williams 2006, equation 4.14, in the squared distance."""
+    """Return the Matern kernel as a function of squared distances.
+
+    Source: Rasmussen and Williams 2006, equation 4.14.
+    """
     program = original(f"{HOME}.kernels", "Matern.__call__")
     if has_array([self.nu]):
         return program(self, X, Y, eval_gradient)
@@ -229,7 +235,10 @@ def matern(
 def periodic(
     self: Any, X: ArrayInput, Y: ArrayInput | None = None, eval_gradient: bool = False
 ) -> Any:
-    """Return the periodic kernel as a function of the squared angle; sin**2 is from DLMF 10.16.9."""
+    """Return the periodic kernel, computed from squared distances.
+
+    sin(t)**2 is computed as a function of t**2 (DLMF 10.16.9), which has a derivative at distance 0.
+    """
     program = original(f"{HOME}.kernels", "ExpSineSquared.__call__")
     values = program(*map(detached_kernel, (self, X, Y)), eval_gradient)
     length, period = asarray(self.length_scale), asarray(self.periodicity)
@@ -248,7 +257,10 @@ def periodic(
 
 
 def detached_kernel(given: object) -> Any:
-    """Return an Array, or a copy of a kernel with Arrays as parameters, that no tape follows."""
+    """Return ``given``, an Array or a kernel with Arrays as parameters, as a copy that no tape follows.
+
+    Any other object is returned itself.
+    """
     if isinstance(given, Array):
         return xp.stop_gradient(given)
     if not hasattr(given, "get_params"):

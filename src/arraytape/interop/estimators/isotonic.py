@@ -21,7 +21,11 @@ keeps_arrays("sklearn.isotonic")
 def at_blocks(
     y: Array, weights: Array, fitted: Any, y_min: float | None, y_max: float | None
 ) -> Array:
-    """Return the fitted values: the weighted mean of each sample's block, or the constant bound."""
+    """Return scikit-learn's ``fitted`` values as functions of the data.
+
+    Successive samples with the same fitted value are a block, whose value is the weighted mean of y.
+    Values at ``y_min`` or ``y_max`` are constants.
+    """
     block = np.concatenate([[0], np.cumsum(np.diff(fitted) != 0.0)])
     of = xp.asarray(indicators(np.arange(block[-1] + 1), block))
     mean = ((of @ (weights * y)) / (of @ weights))[block]
@@ -42,9 +46,8 @@ def build_y(
     places, fitted = build(twin, *data, trim_duplicates=False)
     x, target = xp.reshape(as_float(X), (-1,)), as_float(y)
     weights = as_float(np.ones(x.shape) if sample_weight is None else sample_weight)
-    nearest = np.argmin(
-        np.abs(detached(x)[None, :] - places[:, None]), axis=0
-    )  # equal x are one place
+    # For each sample, the index of its x in ``places``, in which scikit-learn joins equal x.
+    nearest = np.argmin(np.abs(detached(x)[None, :] - places[:, None]), axis=0)
     of = indicators(np.arange(len(places)), nearest)
     of = of * (detached(weights) > 0.0)
     each = xp.asarray(of) * weights

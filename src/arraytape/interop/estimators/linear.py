@@ -97,9 +97,10 @@ def ridge_classifier_cv(fit: Fit) -> Attributes:
 
 
 def chosen_candidate(fit: Fit, name: str, value: ArrayInput) -> Array:
-    """Return the candidates in the parameter ``name`` that scikit-learn chose, which have these values.
+    """Return the elements of ``name``, a parameter with candidates, that are nearest to ``value``.
 
-    The choice is the same for data nearby.
+    value : the candidates that scikit-learn's fit chose, as NumPy data.  The result has derivatives
+    with respect to the parameter.  The choice itself is treated as a constant.
     """
     candidates = xp.reshape(fit.parameter(name), (-1,))
     place = np.argmin(np.abs(plain_data(candidates) - np.asarray(value)[..., None]), axis=-1)
@@ -118,14 +119,15 @@ def elastic_net(fit: Fit) -> Attributes:
 
 @connects_fit(DESCENT, "MultiTaskElasticNet", "MultiTaskLasso")
 def multi_task(fit: Fit) -> Attributes:
-    """Minimise the objective of ``elastic_net`` with |coef| as the sum of column lengths."""
+    """Minimise the objective of ``elastic_net``, where |coef| is the sum of the columns' lengths."""
     return descended(fit, fit.parameter("alpha"), fit.parameter("l1_ratio"), groups=True)
 
 
 def searched(fit: Fit, groups: bool = False) -> Attributes:
-    """Return the fit with the alpha that cross-validation chose.
+    """Return the fit with the alpha that cross-validation chose, as a function of the data.
 
-    That alpha is a candidate of the user, or a constant multiple of ``largest_alpha``.
+    If the user gave ``alphas``, alpha is one of them.  Otherwise alpha is a constant fraction of
+    ``largest_alpha``, as are all candidates of scikit-learn's own grid.
     """
     twin = fit.twin
     mixed = hasattr(fit.estimator, "l1_ratio")
@@ -186,7 +188,10 @@ def lasso_lars(fit: Fit) -> Attributes:
 
 @connects_fit(ANGLES, "Lars", examine=examine_lars)
 def lars(fit: Fit) -> Attributes:
-    """Return the least-squares fit, the end of the path; refuse a path that stops before its end."""
+    """Return the least-squares fit, where the path of least angle regression ends.
+
+    Raise TypeError if scikit-learn's path stopped before all coefficients were nonzero.
+    """
     if not np.all(fit.twin.coef_):
         fit.refuse_fit(
             "a path that ends before all coefficients have entered has no derivative here"
@@ -348,7 +353,10 @@ POWERS = {"PoissonRegressor": 1.0, "GammaRegressor": 2.0}
 def deviance_score(
     self: Any, X: ArrayInput, y: ArrayInput, sample_weight: ArrayInput | None = None
 ) -> Any:
-    """Return D^2, the share of the deviance that the model explains, by a function that keeps Arrays."""
+    """Return D^2, the share of the deviance that the model explains.
+
+    d2_tweedie_score accepts Arrays, and the method that this hook replaces does not.
+    """
     from sklearn.metrics import d2_tweedie_score
 
     powers = [POWERS[kind.__name__] for kind in type(self).__mro__ if kind.__name__ in POWERS]

@@ -1,7 +1,7 @@
 """Mixtures of Gaussians.
 
 scikit-learn repeats EM steps until they change little.  The derivative is that of the EM step's fixed
-point; for it, scikit-learn's code of the step runs on Arrays.
+point.  To differentiate the step, scikit-learn's own code of the step runs on Arrays.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def expectation_maximization(fit: Fit) -> dict[str, Array]:
 
     try:
         found = root_of_parts(em_residual, as_parts(twin, names), X)
-    except ValueError:  # scikit-learn: a covariance in Newton's method is not positive definite
+    except ValueError:  # scikit-learn's, for a covariance that is not positive definite
         fit.refuse_fit("EM stopped far from its fixed point", "Lower tol, or raise max_iter")
     model = with_parts(twin, found, X)
     model._set_parameters(model._get_parameters())

@@ -28,9 +28,10 @@ def scored(
     estimator: BaseEstimator, X_test: ArrayInput, y_test: ArrayInput | None,
     scorer: Callable[..., Scores], *args: Any, **keywords: Any,
 ) -> Scores:  # fmt: skip
-    """Return the scorer's Arrays.
+    """Return what ``scorer`` returns, Arrays included.
 
-    scikit-learn's ``_score`` refuses scores that are no numbers, so it runs with 0.0 in their place.
+    scikit-learn's ``_score`` raises an error for a score that is no number, so it runs with 0.0 in
+    place of each Array.
     """
     given: dict[str, Scores] = {}
 
@@ -50,9 +51,10 @@ def scored(
 
 
 def like_scorer(scorer: Callable[..., Any], score: Callable[..., Scores]) -> Callable[..., Scores]:
-    """Return ``score`` as an object that scikit-learn treats as it treats the scorer.
+    """Return a scorer that calls ``score``, and that scikit-learn takes for ``scorer``.
 
-    scikit-learn recognises a scorer for several metrics by its class.
+    scikit-learn recognises a scorer for several metrics by its class, so the result is an instance of
+    a subclass.
     """
     from sklearn.metrics._scorer import _MultimetricScorer
 
@@ -68,7 +70,10 @@ def like_scorer(scorer: Callable[..., Any], score: Callable[..., Scores]) -> Cal
 
 
 def score_number(score: object) -> Any:
-    """Return 0.0 in place of a score that is an Array, else the score; nothing uses the 0.0."""
+    """Return the score, or 0.0 for an Array, so that scikit-learn can check a number.
+
+    The 0.0 is not used, because ``kept_score`` returns the Array.
+    """
     return 0.0 if is_score(score) else score
 
 

@@ -23,14 +23,14 @@ from .._plain import ArrayInput
 from .._statements import hooks, original
 from ._fits import detached, nested_arrays
 
-if TYPE_CHECKING:  # sklearn.base is still being imported when its import of sklearn.utils runs this
+if TYPE_CHECKING:  # an import at run time would be circular: importing sklearn.base runs this
     from sklearn.base import BaseEstimator
 
 MODULE = "sklearn.utils._array_api"
 
 
 def note_configuration() -> Callable[[], AbstractContextManager[Any]]:
-    """Return a function that sets scikit-learn's current options, which are per thread, in a thread."""
+    """Return a function that makes a context with this thread's scikit-learn options."""
     options = sklearn.get_config()
     return lambda: sklearn.config_context(**options)
 
@@ -40,7 +40,7 @@ CARRIED.append(note_configuration)
 
 @hooks(MODULE, "get_namespace")
 def get_namespace(*arrays: Any, **options: Any) -> Any:
-    """Return arraytape, because an Array is among the arrays."""
+    """Return arraytape as the namespace, because this hook runs only if an Array is among ``arrays``."""
     return arraytape, True
 
 

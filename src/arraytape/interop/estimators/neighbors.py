@@ -25,7 +25,8 @@ from ._fits import Fit, as_float, connects_fit, detached, detached_object, refus
 from ._labels import indicators
 from ._solutions import Parts, minimum_of_parts
 
-ROTATION = 1e-6  # largest part of a gradient, by rounding, that depends on the components' rotation
+# A gradient that depends on a rotation of the components by more than this fraction is refused.
+ROTATION = 1e-6
 for module in ("_base", "_classification", "_lof", "_regression"):
     keeps_arrays(f"sklearn.neighbors.{module}")
 
@@ -148,7 +149,10 @@ def has_density(model: BaseEstimator) -> bool:
 
 
 def samples_of(model: BaseEstimator) -> tuple[Array, Array]:
-    """Return the samples and weights of a fit to Arrays, or of the tree of a fit to NumPy data."""
+    """Return the samples and weights to which the model was fitted.
+
+    A model that was fitted to NumPy data holds them in its tree.
+    """
     if hasattr(model, "_samples"):
         return as_float(model._samples), as_float(model._sample_weights)
     if not has_density(model):

@@ -34,14 +34,14 @@ from ._solutions import Parts, root_of_parts
 
 BASE = "sklearn.svm._base"
 CLASSES = "sklearn.svm._classes"
-# Least distance of a candidate from a change of its state, relative to its limit or to the margin.
+# A candidate so near to a bound of alpha (relative to the limit) or to the margin raises NotASolution.
 EDGE = 1e-6
-ROUNDS = 50  # largest number of changes of the candidates' states
+ROUNDS = 50  # largest number of corrections of libsvm's states, see ``Dual.states``
 
 
 @dataclasses.dataclass
 class Dual:
-    """The dual problem of one machine.
+    """The dual problem of one machine: a support vector machine for two classes, or a regression.
 
     rows, signs, targets, limits : arrays with one element for each candidate; a row is a sample's index.
     alpha, b : libsvm's solution.
@@ -94,7 +94,7 @@ class Dual:
 
     # --- states: the candidates at a bound, from NumPy data ------------------------------------------
     def extra(self, states: NumpyData | None) -> Any:
-        """Return the width or the scale at libsvm's solution."""
+        """Return the further unknown, "width" or "scale" (see ``free``), at libsvm's solution."""
         if self.free == "scale":
             return float(np.sum(self.alpha)) / float(plain_data(self.mass))
         inner = states == 0
@@ -129,7 +129,10 @@ class Dual:
         return states
 
     def conditions_at(self, states: NumpyData) -> tuple[Any, Any, float]:
-        """Solve the KKT conditions for given states.  Return alpha, sign * (target - f), the scale."""
+        """Solve the KKT conditions with the candidates in these states (see ``states``).
+
+        Return three results: alpha and sign * (target - f) of each candidate, and the scale.
+        """
         inner, outer = states == 0, states > 0
         K = self.kernel.plain_between(self.rows, self.rows)
         signs, limits, targets = self.signs, plain_data(self.limits), plain_data(self.targets)
@@ -187,7 +190,10 @@ class Dual:
 # --- kernels ---------------------------------------------------------------------------------------
 @dataclasses.dataclass
 class Kernel:
-    """A kernel: a name that libsvm knows, a function, or "precomputed" with X as kernel matrix."""
+    """A kernel and its data X; ``name`` is libsvm's name of it, a function, or "precomputed".
+
+    With "precomputed", X is the kernel matrix.
+    """
 
     name: Any
     X: Array
@@ -275,7 +281,7 @@ def support_vectors(fit: Fit) -> Mapping[str, Array]:
 def spread_weights(
     support: NumpyData, places: NumpyData, dual: Dual, found: NumpyData, alpha: Array
 ) -> Array:
-    """Return what a machine adds to a row of dual_coef_: sign * alpha at its support vectors.
+    """Return a machine's contribution to a row of dual_coef_: sign * alpha at its support vectors.
 
     places : mask of the support vectors whose weights the row holds.
     """
@@ -289,9 +295,10 @@ def spread_weights(
 
 @dataclasses.dataclass
 class Machine:
-    """A machine of a fit.
+    """One of the support vector machines of a fit, and where the fit stores its weights.
 
-    places : the rows of dual_coef_ that hold its weights, each with a mask of support vectors.
+    places : pairs of a row number of dual_coef_ and a mask of the support vectors whose weights in
+    that row belong to the machine.
     """
 
     dual: Dual
@@ -363,7 +370,7 @@ def pair(fit: Fit, kernel: Kernel, first: int, second: int) -> Machine:
 
 # --- methods of a fitted machine -------------------------------------------------------------------
 def decision(self: Any, X: ArrayInput) -> Array:
-    """Return f of each machine at each sample, shaped (samples, machines)."""
+    """Return the decision function f of each machine at each sample, shaped (samples, machines)."""
     X = as_float(X)
     if self.kernel == "precomputed":
         K = X[:, self.support_]

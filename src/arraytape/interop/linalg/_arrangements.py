@@ -21,10 +21,12 @@ from .._statements import hooks, keeps_arrays
 
 
 def state_arrangement(name: str, *arrays: str, conjugated: bool = False) -> None:
-    """Attach a hook to a function whose result consists of zeros and elements of its arrays.
+    """Attach a rule to ``scipy.linalg.<name>``, which only rearranges elements of its arguments.
 
-    The position of each element must depend on the shapes alone.
+    Each element of the result is 0 or an element of an argument, at a position that depends on shapes
+    alone.
 
+    arrays : the names of the array parameters.
     conjugated : True if the second array is by default the conjugate of the first.
     """
     path = f"scipy.linalg.{name}"
@@ -80,6 +82,6 @@ def block_diag(*arrs: Any) -> Any:
     return gather_elements(parts, of_path("scipy.linalg.block_diag")(*element_numbers(parts)))
 
 
-# The NumPy code of these modules runs on Arrays as it stands.
+# The NumPy code of these functions runs on Arrays, once ``np`` in its module is a facade.
 keeps_arrays("scipy.linalg._special_matrices")  # for companion, fiedler, fiedler_companion
 keeps_arrays("scipy.linalg._matfuncs")  # for khatri_rao

@@ -59,7 +59,7 @@ def adjoint_band(ab: RawArray, lower: int, upper: int, xp: Namespace) -> Any:
 def solve_banded_rule(
     g: RawArray, ab: RawArray, b: RawArray, y: RawArray, lower: int, upper: int, xp: Namespace
 ) -> Any:
-    """Return the cotangents of ab and b: the bands of -u y^H, and u, the adjoint system's solution."""
+    """Return the cotangents of ab and b: the bands of -u y^H, and u, where A^H u = g."""
     g, y = as_columns(b, g, y)
     u = solve_banded_op(adjoint_band(ab, lower, upper, xp), g, lower=upper, upper=lower)
 
@@ -79,7 +79,7 @@ solve_banded_op = recorded_function(
 def solveh_banded_rule(
     g: RawArray, ab: RawArray, b: RawArray, y: RawArray, lower: bool, xp: Namespace
 ) -> Any:
-    """Return the cotangents of ab and b: the bands of -(u y^H + y u^H), and u, the solution for g."""
+    """Return the cotangents of ab and b: the bands of -(u y^H + y u^H), and u, where A u = g."""
     g, y = as_columns(b, g, y)
     u = solveh_banded_op(ab, g, lower=lower)
 
@@ -128,7 +128,10 @@ def diagonal_sums(u: RawArray, y: RawArray, offsets: range, xp: Namespace) -> li
 
 
 def to_row(sums: list[Any], c: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of the first row r: the sums, after a 0 because SciPy does not read r[0]."""
+    """Return the cotangent of the first row r of a Toeplitz matrix, given its diagonals' ``sums``.
+
+    The first element is 0, because SciPy reads it from c.
+    """
     return xp.stack([xp.zeros_like(sums[0] if sums else c[..., 0]), *sums], axis=-1)
 
 
@@ -242,7 +245,7 @@ def solve_circulant(
 
 # --- Cholesky factors of bands ----------------------------------------------------------------------
 def in_full(band: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the triangular matrix whose diagonals are the rows of ``band``."""
+    """Return the triangular matrix whose diagonals are the rows of ``band`` (SciPy's format)."""
     total: Any = 0.0
     for row, k in enumerate(offsets(band, lower)):  # element (j + k, j) stands in column j
         total = total + shift_rows(diagonal_matrix(band[..., row, :], xp), -k, xp)
@@ -250,15 +253,19 @@ def in_full(band: RawArray, lower: bool, xp: Namespace) -> Any:
 
 
 def as_band(x: RawArray, like: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return a matrix's diagonals as a band of the shape of ``like``: the transpose of ``in_full``."""
+    """Return the diagonals of a matrix x in the format and shape of the band ``like``.
+
+    This linear map is the transpose of ``in_full``.
+    """
     rows = [xp.sum(diagonal_part(shift_rows(x, k, xp), xp), axis=-2) for k in offsets(like, lower)]
     return xp.stack(rows, axis=-2)
 
 
 def cholesky_banded_rule(g: RawArray, ab: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of ab: the bands of the cotangent of ``cholesky``'s matrix.
+    """Return the cotangent of ab: the bands of the cotangent of the matrix, by the rule of ``cholesky``.
 
-    The corners of ab are no elements of the matrix; SciPy copies them, so their cotangent is g.
+    The corners of ab are no elements of the matrix.  SciPy copies them to the result, so their cotangent
+    is g.
     """
     factor, pull = (in_full(x, lower, xp) for x in (y, g))
     half = rules.cholesky_vjp(pull, factor, not lower, xp)
@@ -275,7 +282,7 @@ recorded_function(
 def cho_solve_banded_rule(
     g: RawArray, c: RawArray, b: RawArray, y: RawArray, lower: bool, xp: Namespace
 ) -> Any:
-    """Return the cotangents of c and b as ``cho_solve_rule`` does, that of c as a band."""
+    """Return the cotangents of c (in the format of bands) and b: see ``cho_solve_rule``."""
     g, y = as_columns(b, g, y)
     u = cho_solve_banded_op(c, g, lower=lower)
 
@@ -290,7 +297,7 @@ def cho_solve_banded_rule(
 
 
 def offsets(band: RawArray, lower: bool) -> range:
-    """Return for each row of a triangular band how many elements its diagonal is below the main one."""
+    """Return for each row of ``band`` how far its diagonal is below the main diagonal."""
     count = band.shape[-2]
     return range(count) if lower else range(1 - count, 1)
 

@@ -34,9 +34,9 @@ def derivative_along(
 def transposed_derivative(
     function: Callable[[Any], Any], g: RawArray, a: RawArray, xp: Namespace
 ) -> Any:
-    """Return the cotangent of ``a``: (derivative at a along g^H)^H.
+    """Return the cotangent of ``a``: D^H, where D is the derivative of ``function`` at a along g^H.
 
-    The derivative at a, not at a^H, uses the branch of the function that the value used.
+    The derivative is taken at a, not at a^H, so that it is on the branch that ``function`` used.
     """
     return adjoint(derivative_along(function, a, adjoint(g, xp), xp), xp)
 

@@ -32,9 +32,9 @@ def norm_rule(
 
 
 def matrix_norm_rule(g: RawArray, a: RawArray, y: RawArray, ord: Any, xp: Namespace) -> Any:
-    """Return the cotangent of matrices a, given the cotangent g, shaped (..., 1, 1), of their norm.
+    """Return the cotangent of matrices a, given the cotangent g of their norms, with shape (..., 1, 1).
 
-    The norm is any but Frobenius's.
+    ord : any norm but Frobenius's.
     """
     if ord in ("nuc", 2, -2):
         U, S, Vh = xp.linalg.svd(a, full_matrices=False)

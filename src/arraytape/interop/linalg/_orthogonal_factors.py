@@ -97,7 +97,7 @@ def qr(
 
 
 def rq_joint(g: Cotangents, Q: RawArray, R: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of a = R Q by the rule of ``qr``, applied to a reversed and transposed."""
+    """Return the cotangent of a = R Q, by the rule of ``qr`` for a^H with reversed columns."""
     gR, gQ = g
     k = min(Q.shape[-1], R.shape[-2])
     extra = None if gQ is None else gQ[..., : Q.shape[-2] - k, :]
@@ -188,7 +188,10 @@ def svdvals(a: ArrayInput, overwrite_a: bool = False, check_finite: bool = True)
 
 # --- bases of null spaces and ranges --------------------------------------------------------------
 def within(g: RawArray, Q: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent g of a basis Q; NaN if the target depends on a rotation of the basis."""
+    """Return the cotangent g of an orthonormal basis Q; NaN if g depends on a rotation of Q.
+
+    A rotation of Q is a basis of the same space, and SciPy may return any of these bases.
+    """
     turn = adjoint(Q, xp) @ g
     turn = largest_abs(turn - adjoint(turn, xp), (-2, -1), xp)
     return xp.where(turn > largest_abs(g, (-2, -1), xp) * rules.half_the_digits(Q), NAN, g)

@@ -71,7 +71,7 @@ def eigh_joint(
     g: Cotangents, a: RawArray, values: RawArray, vectors: RawArray, first: RawArray, lower: bool,
     unread: tuple[Any, ...] | None, limits: Any, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of a by the rule of ``eigh``, mapped to the triangle that SciPy reads."""
+    """Return the cotangent of a, by the rule of ``eigh``, for the triangle of a that SciPy reads."""
     g = g[:2]
     matrix = read_structure(a, "hermitian", lower, xp)
     unread = tuple(unread[:2]) if unread else unread
@@ -112,7 +112,7 @@ def generalised_joint(
 
 
 def eigh_of(name: str, generalised: bool, joint: Callable[..., Any]) -> LibraryOp:
-    """Return the op of ``eigh``, with b if ``generalised``.
+    """Return the op of ``eigh`` for a v = w v or, if ``generalised``, for a v = w b v.
 
     The op's third result is the index of the first returned eigenvalue among all: the rule needs it.
     """
@@ -149,7 +149,7 @@ EIGH_B = eigh_of("scipy.linalg.eigh with b", True, generalised_joint)
 
 
 def values_rule(g: RawArray, a: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of a by the rule of ``eigvalsh``, mapped to the triangle that SciPy reads."""
+    """Return the cotangent of a, by the rule of ``eigvalsh``, for the triangle that SciPy reads."""
     matrix = read_structure(a, "hermitian", lower, xp)
     return given_back(spectral.eigvalsh(g, matrix, xp), "hermitian", lower, xp)
 
@@ -228,7 +228,7 @@ eigvals_op = function_op(
 
 
 def complex_vectors(vectors: RawArray, xp: Namespace) -> Any:
-    """Return complex eigenvectors; SciPy returns real ones if all eigenvalues are real."""
+    """Return eigenvectors as complex numbers; SciPy's are real if all eigenvalues are real."""
     return vectors if xp.isdtype(vectors.dtype, "complex floating") else vectors + 0j
 
 

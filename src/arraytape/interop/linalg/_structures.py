@@ -38,7 +38,7 @@ def read_structure(a: RawArray, structure: str, lower: bool, xp: Namespace) -> A
 
 
 def given_back(g: RawArray, structure: str, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of an argument, where g is the cotangent of its ``read_structure``."""
+    """Return the cotangent of the ``a`` of ``read_structure``, given the cotangent g of its result."""
     if structure in ("hermitian", "symmetric"):
         across = adjoint(g, xp) if structure == "hermitian" else xp.matrix_transpose(g)
         return to_triangle(g, across, lower, xp)
@@ -73,10 +73,10 @@ def without_diagonal(x: RawArray, xp: Namespace) -> Any:
 
 # --- right-hand sides: rules compute with a vector as a matrix of one column ---------------------------
 def as_columns(b: RawArray, *values: Any) -> list[Any]:
-    """Return the values, as matrices of one column if the right-hand side b is a vector."""
+    """Return ``values``; if b is a vector, return each as a matrix of one column."""
     return [x[..., None] if len(b.shape) == 1 else x for x in values]
 
 
 def as_given(u: RawArray, b: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of b from u, its cotangent as a matrix, summed over broadcast axes."""
+    """Return the cotangent u in the shape of b: as a vector if b is one, summed over broadcast axes."""
     return sum_to(u[..., 0] if len(b.shape) == 1 else u, b.shape, xp)

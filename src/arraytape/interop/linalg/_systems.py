@@ -45,7 +45,8 @@ def solve_rule(
     if transposed:
         matrix = xp.matrix_transpose(matrix)
     if matrix.shape[-1] == 1 and b.shape[-2 if len(b.shape) > 1 else -1] != 1:
-        ones = (1, 1) if len(b.shape) > 1 else (1,)  # a 1 x 1 matrix broadcasts over the rows of b
+        # SciPy divides b by the element of a 1 x 1 matrix, even if b has several rows.
+        ones = (1, 1) if len(b.shape) > 1 else (1,)
         second = g / conjugate(xp.reshape(matrix, matrix.shape[:-2] + ones), xp)
         axes = tuple(range(-len(ones), 0))
 
@@ -72,13 +73,13 @@ recorded_function(
 
 
 def inv_rule(g: RawArray, y: RawArray, assume_a: str | None, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of a by the rule of ``inv``, mapped to the elements that SciPy reads."""
+    """Return the cotangent of a, by the rule of ``inv``, for the elements of a that SciPy reads."""
     return given_back(rules.inv(g, y, xp), ASSUMED[assume_a], lower, xp)
 
 
 recorded_function(
     "scipy.linalg.inv", inv_rule, arrays=["a"], options=["assume_a", "lower"], cores=[2],
-    # SciPy 1.17 leaves the elements of a off the diagonal in its result.
+    # SciPy 1.17's inverse of a "diagonal" matrix has a's own elements off the diagonal.
     refuses={"assume_a": ["diagonal"]},
 )  # fmt: skip
 recorded_function("scipy.linalg.det", lambda g, a, xp: rules.det(g, a, xp), arrays=["a"], cores=[2])
@@ -117,7 +118,7 @@ recorded_function(
 
 
 def cholesky_rule(g: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of a by the rule of ``cholesky``, mapped to the triangle that SciPy reads."""
+    """Return the cotangent of a, by the rule of ``cholesky``, for the triangle that SciPy reads."""
     half = rules.cholesky_vjp(g, y, not lower, xp)
     return given_back(half, "hermitian", lower, xp)
 
@@ -127,12 +128,13 @@ recorded_function(
 )
 
 
-# The other triangle of cho_factor's result holds elements of a; from SciPy 1.18 on, zeros.
+# True if the triangle of cho_factor's result that is not the factor has elements of a.  It has zeros
+# from SciPy 1.18 on.
 OTHER_TRIANGLE_STAYS = bool(scipy.linalg.cho_factor(np.asarray([[4.0, 1.0], [2.0, 5.0]]))[0][1, 0])
 
 
 def cho_factor_rule(g: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of a by the rule of ``cholesky``, plus g in the triangle copied from a."""
+    """Return the cotangent of a: ``cholesky``'s, plus g at the elements that SciPy copied from a."""
     kept, other = (xp.tril, xp.triu) if lower else (xp.triu, xp.tril)
     factor = cholesky_rule(kept(g), kept(y), lower, xp)
     return factor + other(g, k=1 if lower else -1) if OTHER_TRIANGLE_STAYS else factor
@@ -158,7 +160,7 @@ def cho_factor(
 def cho_solve_rule(
     g: RawArray, c: RawArray, b: RawArray, y: RawArray, lower: bool, xp: Namespace
 ) -> Any:
-    """Return the cotangents -(u y^H + y u^H) L of the factor L and u of b, where L L^H u = g."""
+    """Return the cotangents of the factor L, -(u y^H + y u^H) L, and of b, u, where L L^H u = g."""
     g, y = as_columns(b, g, y)
     u = cho_solve_op(c, g, lower=lower)
 
@@ -359,7 +361,7 @@ def pseudo_inverse_op(name: str, structure: str) -> LibraryOp:
     """Return the op of ``pinv`` or ``pinvh``, whose results are the pseudo-inverse and the rank."""
 
     def pinv_joint(g: Cotangents, a: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
-        """Return the cotangent of a by the rule of ``pinv``, mapped to the elements that SciPy reads."""
+        """Return the cotangent of a, by the rule of ``pinv``, for the elements of a that SciPy reads."""
         pull, _ = g
         if pull is None:
             return (xp.zeros_like(a),)
@@ -405,7 +407,7 @@ def lstsq_joint(
 ) -> Any:  # fmt: skip
     """Return the cotangents of a and b, where x = pinv(a) b: Golub and Pereyra 1973, eq. (4.12).
 
-    The residues |b - a x|^2 are least at x, so their derivative with respect to x is 0.
+    x minimises the residues |b - a x|^2, so the derivative of the residues with respect to x is 0.
     """
     gx, to_residues, _, *to_values = g
     right, x = as_columns(b, b, x)

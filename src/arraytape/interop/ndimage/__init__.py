@@ -39,7 +39,8 @@ data_for_results = _ni_support._get_output
 def get_output(output: Output, *args: Any, **keywords: Any) -> Any:
     """Return the array for a result, in place of SciPy's ``_get_output``.
 
-    If a local variable of the caller is an Array, return a new Array, so that writes are recorded.
+    Return an Array, whose writes are recorded, if SciPy's calling function has an Array among its
+    variables.
     """
     made = data_for_results(output, *args, **keywords)
     if made is output or not is_active("scipy"):

@@ -37,7 +37,10 @@ Function = Callable[..., Any]
 def pad_cotangent(
     g: RawArray, sizes: Sequence[int], axes: Sequence[int], xp: Namespace
 ) -> tuple[Any, list[int]]:
-    """Return g padded for the correlation with reversed weights, and the origins to use there."""
+    """Return g padded so that its correlation with the reversed weights has all elements.
+
+    Return also the origins to use in this correlation.
+    """
     for axis, size in zip(axes, sizes, strict=True):
         g = padded_after(g, axis, size - 1, xp)
     return g, [(size - 1) // 2 for size in sizes]
@@ -252,16 +255,18 @@ def selection_adjoint(
 def is_selected(
     x: RawArray, y: RawArray, heights: NumpyData | None, tap: Shape, xp: Namespace
 ) -> Any:
-    """Return the mask of the results y that equal the elements x under one tap of the footprint.
+    """Return the mask of the results y that equal the elements x at one position of the footprint.
 
-    heights : the structure of a grey morphology, which is added to x; None for other filters.
+    tap : that position.  heights : the structure of a grey morphology, which is added to x; None for
+    other filters.
     """
     if heights is None:
         return xp.astype(x, y.dtype, copy=False) == y
     raised = xp.astype(x, xp.float64) + float(heights[tap])
     if y.dtype == np.float64 or y.dtype.kind not in "f":
         return xp.astype(raised, y.dtype, copy=False) == y
-    # SciPy's C code rounds the sum at the first tap once, and at all others twice.
+    # SciPy's C code rounds the sum once for the first element of the footprint, and twice for all
+    # others.
     rounding = 2.0 * float(np.finfo(y.dtype).eps)
     return xp.abs(raised - y) <= rounding * (xp.abs(raised) + abs(float(heights[tap])))
 
@@ -412,7 +417,7 @@ stands_in(
 def state_fourier_filter(name: str, parameter: str) -> None:
     @hooks("scipy.ndimage._fourier", name)
     def fourier_filter(*args: Any, **keywords: Any) -> Any:
-        """Raise TypeError for a parameter that is an Array; SciPy's error would not say the cause."""
+        """Raise TypeError if the parameter is an Array: SciPy's error would not name the cause."""
         if has_array((*args[1:2], keywords.get(parameter))):
             raise no_rule(f"scipy.ndimage.{name}", "its parameters as an Array")
         return original_of(getattr(_fourier, name))(*args, **keywords)

@@ -87,7 +87,10 @@ def spline_filter1d(
 
 # --- the coefficients that an interpolation reads, and their weights ---------------------------------
 def inner_coordinate(at: RawArray, length: int, border: int, xp: Namespace) -> tuple[Any, Any]:
-    """Map coordinates into the line by ``border``.  Return the results and the slope of the map."""
+    """Map coordinates beyond the ends of an axis to coordinates on the axis, by the mode ``border``.
+
+    Return the mapped coordinates, and the derivative of the map: 1, or -1 where it reflects.
+    """
     one = xp.ones(at.shape, dtype=at.dtype, device=at.device)
     if border in (NEAREST, CONSTANT, GRID_CONSTANT):
         return at, one
@@ -108,7 +111,7 @@ def inner_coordinate(at: RawArray, length: int, border: int, xp: Namespace) -> t
 
 
 def inner_place(place: RawArray, length: int, border: int, xp: Namespace) -> Any:
-    """Map indices of coefficients, which may lie beyond the line, into the line by ``border``."""
+    """Map indices beyond the ends of an axis to indices on the axis, by the mode ``border``."""
     if border in (NEAREST, GRID_CONSTANT):
         return xp.clip(place, 0, length - 1)
     if length < 2:
@@ -213,7 +216,7 @@ def image_in_double(x: RawArray, xp: Namespace) -> Any:
 def by_coefficients(
     g: RawArray, at: RawArray, shape: Shape, order: int, border: int, npad: int, xp: Namespace
 ) -> Any:
-    """Return the cotangent of c, where the result is the sum of B-splines c at coordinates."""
+    """Return the cotangent of the coefficients c of the B-splines whose sums are the results."""
     taps = taps_of(at, shape, order, border, npad, xp)
     g, found = cotangent_within(image_in_double(g, xp), taps, xp), []
     for numbers, index, inside in each_tap(taps, shape, xp):
@@ -229,7 +232,7 @@ def by_coordinates(
     g: RawArray, c: RawArray, at: RawArray, order: int, border: int, cval: float, npad: int,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of the coordinates, where the result is a sum of B-splines at them."""
+    """Return the cotangent of the coordinates, where the results are sums of B-splines there."""
     shape = c.shape
     taps = taps_of(at, shape, order, border, npad, xp)
     g, flat = cotangent_within(image_in_double(g, xp), taps, xp), xp.reshape(c, (-1,))
@@ -459,7 +462,10 @@ def affine_transform(
 def geometric_transform_of(
     input: ArrayInput, mapping: Callable[..., Any], *args: Any, **keywords: Any
 ) -> Any:
-    """Convert the image to an Array if the mapping uses Arrays, so that SciPy calls the rule above."""
+    """Convert the image to an Array if ``mapping`` uses Arrays, and call SciPy's function.
+
+    SciPy's function then calls this module's rule in place of its compiled code.
+    """
     if has_array(used_by(mapping)):
         input = asarray(input)
     return original_of(_interpolation.geometric_transform)(input, mapping, *args, **keywords)

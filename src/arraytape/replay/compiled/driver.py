@@ -34,7 +34,7 @@ MOST_ARGUMENTS = 1000
 MOST_AXES = 32  # the maximum number of loops around a call of one of NumPy's loops
 MOST_OPERANDS = 8  # the maximum number of operands of one of NumPy's loops
 POINTERS = 9  # the index of the word of a loop record at which its pointers begin
-NOTHING_UNUSUAL, FALLBACK = None, True  # results of the function; False after an underflow
+NOTHING_UNUSUAL, FALLBACK = None, True  # results of ``python_function``'s function
 
 # Bits of the registers with floating-point exceptions: x86's MXCSR, aarch64's FPSR.  Underflow has its
 # own result, because NumPy by default ignores underflow, but warns of the other exceptions.
@@ -355,7 +355,10 @@ FASTCALL = 0x80  # METH_FASTCALL: C passes an array of the arguments, and their 
 
 
 class Table(np.ndarray[Any, Any]):
-    """The words of a program; ``kept`` has the objects that must live as long as the table."""
+    """The table of a compiled program, see above, as an int64 array.
+
+    kept : objects that must live as long as the table.
+    """
 
     kept: Any = None
 
@@ -464,7 +467,7 @@ def table_of(
 
 
 def python_function(table: Table, released: bool = False) -> Callable[..., bool | None]:
-    """Return a Python function that runs a table on ndarrays.
+    """Return a Python function that runs a compiled program, given by its table, on NumPy arrays.
 
     The function returns None if nothing unusual happened, True if the results must not be used, and
     False if a result underflowed.  It keeps the table alive.  released : whether other threads may run
@@ -484,9 +487,10 @@ def python_function(table: Table, released: bool = False) -> Callable[..., bool 
 
 # --- records ----------------------------------------------------------------------------------------
 def kernel_record(function: int, pointers: Sequence[int], count: int | None) -> list[int]:
-    """Return the words of a kernel's record, with three words for each of its pointers.
+    """Return a record, as a list of ints, that calls the kernel at the address ``function``.
 
-    function : the kernel's address.  count : the number of elements, or None if the text has it.
+    pointers : three words for each pointer.  count : the number of elements, or None if the kernel's
+    code contains that number.
     """
     words = [*pointers] if count is None else [*pointers, count]
     return [function, HEAD + len(words), *words]
@@ -496,11 +500,11 @@ def loop_record(
     loop: InnerLoop, pointers: Sequence[int], dims: Sequence[int], steps: Sequence[int],
     outer: Sequence[tuple[int, Sequence[int]]],
 ) -> list[int]:  # fmt: skip
-    """Return the words of a record that calls one of NumPy's loops.
+    """Return a record, as a list of ints, that calls one of NumPy's loops.
 
     pointers : three words for each operand.  dims, steps : the arguments ``dimensions`` and ``steps`` of
-    NumPy's loop.  outer : the axes over which the call is repeated, the outermost first: the axis's
-    size, and each operand's stride.
+    NumPy's loop.  outer : a pair (size, stride of each operand) for each axis over which the call is
+    repeated, the outermost first.
     """
     count = len(pointers) // POINTER
     if count > MOST_OPERANDS or len(outer) > MOST_AXES:
@@ -516,6 +520,6 @@ def loop_record(
 
 
 def block_record(count: int, records: Sequence[Sequence[int]]) -> list[int]:
-    """Return the words of a record that runs other records once for each of ``count`` blocks."""
+    """Return a record, as a list of ints, that runs ``records`` once for each of ``count`` blocks."""
     inner = [word for record in records for word in record]
     return [driver().address_of("run_blocks"), 3 + len(inner) + 1, count, *inner, 0]

@@ -20,7 +20,10 @@ Writer = Callable[[Kernel, np.dtype[Any], int, list[str]], str]
 
 
 def instruction(floats: str, integers: str = "", bools: str = "") -> Writer:
-    """Return a writer of a binary instruction, named for each kind of operands; "" is not supported."""
+    """Return a writer of the binary instruction with these names for each kind of operands.
+
+    The name "" makes the writer raise Unsupported.
+    """
 
     def write(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
         name = {"f": floats, "i": integers, "u": integers, "b": bools}.get(dtype.kind, "")
@@ -57,7 +60,10 @@ def intrinsic(name: str) -> Writer:
 
 
 def floats_only(text: str) -> Writer:
-    """Return a writer for floats; text : an instruction with {kind}, {x} (operand) and {one} (1.0)."""
+    """Return a writer of a unary instruction, which raises Unsupported if the dtype is not floating.
+
+    text : the instruction, with {kind} for LLVM's type, {x} for the operand and {one} for 1.0.
+    """
 
     def write(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
         if dtype.kind != "f" or memory_type(dtype)[0] == "i":
@@ -169,7 +175,7 @@ def converted(kernel: Kernel, x: str, old: np.dtype[Any], new: np.dtype[Any], wi
 
 
 def conversion(old: np.dtype[Any], new: np.dtype[Any]) -> str:
-    """Return LLVM's instruction that converts one dtype to another, or raise Unsupported."""
+    """Return the name of LLVM's instruction that converts ``old`` to ``new``, or raise Unsupported."""
     if new.kind == "c" and old.kind == "f" and 2 * old.itemsize == new.itemsize:
         return "zext"
     for dtype in (old, new):

@@ -1,10 +1,11 @@
 """A program that runs as machine code if that is faster than calls of NumPy.
 
 A segment is a part of the program that runs wholly as machine code or wholly as calls of NumPy
-(``segments.py``).  The function ``run(*inputs)`` calls the segments one after the other, and returns
-outputs and writes, as the function of ``Source`` does.  The first call of a segment's machine code also
-makes NumPy's calls, and compares the results bit by bit.  Afterwards some calls of ``run`` and of the
-function of ``Source`` are timed, and the faster function is kept.
+(``segments.py``).  The generated function ``run(*inputs)`` runs the segments one after the other.  It
+returns two tuples: the outputs, and the new values of Arrays that the program writes to.  The first call
+of a segment's machine code also makes NumPy's calls, and compares the results bit by bit.  Afterwards
+some calls of ``run`` are timed, and some of the function that makes NumPy's calls (``Source``).  The
+faster function is kept.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Data = np.ndarray[Any, Any]
 Run = Callable[..., tuple[tuple[Data, ...], tuple[Data, ...]]]
 TIMED = 9  # the number of calls of each function that are timed
 GAIN = 0.97  # machine code is kept if it takes less than this fraction of NumPy's time
-WATCHED = 16  # the number of calls in which fallbacks are counted, after a first fallback
+WATCHED = 16  # after a fallback to NumPy's calls, fallbacks are counted in so many calls
 PATIENCE = 0.1  # seconds that NumPy's calls may take in all before the program is compiled
 ALWAYS = False  # set by tests: compile each program at once
 PER_CALL = 1e-4  # seconds added to PATIENCE for each call of NumPy in the program
@@ -54,7 +55,7 @@ class Executable:
         self.wanted = wanted
 
     def start(self, install: Callable[[Run], None]) -> None:
-        """Install the function for the next calls, and compile the program now or later."""
+        """Compile the program now or later, and pass each function to be used to ``install``."""
         self.install = install
         if why_not():
             self.state = f"NumPy's calls: {why_not()}"
@@ -65,9 +66,9 @@ class Executable:
             install(self.patient_run(PATIENCE + PER_CALL * self.program.count()))
 
     def patient_run(self, patience: float) -> Run:
-        """Return a function that calls NumPy, and after ``patience`` seconds compiles in a thread.
+        """Return a function that makes NumPy's calls and, once, compiles the program in a thread.
 
-        The time in NumPy's calls is counted.
+        It does so when NumPy's calls have taken ``patience`` seconds in all.
         """
         left = patience
         started = False
@@ -88,7 +89,7 @@ class Executable:
         return run
 
     def compile(self) -> None:
-        """Compile the program, and install the function for the next calls; NumPy's if that fails."""
+        """Compile the program and install the machine code, or ``numpys`` if that fails."""
         try:
             self.program = with_partial_sums(self.program)
             cut = Segments(self.program)
@@ -97,7 +98,7 @@ class Executable:
             if not natives:
                 raise Unsupported("; ".join(self.reasons) or "its parts are too short")
             run = self.joined_function(cut)
-        except Exception as error:  # an error of LLVM, perhaps: go on with NumPy's calls
+        except Exception as error:  # such as an error of LLVM: run NumPy's calls as before
             if ALWAYS and not isinstance(error, Unsupported):
                 raise
             self.state = f"NumPy's calls: {error}"
@@ -109,7 +110,10 @@ class Executable:
         self.install(run if self.wanted or ALWAYS else self.timed_run(run))
 
     def timed_run(self, native: Run) -> Run:
-        """Return a function that times ``native`` and ``numpys`` in turn, then installs the faster."""
+        """Return a function that runs ``native`` (machine code) and ``numpys`` (NumPy's calls) in turn.
+
+        After at least ``2 * TIMED`` calls the function installs the faster of the two.
+        """
         times: dict[Run, list[float]] = {native: [], self.numpys: []}
         turns = 0
 
@@ -205,10 +209,11 @@ class Executable:
     def result_texts(
         self, cut: Segments, names: dict[Node, str], scope: dict[str, Any]
     ) -> tuple[str, str]:
-        """Return the expressions of all outputs and of all writes.
+        """Return the source text of two tuples: the outputs, and the new values of written Arrays.
 
         names : node -> name of its value.  An output is copied if it is a view, input or constant, or if
-        it is an output already.  With several writes, a write that shows an input is copied.
+        it is an output already.  If several Arrays are written to, a new value that is an input, or a
+        view of an input, is copied.
         """
         roots = [cut.root_of_view(node) for node in (*self.program.outputs, *self.program.writes)]
         inputs = {*self.program.inputs}
@@ -235,10 +240,10 @@ class Executable:
 
 
 class Watched:
-    """The machine code of one segment in its first call, and in calls after unusual values.
+    """The functions that check the machine code of one segment against NumPy's calls.
 
-    scope : the globals of the generated function, where ``scope[native]`` is the function that runs the
-    segment.  The methods replace it.
+    scope : the globals of the generated function, which runs the segment by ``scope[native]``: first
+    ``first_run``, then the machine code, and ``watched_run`` for some calls after a fallback.
     """
 
     def __init__(
@@ -312,7 +317,7 @@ def underflow_matters() -> bool:
 
 
 def lazy_source(program: Program, name: str) -> Run:
-    """Return a function that runs a program by calls of NumPy; its text is written at the first call."""
+    """Return a function that runs a program by calls of NumPy, compiled from text at its first call."""
     made: list[Run] = []
 
     def run(*inputs: Data) -> Any:
@@ -342,7 +347,7 @@ def view_function(node: Node, root: Node) -> Callable[[Data], Data]:
 def memory_text(
     scope: dict[str, Any], dtype: np.dtype[Any], shape: Sequence[int], strides: Sequence[int]
 ) -> str:
-    """Return the expression that allocates an array of this layout; ``scope`` gets its names."""
+    """Return the expression that allocates an array of this layout; add its names to ``scope``."""
     size, kind, shape = dtype.itemsize, scope_name(scope, dtype), tuple(shape)
     if tuple(strides) == packed(shape, size):
         return f"empty({shape!r}, {kind})"

@@ -1,9 +1,10 @@
 """A kernel: one LLVM function that computes elements of arrays, as text; and helpers to write the text.
 
 The parameters of a kernel are ``(bases, record, bad, block)``.  ``bases`` has the addresses of the
-arrays ("bases").  ``record`` has three words for each pointer of the kernel: the number of its base, an
-offset in bytes, and the bytes from one block to the next.  The text has no addresses, so that kernels of
-equal text are compiled once.  A kernel sets a bit of ``bad`` if a guard of the program does not hold.
+scratch memory and of the arguments.  ``record`` has three words for each pointer of the kernel: the
+index of a base, an offset in bytes, and the bytes from one block to the next.  The text has no
+addresses, so kernels of equal text are compiled once.  A kernel sets a bit of ``bad`` if a guard does
+not hold.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class Pointer(NamedTuple):
 
 
 Offset = int | str  # a number of bytes or elements: known (int), or the name of a value in the text
-At = tuple[str, Offset]  # an address: the name of a pointer, and the bytes to add
+At = tuple[str, Offset]  # an address: the name of a pointer, and the number of bytes added to it
 
 
 class Kernel:
@@ -192,7 +193,10 @@ class Kernel:
 
     # --- guards -------------------------------------------------------------------------------------
     def require_not(self, condition: str, width: int) -> None:
-        """Write a check that sets a bit of ``bad`` if an element of the vector ``condition`` is true."""
+        """Write code that requests NumPy's calls instead if an element of ``condition`` is true.
+
+        The code sets the lowest bit of ``%bad``, which the driver tests at the end.
+        """
         old = self.define("load i64, ptr %bad")
         bit = self.define(f"zext i1 {self.any_of(condition, width)} to i64")
         self.add_line(f"store i64 {self.define(f'or i64 {old}, {bit}')}, ptr %bad")

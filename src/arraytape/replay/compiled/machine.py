@@ -18,7 +18,7 @@ from ..._util.locks import reentrant_lock
 
 OLDEST = (0, 45)  # the first version of llvmlite that has LLVM's new pass managers
 LEVEL = 2  # the level of LLVM's optimizations, as in clang -O2
-PASSES = "without vectorizers"  # a part of the cache's keys: the other options of LLVM
+PASSES = "without vectorizers"  # names LLVM's other options in the keys of cached object code
 DIGEST = hashlib.sha256
 MOST = 1 << 28  # the bytes of object code beyond which the oldest files of the cache are removed
 COMPILING = reentrant_lock()  # held while llvmlite compiles
@@ -66,7 +66,7 @@ def native_target() -> Any:
 
 
 def target_machine() -> Any:
-    """Return a new description of this processor for LLVM; an engine takes ownership of it."""
+    """Return a description of this processor for LLVM: a new one, which an engine can own."""
     import llvmlite.binding as llvm
 
     return native_target().create_target_machine(
@@ -93,7 +93,8 @@ class Code:
             code = file.code if file.code is not None else object_code(text)
             if not self.cached:
                 file.write(code)
-            # An engine needs a module: the text's own would take a hundred times an empty one's memory.
+            # An engine must be made with a module.  The compiled module would use a hundred times the
+            # memory of an empty one.
             self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
             self.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
             self.engine.finalize_object()
@@ -179,7 +180,10 @@ def cache_folder() -> Path | None:
 
 @functools.cache
 def remove_oldest_files(folder: Path) -> None:
-    """Remove the oldest files, down to half of MOST bytes, if there are more than MOST; only once."""
+    """Remove the oldest files if all have more than MOST bytes, until at most half of MOST are left.
+
+    This is done once in a process, because the result is cached.
+    """
     found = sorted((file.stat().st_mtime, file.stat().st_size, file) for file in folder.iterdir())
     left = sum([size for _, size, _ in found])
     if left > MOST:

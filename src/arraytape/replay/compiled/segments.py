@@ -52,7 +52,7 @@ class Segments:
         self.program = program
         self.numpys: dict[Node, str] = {}
         self.free: set[Node] = set()
-        known: dict[Any, str] = {}  # ``replaced_key`` and more of a call -> reason or ""
+        known: dict[Any, str] = {}  # key that is equal for similar calls -> their ``why_numpy``
         for node in program.nodes:
             if not node.is_call:
                 continue
@@ -67,9 +67,9 @@ class Segments:
         self.reasons = sorted({*self.numpys.values()})
 
     def lowered_parts(self) -> list[Segment]:
-        """Return the segments with their machine code.
+        """Cut the program into segments, generate their machine code, and return them.
 
-        If a call cannot be lowered, it is left to NumPy, and the program is cut again.
+        If a call cannot become machine code, NumPy computes it, and the program is cut again.
         """
         while True:
             segments = self.cut_program()
@@ -117,8 +117,8 @@ class Segments:
     def levels_of(self, numpys: Collection[Node]) -> dict[Node, int]:
         """Return a dict node -> number of its segment: even for machine code, odd for NumPy.
 
-        Views and constants have no number, because each segment makes its own.  A call of a foreign
-        function keeps its place in the order of all calls, because it may have side effects.
+        Views and constants have no number, because each segment that needs them makes them.  A call of a
+        user's function (FOREIGN) keeps its place among all calls, because it may have side effects.
         """
         levels: dict[Node, int] = {}
         least = 0
@@ -141,7 +141,7 @@ class Segments:
         return x
 
     def parts_by_level(self, levels: Mapping[Node, int]) -> list[Segment]:
-        """Return a segment for each level: its nodes, and the views and constants that they read."""
+        """Return a segment for each number in ``levels``, with the views and constants that it reads."""
         numbers = sorted({*levels.values()})
         if not numbers:
             return []
@@ -186,14 +186,14 @@ class Segments:
 
 
 def only_arranges(node: Node) -> bool:
-    """Return True if a node is a view of its one operand, by ops that only arrange data."""
+    """Return True if a node is a view of its only operand, as a transpose or a slice is."""
     if node.op not in ARRANGES or not node.view or len(operands(node)) != 1:
         return False
     return node.op != "getitem" or is_basic(node.args[1])
 
 
 def replaced_key(node: Node) -> Any:
-    """Return a hashable key of a node's arguments and result, with layouts in place of nodes."""
+    """Return a hashable key of a call, equal for calls with equal options and layouts of arrays."""
 
     def layout_key(x: Any) -> Any:
         return (x.op == CONSTANT, x.shape, x.dtype, x.strides) if type(x) is Node else x
@@ -207,7 +207,8 @@ def why_numpy(node: Node) -> str:
         return node.op.removeprefix(f"{FOREIGN}.").rpartition(".")[0] or node.op
     of = {x: x if x.op == CONSTANT else Node(INPUT, like=x) for x in operands(node)}
     new, inputs = copied(node, of), [x for x in of.values() if x.op == INPUT]
-    results = [] if only_arranges(node) else [new]  # a view may have gaps, a result may not
+    # A view is no result here, because results with gaps between their elements are refused.
+    results = [] if only_arranges(node) else [new]
     try:
         Lowering(Program(inputs, [*of.values(), new], [], results))
     except Unsupported as error:

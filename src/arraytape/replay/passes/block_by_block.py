@@ -25,7 +25,7 @@ from .ufunc_calls import CASTS, ufunc_of
 LEAST = 32_000  # the least number of elements for which a loop pays
 BLOCK = 16384  # the number of elements of a block, roughly
 ALIGNED = 64  # blocks have a multiple of 64 rows, so that they begin at a line of the cache
-# The ops of a group, of one result of a group, and of results that are added to slices of zeros.
+# Ops of new nodes: a group of calls, one result of a group, and zeros to whose slices results are added.
 BLOCKED, ITEM, ADDED = "blocks", "item", "added_parts"
 FIRST = (INPUT, CONSTANT, "zeros")  # ops of the nodes that ``order_group`` puts first
 
@@ -93,7 +93,7 @@ def is_member(node: Node) -> bool:
 
 
 def blocked(program: Program) -> Program:
-    """Return the program with one BLOCKED node, and ITEM nodes for results, for each group."""
+    """Replace each group of calls by one BLOCKED node, and its results by ITEM nodes."""
     if not any(map(is_member, program.nodes)):
         return program
     program = with_added_parts(program)
@@ -113,13 +113,13 @@ def blocked(program: Program) -> Program:
 
 
 def groups_of(program: Program) -> dict[Node, list[Node]]:
-    """Return a dict from each member to the list of all members of its group.
+    """Return a dict from each member of a group to the list of all members of the group.
 
-    A group has calls on one shape and of one level.  The level of a node is above that of an operand
-    in another group.  So no path leads out of a group and back into it.
+    A group has the calls on one shape with one level.  A node's level is greater than that of each
+    operand in another group, so that no path of operands leads out of a group and back into it.
     """
     level: dict[Node, int] = {}
-    shape: dict[Node, Any] = {}  # member -> its shape; full sum -> the shape of its operand
+    shape: dict[Node, Any] = {}  # member of a group -> its shape; full sum -> its operand's shape
     groups: dict[Any, list[Node]] = {}
     for node in program.nodes:
         own = node.shape if is_member(node) else None
@@ -146,8 +146,8 @@ def read_outside(program: Program, group: dict[Node, list[Node]]) -> set[Node]:
 def collapsed(members: list[Node], wanted: set[Node], of: dict[Node, Node]) -> list[Node]:
     """Return the BLOCKED node of a group, and an ITEM node for each result.
 
-    wanted : the nodes that are read outside of their group; among them are the results.  of : old node
-    -> new node; for each result, its ITEM node is added.
+    wanted : nodes that are read outside of their group; the group's results are the members among
+    them.  of : old node -> new node; this function adds the ITEM node of each result.
     """
     inside = {x: of[x] for node in members for x in operands(node) if x in of}
     for node in members:
@@ -162,7 +162,7 @@ def collapsed(members: list[Node], wanted: set[Node], of: dict[Node, Node]) -> l
 
 
 def order_group(program: Program, group: dict[Node, list[Node]]) -> list[Node]:
-    """Return all nodes, so ordered that the members of a group are adjacent, and after its inputs."""
+    """Return all nodes, ordered so that each group of calls is adjacent and stands after its inputs."""
     done: dict[Node, None] = {}
     for root in sorted(program.nodes, key=lambda node: node.op not in FIRST):
         waiting = [root]
@@ -181,14 +181,14 @@ def order_group(program: Program, group: dict[Node, list[Node]]) -> list[Node]:
 
 
 # --- values that are added to slices of zeros --------------------------------------------------------
-Part = tuple[Any, slice, bool]  # a value, its rows, and True if it is added, False if subtracted
+Part = tuple[Any, slice, bool]  # value, its rows in the array of zeros, True if it is added there
 
 
 def with_added_parts(program: Program) -> Program:
-    """Return the program with one ADDED node for each chain of writes that adds slices to zeros.
+    """Replace each chain of writes that adds values to slices of zeros by one ADDED node.
 
-    Such chains are the cotangents of slices, such as ``x[1:] - x[:-1]``.  All values of the chain must
-    be results of one group.
+    Backward passes have such chains: a slice's cotangent is added to zeros, as for ``x[1:] - x[:-1]``.
+    All values of the chain must be results of one group.
     """
     group = groups_of(program)
     readers: dict[Node, set[Node]] = defaultdict(set)
@@ -211,10 +211,10 @@ def with_added_parts(program: Program) -> Program:
 
 
 def write_chain(node: Node, readers: Mapping[Node, set[Node]]) -> tuple[list[Part], set[Node]]:
-    """Return the parts that a chain of "put" nodes adds to zeros, and the nodes of the chain.
+    """Return the Parts that a chain of "put" nodes (writes) adds to zeros, and the nodes of the chain.
 
-    node : the last "put".  readers : node -> the nodes that read it.  The list of parts is empty if
-    the node is not the end of such a chain.
+    node : the last "put".  readers : node -> the nodes that read it.  The list of Parts is empty if
+    `node` is not the end of such a chain.
     """
     parts: list[Part] = []
     chain = {node}
@@ -242,11 +242,11 @@ def fills(value: Operand, x: Node, key: Index) -> bool:
 
 
 def in_turn(shape: tuple[int, ...], parts: Sequence[Part]) -> list[Part] | None:
-    """Return the parts in the order of their first rows, the latest first.
+    """Return ``parts`` in descending order of their first rows, or None.
 
-    All parts have the same length.  The loop writes the blocks of the first part and adds those of the
-    others.  Return None if this would reorder sums of three or more terms, which changes last bits, or
-    if the first part would be subtracted.
+    The loop writes the blocks of the first part, and adds those of the others to rows written before.
+    All parts have the same number of rows.  Return None if the new order would change the last bits of
+    a sum of three or more terms, or if the first part is subtracted.
     """
     turn = sorted(parts, key=lambda part: -part[1].indices(shape[0])[0])
     if turn[0] is not parts[0]:  # the first two terms may be swapped: their sum has the same bits

@@ -98,9 +98,9 @@ def slogdet_factored(known: Definite | Elimination) -> Any:
 def inverse_factored(known: Definite | Elimination, a: RawArray, *given: Any) -> Any:
     """Return the inverse of a matrix, computed from its factors ``known``.
 
-    a : the operand of the original call.  given : for ``inverse_again``, a mask that is True if the
-    matrix is singular (the result is a unit matrix then); as the last item, whether the transpose of
-    the factored matrix is inverted.
+    a : the operand of the original call.  given : if that call was ``inverse_again``, a mask that is
+    True for a singular matrix, whose result is a unit matrix; then ``turned``, True to invert the
+    transpose of the factored matrix.
     """
     *singular, turned = given
     if singular and singular[0].any():

@@ -1,4 +1,4 @@
-"""Intervals that contain the elements of a node, and the interval arithmetic of ``Facts.range``."""
+"""Intervals that contain the elements of a node, and their arithmetic, for ops' ``Facts.range``."""
 
 from __future__ import annotations
 

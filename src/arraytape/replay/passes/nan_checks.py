@@ -98,9 +98,9 @@ class Look:
     most: float
 
     def __call__(self, *values: Any) -> float:
-        """Return NaN if a sum is not below the limit and a checked value has a NaN, else 0.
+        """Return 0 if all sums of squares are below ``most`` or no checked value has a NaN, else NaN.
 
-        values : the values of ``given``, then the sums of squares.
+        values : the values of the nodes ``given``, then the sums of squares.
         """
         given, sums = values[: len(self.given)], values[len(self.given) :]
         moderate = all(one < self.most for one in sums)
@@ -146,7 +146,7 @@ def is_sum_of_squares(node: Node) -> bool:
 
 
 def add_terms(known: dict[Node, float], program: Program) -> None:
-    """Add a bound of x to ``known`` for each sum or difference of x and y, if that and y have bounds.
+    """Add a bound of x to ``known`` if y and the sum or difference of x and y have bounds.
 
     known : node -> bound of its absolute values.
     """
@@ -224,8 +224,8 @@ def with_lazy_looks(program: Program) -> Program:
 class Insertions:
     """Nodes to be inserted into a program.
 
-    places : node -> its number in the program.  squares : x -> the node that is the sum of squares of
-    x.  after : number of a node of the program -> the nodes to be inserted after it.
+    places : node -> its index in the program.  squares : x -> the node that is the sum of squares of
+    x.  after : index of a node of the program -> the nodes to be inserted after it.
     """
 
     def __init__(self, program: Program) -> None:
@@ -238,9 +238,8 @@ class Insertions:
         self.after[place].append(node)
 
     def sum_of_squares(self, x: Node, last: int) -> Node:
-        """Return a node for the sum of squares of x that stands at place ``last`` or before.
-
-        If the program has none, insert a new node.
+        """Return the node for the sum of squares of x; insert one after the node of index ``last`` if
+        the program computes none up to there.
         """
         known = self.squares.get(x)
         if known is None or self.places.get(known, -1) > last:
@@ -255,9 +254,10 @@ class Insertions:
 def grouped_by_place(
     checks: Iterable[LazyCheck], places: Mapping[Node, int]
 ) -> list[tuple[int, list[LazyCheck]]]:
-    """Return groups of checks with the same dtype and the same place at which they can be made.
+    """Return pairs (index, checks) of checks with the same dtype that can be made after the same node.
 
-    The result has pairs (place, checks), sorted by place: the number of the last node in ``given``.
+    The index is that of the last node in ``given``.  The pairs are sorted by index.  places : node ->
+    its index in the program.
     """
     groups: dict[tuple[int, Any], list[LazyCheck]] = defaultdict(list)
     for check in checks:
@@ -302,7 +302,7 @@ def is_bounded(node: Node) -> bool:
 
 
 def is_unknown(x: Node) -> bool:
-    """Return True if a node has floats and is no constant, so that its size is unknown."""
+    """Return True if a node has floats and is no constant, so that their magnitude is unknown."""
     return x.op != CONSTANT and x.dtype is not None and x.dtype.kind == "f"
 
 

@@ -118,7 +118,7 @@ def interval_of(node: Node, of: Callable[[Any], Interval]) -> Interval:
     if extension is None:
         return EVERYWHERE
     given = [x for x in node.args if isinstance(x, (Node, *NUMBERS))]
-    if extension is hull:  # integer keys and masks select elements, but are not selected
+    if extension is hull:  # results contain no elements of integer keys and masks
         given = [x for x in given if type(x) is not Node or x.dtype.kind not in "biu"]
     intervals = [EVERYWHERE if type(x) is Node and x.dtype.kind in "biu" else of(x) for x in given]
     found: Interval = extension(count_of_terms(node), *intervals)
@@ -126,7 +126,7 @@ def interval_of(node: Node, of: Callable[[Any], Interval]) -> Interval:
 
 
 def count_of_terms(node: Node) -> int:
-    """Return the most elements of the first operand from which one element of the result is computed."""
+    """Return how many elements of the first operand contribute to one element of the result, at most."""
     x = node.args[0]
     count = x.size if type(x) is Node else 1
     if facts_of(node.op).signature == "(AXES)->()":

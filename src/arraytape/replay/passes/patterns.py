@@ -10,7 +10,8 @@ from ..program import Node, Operand
 from .nodes import bare, pairs
 
 COMMUTATIVE = ("add", "multiply")
-REDUCTIONS = ("any", "max", "sum")  # ops whose calls match with any keywords: rules check these
+# Ops whose calls a Pattern matches although they have keywords, which the rules check.
+REDUCTIONS = ("any", "max", "sum")
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 

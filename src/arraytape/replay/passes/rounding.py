@@ -155,9 +155,10 @@ def factor_out(node: Node, new: New) -> Node | None:
 
 # --- rules that yield zeros ---------------------------------------------------------------------------
 def none_of_ties(extremes: set[Node], node: Node, new: New) -> Node | None:
-    """Replace 0 divided by the number of elements that equal an extreme ("ties") by 0.
+    """Replace ``0 / count`` by 0, where ``count`` is the number of elements that equal a max or min.
 
-    extremes : maxima and minima that are not NaN, as guards check.  So the number is at least 1.
+    extremes : the nodes of maxima and minima that guards check for NaN.  Without a NaN, ``count`` is at
+    least 1, so that the quotient is not 0 / 0.
     """
     x, count = node.args
     if not is_zero(x) or type(count) is not Node or count.op != "sum" or x.shape != node.shape:
@@ -293,9 +294,9 @@ def power_in_product(x: Operand, new: New) -> tuple[float, Node] | None:
 
 # --- rules for writes ---------------------------------------------------------------------------------
 def added(node: Node) -> tuple[Node, Node] | None:
-    """Return ``x[key] + more`` and ``more`` for a "put" that adds or subtracts in place; or None.
+    """Return the nodes ``x[key] + more`` and ``more`` if a "put" node computes ``x[key] += more``.
 
-    node : the "put" of ``x[key] + more``, or of ``x[key] - more``, at the same key.
+    The same holds for ``x[key] -= more``.  For another "put" node, return None.
     """
     x, key, total = node.args
     if type(total) is not Node or total.op not in ("add", "subtract") or not is_basic(key):
@@ -329,7 +330,7 @@ def added_before(node: Node, new: New) -> Node | None:
 
 
 def joined(*parts: Rules) -> Rules:
-    """Return the rules of all parts, and the rules by facts for ops that RULES does not name."""
+    """Merge tables of rules.  An op that RULES does not name also gets its ``rules_by_facts``."""
     ops = dict.fromkeys(op for rules in parts for op in rules)
     rules = {op: [rule for part in parts for rule in part.get(op, ())] for op in ops}
     return {op: (*rules[op], *(() if op in RULES else rules_by_facts(op))) for op in ops}

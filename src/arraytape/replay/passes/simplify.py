@@ -121,7 +121,7 @@ def shared(node: Node, known: dict[Any, Node]) -> Node:
 
 
 def opposite(node: Node, known: dict[Any, Node]) -> Node | None:
-    """Return ``-(2 * x)`` for the product ``-2 * x``, if ``2 * x`` is known; else None."""
+    """Return ``-(c * x)`` for a product ``-c * x`` if ``known`` has a node ``c * x``, else None."""
     found = factors(node)
     if found is None:
         return None
@@ -154,7 +154,7 @@ def folded(node: Node) -> Node:
 
 # --- algebraic rules ----------------------------------------------------------------------------------
 def rewritten(node: Node, new_of: New, rules: Rules | None = None) -> Node:
-    """Return a node after the rules of its op were applied, until no rule matches, at most MOST times.
+    """Apply the rules of the node's op until no rule matches, at most MOST times; return the result.
 
     rules : op -> its rules; RULES if None.
     """
@@ -339,7 +339,7 @@ def added_to_zeros(node: Node, new: New) -> Node | None:
 
 
 def write_over_write(node: Node, new: New) -> Node | None:
-    """Leave out a write before another write at the same key, or a write of elements just read there.
+    """Leave out a write that another write at the same key follows, or that writes back what it read.
 
     A write to all elements is replaced by the written value.
     """
@@ -560,7 +560,7 @@ def is_negative(y: Operand) -> bool:
 
 
 def rules_by_facts(op: str) -> tuple[Callable[[Node, New], Node | None], ...]:
-    """Return the rules for an op that RULES does not name, chosen by the facts of the op."""
+    """Return the rules for an op that RULES does not name, chosen by properties in its Facts."""
     if facts_of(op).in_order:
         return (nothing_changed,)
     return (unspread,) if broadcasts_exactly(op) else ()

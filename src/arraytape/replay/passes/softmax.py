@@ -241,7 +241,8 @@ def product_of(x: Operand, shape: Shape, whole: Shape | None = None, depth: int 
     if type(x) is not Node or x.shape == ():
         return 1, [(x, ())]
     if shape == whole:
-        shape = (1,) * (len(whole) - len(x.shape)) + x.shape  # the shape of x next to the others
+        # Put axes of length 1 in front, as broadcasting does.
+        shape = (1,) * (len(whole) - len(x.shape)) + x.shape
     inner = x if shape == whole else bare(x)
     if depth and not inner.keywords and inner.dtype.kind == "f":
         if inner.op == "negative":
@@ -262,9 +263,9 @@ def same_factors(factors: list[Factor], others: list[Factor]) -> bool:
 def unshifted(x: Node, extremes: set[Node]) -> Node:
     """Return y if x is ``y - c``, where c is constant in each row; else x.
 
-    c is the mean of y over those elements of a row at which another array has its maximum or minimum.
-    That is the derivative of a subtracted maximum.  extremes : the maxima and minima that are not NaN
-    according to guards, see ``extremes_of``.
+    Such a c comes from the derivative of a subtracted maximum: c is the mean of y over the elements of
+    the row at which another array has its maximum or minimum.  extremes : the maxima and minima that
+    guards check for NaN, see ``extremes_of``.
     """
     for found in (found for pattern in SHIFTED_BY_MEAN for found in pattern.matches(x)):
         y, mean, count = found["y"], found["mean"], bare(found["count"])

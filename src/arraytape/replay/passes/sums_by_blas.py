@@ -16,7 +16,7 @@ from .ufunc_calls import CASTS
 
 DOT = "dot"
 MOST = 1 << 16  # the maximum length of a constant of ones, which stays in memory
-FEW = 1 << 13  # the maximum number of elements whose sum is slower than a product with ones
+FEW = 1 << 13  # full sums of more elements are not slower than a product with ones
 
 
 def is_sum(node: Node) -> bool:
@@ -134,7 +134,7 @@ class Ones(dict[tuple[int, ...], Node]):
 
 
 def product(node: Node, ones: Ones) -> Node | None:
-    """Return a product with ones that replaces a sum over all, the first or the last axes.
+    """Return a product with ones that replaces a sum over all axes, the first axes or the last axes.
 
     Return None for other sums, or if BLAS would not be faster.
     """

@@ -27,7 +27,7 @@ SHIFTED_EXP = Pattern("exp", Pattern("subtract", "x", "y"))
 
 
 def with_rare_ties(program: Program) -> Program:
-    """Return the program with ``count_ties`` for sums that count the elements equal to an extreme."""
+    """Replace sums that count the elements equal to a maximum or minimum by ``count_ties``."""
     extremes = without_nan(program)
     if not extremes:
         return program
@@ -46,7 +46,7 @@ def with_rare_ties(program: Program) -> Program:
 
 
 def with_rare_slopes(program: Program) -> Program:
-    """Return the program with ``add_to_extremes`` for derivatives of maxima subtracted before exp."""
+    """Replace additions of the derivative of a maximum y in ``exp(x - y)`` by ``add_to_extremes``."""
     uses = program.uses()
     shifts = {found["y"] for node in program.nodes for found in SHIFTED_EXP.matches(node)}
 
@@ -65,9 +65,10 @@ def with_rare_slopes(program: Program) -> Program:
 
 
 def slope_of(node: Operand) -> tuple[Node, Node, Node, Node] | None:
-    """Return the operands share, x, extreme and ones of ``add_to_extremes`` for a node, or None.
+    """Return the operands (share, x, extreme, ones) of ``add_to_extremes`` for a node.
 
-    node : the choice between ``share / count`` at the elements that equal the extreme, and 0.
+    Return None unless the node is ``where(x == extreme, share / count, 0)``, with ``count_ties`` as the
+    count.
     """
     if type(node) is not Node or node.op not in (MASKED, "where"):
         return None
@@ -95,10 +96,10 @@ def add_to_extremes(
     extreme: np.ndarray[Any, Any],
     ones: np.ndarray[Any, Any],
 ) -> Any:
-    """Return y plus the derivative of an extreme of x: share / count of ties, where x equals it.
+    """Return ``y + where(x == extreme, share / count, 0)``; y itself if ``share`` is 0 everywhere.
 
-    share : the cotangent of the extreme.  ones : ones of the same shape.  Return y itself if the
-    cotangent is 0.
+    extreme : the maximum or minimum of each row of x.  count : the number of elements of the row that
+    equal it.  share : the cotangent of ``extreme``.  ones : ones of the shape of ``share``.
     """
     if not np.count_nonzero(share):
         return y

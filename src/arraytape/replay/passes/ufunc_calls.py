@@ -1,4 +1,4 @@
-"""Properties of the calls of a program that are calls of NumPy's ufuncs."""
+"""Properties of calls of NumPy's ufuncs in a program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads of state that no Python attribute shows: the interpreter's, and that of objects written in C."""
+"""Functions that read the interpreter's settings, and the objects that objects written in C hold."""
 
 from __future__ import annotations
 

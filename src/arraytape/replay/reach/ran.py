@@ -224,7 +224,7 @@ class Found:
     def add_functions(self, ran: Ran, reached: Collection[int]) -> None:
         """Add the functions that ``State`` has not compared, except for functions made in the call.
 
-        For a function that ``running_function`` did not find, search the referrers of its code.
+        For a function that ``running_function`` did not find, search the objects that refer to its code.
         """
         inner = {one for code, _ in ran.functions for one in code_names(code).inner}
         unknown = {}

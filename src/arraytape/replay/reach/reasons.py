@@ -15,7 +15,7 @@ class Changed(Exception):
 
 
 def unreadable(error: Exception) -> str:
-    """Return the reason, as text, why a call is not replayed whose state raised ``error`` when read."""
+    """Return the reason, as text, why a call is not replayed: the read of its state raised ``error``."""
     if isinstance(error, Apart):
         return str(error)
     return f"its arguments or state raise when they are compared ({type(error).__name__}: {error})"

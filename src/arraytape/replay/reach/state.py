@@ -94,7 +94,8 @@ class State:
     """
 
     def __init__(self, function: Any, values: dict[str, Any], found: Found | None = None) -> None:
-        self.lines: list[Any] = []  # "name = expression", or a pair (condition, path)
+        # The code of ``read``: strings "name = expression", and pairs (condition, path).
+        self.lines: list[Any] = []
         self.scope: dict[str, Any] = {
             "MISSING": MISSING, "same": same_plain, "changed": changed, "same_data": same_data,
             "f": function, "same_items": same_items, "ndarray": np.ndarray, "buffer_of": buffer_of,
@@ -102,7 +103,7 @@ class State:
             "abc_token": abc.get_cache_token, "value_of": value_of, "look": generator_state,
         }  # fmt: skip
         self.paths: list[str] = []
-        self.arrays: list[str] = []  # the names of the reached Arrays in the generated code
+        self.arrays: list[str] = []  # the variables of ``read`` that hold Arrays
         self.seen: dict[Any, tuple[str, Any]] = {}  # id -> (name in the generated code, object)
         self.attributes: set[str] = set()  # names of attributes that code reads
         self.globals: set[str] = set()  # names of attributes and globals that code reads
@@ -115,13 +116,11 @@ class State:
         self.functions: list[tuple[str, str, Any]] = []  # (name, path, user's function)
         self.moving = Moving()
         self.sources: list[tuple[str, str, Any]] = []  # (name, path, random generator)
-        self.ops: list[
-            tuple[str, str, Any, int]
-        ] = []  # rules of ops, as in ``queue``; entered last
+        self.ops: list[tuple[str, str, Any, int]] = []  # rules of users' ops, to be compared last
         self.libraries: set[str] = set()  # names in ``read`` of libraries' objects and their parts
         # Expression for globals -> names that code reads and that these globals lack.
         self.absent: dict[str, set[str]] = {}
-        # Values to be entered: (expression, path, value, depth).
+        # Values for which code is to be generated: (expression, path, value, depth).
         self.queue: deque[tuple[str, str, Any, int]] = deque()
         self.full = ""
         self.count = 0
@@ -144,7 +143,7 @@ class State:
         self.classes.clear()
 
     def add_found(self) -> None:
-        """Make ``read`` compare the state in ``found``, to which no names in the code lead."""
+        """Generate code that compares the state in ``found``, to which no names in the code lead."""
         for one in [*self.found.roots.values()]:
             value = one()
             if value is not None:
@@ -174,7 +173,7 @@ class State:
         return self.name_of_globals(self.named(known), known)
 
     def setting(self, expression: str, path: str, value: Any, depth: int) -> None:
-        """Make ``read`` compare a global of a library that users may set, and its plain attributes.
+        """Generate code that compares a library's global, which users may set, and its plain attributes.
 
         depth : the number of levels of objects whose attributes are compared.
         """
@@ -193,10 +192,10 @@ class State:
                     self.setting(f"{expression}.{name}", f"{path}.{name}", part, depth - 1)
 
     def walk(self) -> None:
-        """Enter all reachable state, breadth first, until nothing new is found.
+        """Generate code that compares all reachable state, breadth first, until nothing new is found.
 
-        An attribute of a class is added only if some code names it.  A new function may name more
-        attributes, so all classes are processed again.  Rules of ops are entered last, one by one.
+        An attribute of a class is compared only if some code names it.  A new function may name more
+        attributes, so all classes are processed again.  Rules of ops are compared last, one by one.
         """
         known = -1
         while not self.full and known != self.count:
@@ -238,7 +237,7 @@ class State:
         self.queue.append((expression, path, value, depth))
 
     def named(self, value: Any) -> str:
-        """Return a new name for a value in the globals of the generated code."""
+        """Add a value to the globals of the generated code, and return its new name."""
         name = f"k{len(self.scope)}"
         self.scope[name] = value
         return name
@@ -248,7 +247,7 @@ class State:
         self.lines.append((condition, path))
 
     def held(self, name: str, value: Any, path: str) -> None:
-        """Make ``read`` check that ``name`` is the object ``value``, referenced weakly if possible."""
+        """Generate code that checks that ``name`` is ``value``, referenced weakly if possible."""
         try:
             self.demand(f"{name} is {self.named(weakref.ref(value))}()", path)
         except TypeError:
@@ -259,7 +258,7 @@ class State:
 
     # --- comparison of values by their types ------------------------------------------------------
     def enter(self, expression: str, path: str, value: Any, depth: int) -> None:
-        """Make ``read`` compare one value, and append the value's parts to the queue."""
+        """Generate code that compares one value, and add the value's parts to ``queue``."""
         self.count += 1
         if self.count > MOST:
             self.full = f"it can reach too much Python state ({path})"
@@ -297,7 +296,7 @@ class State:
         self.seen[id(value)] = name, value
 
     def compare(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Make ``read`` compare an object by its type and parts, its data or its identity."""
+        """Generate code that compares an object by its type and parts, its data or its identity."""
         kind = type(value)
         if isinstance(value, Array):
             self.demand_type(name, value, path)
@@ -326,7 +325,7 @@ class State:
                 self.enter_object(name, path, value, depth + 1)
 
     def compare_data(self, name: str, path: str, value: np.ndarray[Any, Any], depth: int) -> None:
-        """Make ``read`` compare an ndarray with a copy; a read-only array needs no copy."""
+        """Generate code that compares an ndarray with a copy; a read-only array needs no copy."""
         mutable = value.flags.writeable or value.base is not None
         known = self.named(value.copy(order="K") if mutable else value)
         self.demand(f"{name} is {known} or same_data({name}, {known})", path)
@@ -372,7 +371,7 @@ class State:
             self.theirs.setdefault(id(cls), (name, cls))
 
     def parts_of_object(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Make ``read`` compare the attributes and other state of an object, and register its class."""
+        """Generate code that compares an object's attributes and other state; register its class."""
         if installed(type(value)) and not isinstance(value, HAVE_LOCKS):
             self.libraries.add(name)
         if isinstance(value, BaseException):
@@ -386,7 +385,7 @@ class State:
                 self.add(f"{name}.{slot}", f"{path}.{slot}", found, depth)
             else:
                 self.demand(f"not hasattr({name}, {slot!r})", f"{path}.{slot}")
-        for base in (set, frozenset, deque):  # ``compare`` handles subclasses of other containers
+        for base in (set, frozenset, deque):  # subclasses of list, tuple and dict: see ``compare``
             if isinstance(value, base):
                 iterate: Any = base.__iter__  # a user's class may override it
                 place = f"{self.named(iterate)}({name})"
@@ -408,14 +407,14 @@ class State:
             self.parts_of_list(parts, path, held, depth)
 
     def memory_of(self, name: str, path: str, value: Any) -> None:
-        """Make ``read`` compare the buffer that an object exports, such as a number of ctypes."""
+        """Generate code that compares the buffer that an object exports, such as a number of ctypes."""
         try:
             self.demand(f"buffer_of({name}) == {self.named(buffer_of(value))}", path)
         except (TypeError, BufferError, ValueError):
             return
 
     def parts_of_dict(self, name: str, path: str, value: Any, depth: int, form: str) -> None:
-        """Make ``read`` compare a dict's keys in their order, and the dict's values.
+        """Generate code that compares a dict's keys in their order, and the dict's values.
 
         form : the format of a value's path, ".{}" for an attribute, "[{}]" for a key.
         """
@@ -435,7 +434,7 @@ class State:
     def parts_in_order(
         self, name: str, path: str, value: Any, depth: int, keys: Sequence[Any] = ()
     ) -> None:
-        """Make ``read`` compare the parts of an iterable, as a list in the order of iteration."""
+        """Generate code that compares the parts of an iterable, as a list in the order of iteration."""
         parts = f"p{len(self.lines)}"
         self.lines.append(f"{parts} = [*{name}]")
         self.parts_of_list(parts, path, [*value], depth, keys)
@@ -455,7 +454,7 @@ class State:
         self.parts_of_dict(name, path, value, depth, "[{}]")
 
     def parts_of_builtin(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Make ``read`` compare a function in C by identity, a method in C by its name and object."""
+        """Generate code that compares a C function by identity, or a C method by its name and object."""
         owner = value.__self__
         if owner is None or isinstance(owner, types.ModuleType):
             self.held(name, value, path)
@@ -464,7 +463,7 @@ class State:
         self.add(f"{name}.__self__", path, owner, depth)
 
     def parts_of_file(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Make ``read`` compare the contents and position of a StringIO or BytesIO."""
+        """Generate code that compares the contents and position of a StringIO or BytesIO."""
         self.demand(f"{name}.getvalue() == {self.named(value.getvalue())}", path)
         self.demand(f"{name}.tell() == {value.tell()}", path)
 
@@ -479,13 +478,13 @@ class State:
         self.add(f"{name}.__func__", path, value.__func__, depth)
 
     def parts_by_name(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Make ``read`` compare the attributes that PARTS names for the type of the object."""
+        """Generate code that compares the attributes that PARTS names for the type of the object."""
         for part in PARTS[type(value)]:
             place = path if part in UNWRITTEN else f"{path}.{part}"
             self.add(f"{name}.{part}", place, attrgetter(part)(value), depth)
 
     def parts_of_function(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Make ``read`` compare a function's code, closure, defaults and the globals that it names."""
+        """Generate code that compares a function's code, closure, defaults and the globals it names."""
         if value in CALLBACKS:
             self.held(name, value, path)
             return
@@ -510,7 +509,7 @@ class State:
             self.functions.append((name, path, value))
 
     def held_by_function(self, name: str, path: str, value: Any, depth: int) -> None:
-        """Make ``read`` compare the defaults of a function and the values in its closure."""
+        """Generate code that compares the defaults of a function and the values in its closure."""
         for part in ("__defaults__", "__kwdefaults__"):
             if getattr(value, part):
                 self.add(f"{name}.{part}", f"{path}.{part}", getattr(value, part), depth)
@@ -525,7 +524,7 @@ class State:
                 self.demand(f"content_of({place}) is MISSING", label)
 
     def names_in(self, place: str, code: types.CodeType, known: Any, depth: int) -> None:
-        """Make ``read`` compare the globals and modules that a user's code names.
+        """Generate code that compares the globals and modules that a user's code names.
 
         The names of attributes in the code are collected in ``attributes``.  known : the globals of the
         code.  place : the expression that reads ``known``.
@@ -555,7 +554,7 @@ class State:
                 self.add(f"modules[{module!r}]", module, sys.modules[module], depth)
 
     def builtins(self, names: Any) -> None:
-        """Make ``read`` compare those builtins among ``names`` that users have replaced or added."""
+        """Generate code that compares the builtins in ``names`` that users have replaced or added."""
         for label in sorted(names & builtins.__dict__.keys()):
             value = builtins.__dict__[label]
             own = isinstance(value, type) and installed(value)
@@ -563,14 +562,14 @@ class State:
                 self.add(f"modules['builtins'].{label}", label, value, 0)
 
     def parts_unnamed(self, place: str, path: str, known: Any) -> None:
-        """Make ``read`` compare all globals of a module, because code may compute the names it reads."""
+        """Generate code that compares all globals, because code may compute the names that it reads."""
         self.demand(f"len({place}) == {len(known)}", path)
         for label, value in [*known.items()]:
             if not label.startswith("__"):
                 self.add_unnamed(f"{place}[{label!r}]", f"{path}{label}", value)
 
     def add_unnamed(self, expression: str, path: str, value: Any) -> bool:
-        """Make ``read`` compare a value that code may read by a computed name.
+        """Generate code that compares a value that code may read by a computed name.
 
         Functions, classes of libraries, modules and iterators are compared by identity.  Users'
         functions are also compared by attributes, defaults and closure, but not by the globals that
@@ -595,7 +594,10 @@ class State:
         return self.seen.setdefault(("globals", id(known)), (name, known))[0]
 
     def parts_of_class(self, name: str, cls: Any) -> None:
-        """Make ``read`` compare what code may read in a user's module, or in a class and its bases."""
+        """Generate code that compares a user's module, or a user's class with its bases.
+
+        Only attributes that code may read are compared (see ``parts_of_base``).
+        """
         if not isinstance(cls, type):
             self.parts_of_base(name, cls)
             return
@@ -604,14 +606,17 @@ class State:
                 within = f"{name}.__mro__[{i}]" if i else name
                 if (id(cls), i) not in self.seen:
                     self.seen[id(cls), i] = "", base
-                    # The identity of an object's own class was compared with the object.
+                    # The class of an object is not checked again: ``parts_of_object`` did so.
                     if i or not name.startswith("type("):
                         self.held(within, base, base.__name__)
                 self.parts_of_base(within, base)
                 self.about_class(within, base)
 
     def parts_of_base(self, name: str, base: Any) -> None:
-        """Make ``read`` compare what code may read in a module, or in one class without its bases."""
+        """Generate code that compares a module, or one class without its bases.
+
+        Compared are attributes that code names; all attributes, if code may read computed names.
+        """
         is_class = isinstance(base, type)
         any_name = self.any_attribute or (is_class and self.found.libraries)
         if (id(base), "") not in self.seen:
@@ -647,7 +652,7 @@ class State:
         return bool(codes) and any(one.__code__ in codes for one in functions_in(value))
 
     def about_class(self, name: str, cls: type) -> None:
-        """Make ``read`` compare a class's name, subclasses and fields; set ``abstract`` for an ABC."""
+        """Generate code that compares a class's name, subclasses and fields; note an ABC."""
         if "__subclasses__" in self.attributes and (id(cls), "__subclasses__") not in self.seen:
             self.seen[id(cls), "__subclasses__"] = "", cls
             self.add(f"{name}.__subclasses__()", cls.__name__, cls.__subclasses__(), DEPTH // 2)
@@ -660,16 +665,16 @@ class State:
         self.abstract = self.abstract or isinstance(cls, abc.ABCMeta)
 
     def parts_of_name(self, name: str, path: str, value: Any, labels: Sequence[str]) -> None:
-        """Make ``read`` compare those attributes of ``labels``, such as __name__, that code names."""
+        """Generate code that compares the attributes in ``labels``, if users' code names them."""
         for label in labels:
             if label in self.attributes and (id(value), label) not in self.seen:
                 self.seen[id(value), label] = "", value
                 self.add(f"{name}.{label}", f"{path}.{label}", getattr(value, label), DEPTH // 2)
 
     def parts_of_theirs(self, name: str, cls: Any) -> None:
-        """Make ``read`` compare the attributes of a library's class or module that code names.
+        """Generate code that compares a library's class or module, because users may replace attributes.
 
-        This is needed because users may replace such attributes.
+        Only attributes whose names occur in the code of users' functions are compared.
         """
         bases = cls.__mro__ if isinstance(cls, type) else (cls,)
         for i, base in enumerate(bases):
@@ -762,14 +767,13 @@ def quick_text(lines: list[Any], arrays: list[str]) -> str:
 
 
 def read_once(parts: list[str]) -> list[str]:
-    """Return the conditions, with a name for each ``__dict__`` (see TABLES) that is read repeatedly."""
+    """Return the conditions, changed so that each ``__dict__`` (see TABLES) is read only once."""
     tables = [found[0] for part in parts for found in TABLES.finditer(part) if found["name"]]
     names = {table: f"t{i}" for i, table in enumerate(tables) if tables.count(table) > 1}
     known: set[str] = set()
     found = []
     for part in parts:
-        # The position of " or ", or the end: text behind it may not be evaluated, so that a name
-        # assigned there might stay unset.
+        # A name is assigned only before " or ", because Python may not evaluate the text behind it.
         certain = part.find(" or ") % (len(part) + 1)
 
         def named(match: re.Match[str], certain: int = certain) -> str:
@@ -791,7 +795,7 @@ def assigned(name: str, assignment: str, condition: str) -> str:
 
 
 def read_slowly(lines: list[Any], arrays: list[str], values: Any, scope: dict[str, Any]) -> Any:
-    """Run ``read`` as one statement for each line, which raises Changed with the path that differs."""
+    """Compare as ``read`` does, but line by line; raise Changed with the first path that differs."""
     texts = [
         line if type(line) is str else f"if not ({line[0]}): changed({line[1]!r})"
         for line in lines or ["pass"]

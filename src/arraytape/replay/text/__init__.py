@@ -1,1 +1,1 @@
-"""The text of a program: a flat Python function, whose intermediate results use kept memory."""
+"""The source text of a program that replays run: a generated Python function that calls NumPy."""

@@ -1,7 +1,7 @@
 """The memory that a program keeps from call to call for intermediate results, and views of this memory.
 
 ``Memory`` assigns buffers to nodes while ``Source`` writes the text.  The other functions compute how
-long the memory of a node is read, and which nodes need new memory because they leave the program.
+long the memory of a node is read, and which nodes need new memory because the caller gets them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ..passes.nodes import same_layout
 from ..passes.ufunc_calls import ufunc_of
 from ..program import FOREIGN, Node, Program, operands
 
-MOST = 1 << 27  # the maximum number of bytes that a program keeps
+MOST = 1 << 27  # the maximum number of bytes that a program keeps between its calls
 
 
 class Memory:
@@ -31,10 +31,11 @@ class Memory:
         self.free: dict[tuple[str, int], list[str]] = {}  # (dtype, bytes) -> free buffers
         self.views: dict[str, str] = {}  # expression -> name of the view
         self.made: dict[str, str] = {}  # name -> expression that makes the buffer or view
-        self.base: dict[str, tuple[str, tuple[str, int]]] = {}  # name -> buffer, key in ``free``
+        # Name of a buffer or view -> (name of the buffer, its key in ``free``).
+        self.base: dict[str, tuple[str, tuple[str, int]]] = {}
 
     def take_memory(self, shape: tuple[int, ...], dtype: str, size: int) -> str:
-        """Reserve a buffer of ``size`` bytes, and return its name; dtype : a name in the text."""
+        """Reserve a buffer of ``size`` bytes; return its name.  dtype : a dtype's name in the text."""
         key, made = (dtype, size), f"empty({shape!r}, {dtype})"
         if self.free.get(key):
             base = self.free[key].pop()

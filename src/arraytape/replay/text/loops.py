@@ -42,7 +42,7 @@ class Loop:
         self.lines: list[str] = []
         self.scratch: dict[str, list[str]] = {}  # dtype -> free buffers of the size of a block
         self.own: set[Node] = set()  # values whose memory is a buffer of ``scratch``
-        self.taken: list[str] = []  # kept memory that is used during the loop
+        self.taken: list[str] = []  # names of the kept buffers that the loop uses
         self.spreads: set[str] = set()  # names of blocks that are filled with one number
         self.last = {x: i for i, node in enumerate(blocks.members) for x in operands(node)}
         self.items = dict(zip(blocks.results, blocks.items, strict=True))
@@ -102,11 +102,11 @@ class Loop:
         self.cut_block(node, self.new(item))
 
     def added_memory(self, node: Node) -> None:
-        """Choose memory for results that are added to row slices of an array of zeros.
+        """Choose memory for an ADDED node: an array of zeros to whose row slices results are added.
 
-        node : the ADDED node, whose slices ("parts") may overlap.  In each step of the loop, the block
-        of the first part, which begins at the latest row, is written.  Blocks of the other parts are
-        added at the end of the step: the rows to which they are added have been written by then.
+        The slices may overlap.  The result for the first slice is written, not added: that slice begins
+        at the latest row.  Blocks of the other results are added at the end of each step of the loop,
+        when the rows to which they are added have been written.
         """
         shape, parts = node.args
         source, name = self.source, self.new(node)

@@ -52,7 +52,9 @@ from .spellings import COUNT, SPELLINGS, Spelling, as_operand
 
 LARGE = 4096  # the least number of elements of data that is released right after its last read
 WORTH_SPREAD = 256  # the least number of elements for which ``spread`` replaces a number
-SHARED = 1 << 16  # the maximum number of elements of a mask whose integers are kept for reuse
+# The maximum number of elements of a ``masked`` call whose mask, converted to integers, is kept for
+# later calls with the same mask.
+SHARED = 1 << 16
 NUMBER = count(1).__next__  # numbers the file names of generated functions
 
 
@@ -75,7 +77,8 @@ class Source:
         self.scalars: set[Node] = set()  # nodes whose value is a NumPy scalar, not an array
         self.arrays: dict[Node, str] = {}  # scalar input or constant -> name of its 0-d array
         self.lines: list[str] = []
-        # Result of a loop -> expression of an array with a NaN if the result has one: sums of squares.
+        # Result of a loop -> expression of the sums of squares of its blocks, for the NaN check: a NaN
+        # in the result makes one of the sums NaN.
         self.looks: dict[Node, str] = {}
         self.kept = Memory()
         self.new_number = count().__next__
@@ -91,10 +94,10 @@ class Source:
             choices, self.room_for_bits, lambda node, name: self.kept.give_memory(name), self.named
         )
         self.places: dict[Node, Node] = {}  # node -> the operand whose memory it has taken over
-        self.taken_over: set[Node] = set()  # the operands in the values of ``places``
-        self.written: set[Node] = set()  # values computed in the slice that a later "put" fills
+        self.taken_over: set[Node] = set()  # operands whose memory a result has taken over
+        self.written: set[Node] = set()  # values computed in a slice of a later node's memory
         self.within: dict[Node, list[Node]] = {}  # node -> the nodes that may share its memory
-        self.dying: dict[int, list[Node]] = {}  # number of a call -> nodes that no later call reads
+        self.dying: dict[int, list[Node]] = {}  # index of a call -> nodes that this call reads last
         for node, roots in self.memory.items():
             for root in roots:
                 self.within.setdefault(root, []).append(node)
@@ -201,9 +204,9 @@ class Source:
         return self.named(f"k{len(self.scope)}", value)
 
     def given(self, node: Node, taken: set[Node]) -> str:
-        """Return the expression of an output, copied if it would share memory with another output.
+        """Return the text of an output: a copy if it shares memory with an input, constant or output.
 
-        taken : the nodes in whose memory the outputs so far lie; this output's are added.
+        taken : the nodes whose memory earlier outputs use; those of this output are added.
         """
         name = self.names[node]
         if node in self.scalars:
@@ -214,9 +217,9 @@ class Source:
         return name if own else f"{name}.copy(order='K')"
 
     def to_write(self, node: Node) -> str:
-        """Return the text of a new value of an Array, one of the writes of the program.
+        """Return the text of `node`, which the replay will write into an Array at its end.
 
-        A value that shares memory with an input is copied if there are several writes, because
+        If there are several such writes, a value that shares memory with an input is copied, because
         another write may change that input first.
         """
         lies_in_inputs = any(root.op == INPUT for root in self.memory[node])
@@ -323,7 +326,7 @@ class Source:
     def room(self, node: Node) -> str | None:
         """Reserve memory that is kept from call to call for a result, and return its name.
 
-        Return None if the result leaves the program, has gaps or another order in memory, or if the
+        Return None if the caller gets the result, if it has gaps or another order in memory, or if the
         program would keep too much memory.
         """
         if not node.shape or node in self.leaving or not node.size:
@@ -374,9 +377,10 @@ class Source:
             self.lines.append(f"{x}.dot({y}, {self.names[node]})")
 
     def operand(self, x: Operand, node: Node) -> str:
-        """Return the text of an operand of a ufunc.
+        """Return the text of the operand x of the ufunc call `node`.
 
-        A number becomes an array of shape (), which halves the time of a ufunc on few elements.
+        If the result is an array, a number becomes an array of shape (), which halves the time of the
+        call on few elements.
         """
         if node.shape == ():
             return self.text_of(x, False)
@@ -543,9 +547,10 @@ class Source:
             self.copy_into(node, x)
 
     def all_but_a_part(self, place: int, node: Node) -> bool:
-        """Write zeros of which a slice is overwritten next: only the other rows are set to 0.
+        """Write an array of zeros without setting the rows to 0 that a later "put" node overwrites.
 
-        Return False unless the only reader of the zeros is a "put" over at least half of the rows.
+        Return False, and write nothing, unless the only reader of the zeros is a "put" that overwrites
+        a slice of at least half of the rows.
         """
         users = [x for x in self.program.nodes if node in operands(x)]
         if node.size < LARGE or node in self.program.roots() or [x.op for x in users] != ["put"]:
@@ -599,7 +604,7 @@ class Source:
         return True
 
     def put_of(self, node: Node) -> Node | None:
-        """Return the "put" node that writes a result, if the result may be computed in its slice."""
+        """Return the "put" node that copies `node` into a slice which may be its output, or None."""
         nodes, last = self.program.nodes, self.last.get(node)
         put = nodes[last] if last is not None and last < len(nodes) else node
         alone = put.op == "put" and put.args[2] is node and put.args[0] is not node
@@ -634,8 +639,8 @@ class Source:
     def is_free(self, place: int, x: Node, node: Node) -> bool:
         """Return True if the node at ``place`` may write its result into the memory of x.
 
-        x must own memory that no later call reads.  A result that leaves the program cannot use kept
-        memory.
+        x must own its memory, which no later call may read.  A result that is returned to the caller
+        cannot use kept memory, because the next run writes to kept memory again.
         """
         if x.view or x.op in (INPUT, CONSTANT) or x in self.scalars or x.shape in (None, ()):
             return False

@@ -50,7 +50,7 @@ def reduction(name: str, ufunc: np.ufunc) -> Spelling:
 
 
 def direct(text: str) -> Spelling:
-    """Return the Spelling ``text`` for calls without keywords, with the arguments of the call."""
+    """Return a Spelling for calls without keywords, whose arguments fill ``text`` in order."""
     return Spelling(text, attrgetter("args"), lambda node: not node.keywords)
 
 

@@ -1,1 +1,1 @@
-"""Tracing: traced data, whose calls are computed and added to a program, and the Arrays that hold it."""
+"""Tracing: while a function runs, its Arrays hold traced data, which adds each call to a program."""

@@ -19,7 +19,7 @@ from ..._array.views import current
 from ..reach.sameness import same_data
 from .traced import Traced, untraced
 
-# The value of getrefcount for a copy to which nothing else refers: the attribute and the argument.
+# The result of getrefcount if only the Loan refers to a copy: its attribute, and the call's argument.
 OWN = 2
 
 

@@ -95,8 +95,9 @@ class TraceFunction:
 
 
 class Monitor:
-    """A tool of ``sys.monitoring`` that calls ``see`` for calls in the threads that trace.
+    """A tool of ``sys.monitoring`` that reports the calls in the threads that trace.
 
+    Each thread passes its own functions ``see`` and ``returned`` to ``start``.
     tool : the tool id, or -1 before the first use.
     """
 
@@ -166,7 +167,7 @@ MONITOR = Monitor() if monitoring is not None else None
 
 
 class Calls:
-    """A notifier that calls ``see`` for each call in this thread, between start and stop."""
+    """A switch: from ``start`` to ``stop``, ``see`` gets the frame of each call in this thread."""
 
     def __init__(self, see: See, returned: Returned) -> None:
         self.see, self.returned = see, returned
@@ -175,7 +176,7 @@ class Calls:
 
     @property
     def only(self) -> Any:
-        """Return the ``sys.settrace`` function that ``traced.call_noted`` may suspend, or None.
+        """Return the trace function that ``traced.call_noted`` may suspend during a raw call, or None.
 
         It is None if ``sys.monitoring`` is used, or if another trace function was set before.
         """

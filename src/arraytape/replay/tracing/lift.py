@@ -72,7 +72,7 @@ class Lifter:
         return [one.handle for one in self.lifted.values()]
 
     def argument(self, x: Array) -> None:
-        """Replace the data of an argument by traced data.  Of a view, the root keeps its data."""
+        """Replace the data of an argument by traced data; if it is a view, its root is unchanged."""
         if not isinstance(x, Variable):
             current(x)  # updates the data of a view after writes to its root
         if x._state & IS_VIEW:
@@ -99,9 +99,10 @@ class Lifter:
             self.rejoin(root, self.views.pop(id(root)))
 
     def rejoin(self, root: Array, views: list[Array]) -> None:
-        """Make arguments views of their root again, because the function uses the root, too.
+        """Make the arguments ``views`` views of ``root`` again, because the function uses the root, too.
 
-        Refuse a program.  Values that the function has written to the views are written to the root.
+        Values that the function has written to the views are written to the root.  The trace gets no
+        program.
         """
         self.spoil("an argument is a view of an Array that it uses")
         for x in views:
@@ -127,13 +128,13 @@ class Lifter:
     def put_back(self) -> dict[int, tuple[Node, Any, int]]:
         """Restore the data of each lifted Array, and return the values that the function wrote.
 
-        The result maps the number of an Array to (node, value, value id).  After an interrupt, a second
-        call restores the other Arrays.
+        The result maps an index into ``handles`` to (node, value, value id).  If an interrupt stops the
+        method, a second call restores the remaining Arrays.
         """
         for place, (x, data, state, value_id, traced, _) in enumerate(self.lifted.values()):
             if place in self.restored:
                 continue
-            # An argument that ``rejoin`` made a view again has been written to through its root.
+            # The state of ``x`` has IS_VIEW only after ``rejoin``, which wrote the values to the root.
             now = current(x)[1] if not x._state & IS_VIEW else traced
             if now is not traced and now is not data:
                 if is_shared(x._view.root if state & IS_VIEW else x):
@@ -175,7 +176,7 @@ class Lifter:
         if code.co_filename in THREADS and code.co_name in STARTERS:
             self.spoil("it has work done by a thread, which is not followed")
         if code in known and above is not None and above.f_code in known:
-            return False  # both functions are a library's and registered: most calls end here
+            return False  # most calls: caller and callee are registered functions of a library
         return self.ran.note(frame)
 
     def look(self, values: Iterable[Any]) -> None:

@@ -64,7 +64,7 @@ class Trace:
         self.lines: dict[Node, str] = {}  # constant -> source line of its first use
         self.places: dict[str, str] = {}  # op of a call outside arraytape -> its source line
         self.errors, self.state = np.geterr(), error_state()
-        self.quiet = False  # whether a part ran under another np.errstate or warnings filter
+        self.quiet = False  # True if the function sets np.errstate or warnings filters
         self.filter = next(iter(warnings.filters), None)
         self.filters, self.shows = warnings.filters, getattr(warnings, "_showwarnmsg_impl", None)
 
@@ -102,7 +102,7 @@ class Trace:
         return node
 
     def from_outside(self, data: np.ndarray[Any, Any]) -> Traced:
-        """Return a traced copy of an ndarray to which users may write; a replay compares the two."""
+        """Return a traced copy of a user's ndarray; replays check that the two are still equal."""
         node = self.constant(data.copy(order="K"))
         self.foreign.append((data, node))
         return self.traced(node, node.value)
@@ -110,12 +110,14 @@ class Trace:
     def memory(self, data: np.ndarray[Any, Any]) -> Node:
         """Return a constant node for an ndarray.
 
-        If the ndarray may be written to, the node holds a copy, and a replay compares the two.
+        If the ndarray may be written to, the node holds a copy.  A replay checks that ``data`` still
+        equals the copy.
         """
         if id(data) in self.constants or (not data.flags.writeable and data.base is None):
             return self.constant(data)
         copy = data.copy(order="K")
-        # A copy of a broadcast, or of a slice with gaps, has other strides.  Then use the data itself.
+        # A copy of a broadcast, or of a slice with gaps, has other strides.  Then the node holds the
+        # data itself.
         node = self.new_constant(data, copy if copy.strides == data.strides else data)
         self.foreign.append((data, node))
         return node
@@ -132,11 +134,14 @@ class Trace:
         self.spoiled = self.spoiled or why
 
     def guard(self, kind: str, node: Node, expected: bytes | tuple[int, ...] | None) -> None:
-        """Add a guard with the source line that runs now: see ``Guard``."""
+        """Add a ``Guard``, a condition for each replay, with the source line that runs now."""
         self.program.guards.append(Guard(kind, node, expected, exit_line()))
 
     def look(self, x: Traced) -> Any:
-        """Return a copy of the value, and add a guard for it, because the function may decide by it."""
+        """Return a copy of the value of x, and add a guard: a replay needs the same value.
+
+        The function reads the value, so that its branches may depend on it.
+        """
         self.guard("value", x.node, x.value.tobytes())
         return x.value.copy()
 
@@ -215,7 +220,11 @@ class Trace:
         return type(values)(*parts) if hasattr(values, "_fields") else type(values)(parts)
 
     def item(self, whole: Node, i: int, value: Any) -> Any:
-        """Return result i of the call ``whole`` as traced data; add its node and, once, the call's."""
+        """Return ``value``, result i of the call ``whole``, as traced data; add an "item" node for it.
+
+        The first "item" node of a call is preceded by the node ``whole`` itself.  A value that is
+        neither an array nor a NumPy scalar is returned unchanged.
+        """
         if not isinstance(value, np.ndarray | np.generic):
             return value
         nodes = self.program.nodes
@@ -272,7 +281,7 @@ class Raises:
     A program calls it in place of a raw function that raised in the traced call.
     """
 
-    ALWAYS = np.asarray(True)  # the result that the guard expects
+    ALWAYS = np.asarray(True)  # the result that a replay needs: the same error again
 
     def __init__(self, call: Callable[..., Any], error: Exception) -> None:
         self.call, self.kind, self.text = call, type(error), str(error)

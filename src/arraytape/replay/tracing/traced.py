@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # The Trace that is under construction in this thread, or None.
 ACTIVE: ContextVar[Any] = ContextVar("arraytape trace", default=None)
-HANDLE = "_value_id"  # an attribute that only Arrays have, whose own operators accept traced data
+HANDLE = "_value_id"  # an attribute by which Arrays are recognised: only they have it
 # The types of arguments that neither are data nor contain data.
 AS_IT_IS = frozenset((bool, complex, float, int, str, type(None), type(...), type))
 
@@ -50,7 +50,7 @@ class Traced:
     def __init__(self, trace: Trace, node: Node, value: Any) -> None:
         self.trace, self.node, self.value = trace, node, value
 
-    # These properties are written in C: they are fast, and the trace function sees no frame.
+    # Properties written in C are fast, and their calls are not reported to the trace function.
     shape: Any = property(operator.attrgetter("value.shape"))
     ndim: Any = property(operator.attrgetter("value.ndim"))
     size: Any = property(operator.attrgetter("value.size"))
@@ -68,7 +68,8 @@ class Traced:
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if method == "at" or not all(map(is_plain_operand, inputs)):
             return NotImplemented
-        # With ``out``, NumPy writes to memory outside arraytape, so that a guard compares the inputs.
+        # With ``out``, NumPy writes the result to an ndarray of the user.  A program does not repeat
+        # that, so that ``looked_at`` adds a guard: a replay needs the same inputs.
         if "out" in options:
             if any(type(x) is Traced for x in options["out"]):
                 return NotImplemented

@@ -71,8 +71,9 @@ class TracedNamespace:
     def conj(self, x: RawArray, /) -> Any:
         return call_noted("conj", np.conj, x)
 
-    # NumPy's storage keeps factors of a matrix by the id of its data.  A program reuses memory, so the
-    # general forms are traced here.  The pass ``factored_once`` finds matrices that are factored twice.
+    # NumPy's storage caches the factors of a matrix by the ``id()`` of its data.  A program reuses
+    # memory for other data, so the functions without a cache are traced here.  The optimisation pass
+    # ``factored_once`` finds matrices that are factored twice.
     def solve_again(self, x1: RawArray, x2: RawArray, /, *, adjoint: bool = False) -> Any:
         return standard.solve_again(x1, x2, adjoint, self)
 
@@ -206,7 +207,8 @@ class TracedStorage(Storage):
         return call_noted("put", put, data, key, value)
 
     def add_at(self, data: RawArray, key: Index, value: RawOperand) -> Any:
-        if makes_a_view(key):  # as ``x[key] = x[key] + value``, the form that passes know
+        # Basic indices name no element twice, so that ``x[key] = x[key] + value`` does the same.
+        if makes_a_view(key):
             total = call_noted(
                 "add", np.add, call_noted("getitem", numpy_namespace.getitem, data, key), value
             )
@@ -224,7 +226,8 @@ class TracedStorage(Storage):
 
     def unless_none(self, mask: RawArray) -> Any:
         found = NUMPY.unless_none(traced_value(mask))
-        # Only if no element is true, the caller computes without the mask, which needs a guard.
+        # If no element is True, the caller omits the mask.  So a replay has to check, by the guard that
+        # ``looked_at`` adds, that again no element is True.
         if found is None:
             looked_at(call_noted("any", numpy_namespace.any, mask))
         return found if found is None else mask
@@ -233,7 +236,7 @@ class TracedStorage(Storage):
         value = traced_value(data)
         found = NUMPY.has_nan(value)
         trace = ACTIVE.get()
-        # No guard after a NaN was found: the guarded rerun is right with and without NaN.
+        # A NaN needs no guard: the program then has the guarded rerun, which is right in any case.
         if trace is not None and not found:
             trace.guard("no NaN", trace.node_of(data), None)
         return found

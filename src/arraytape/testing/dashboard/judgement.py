@@ -73,7 +73,7 @@ def base_of(results: Results, wanted: str | None) -> int:
 
 
 def noise(series: Series) -> float:
-    """Return the relative difference up to which a series is unchanged."""
+    """Return the relative difference up to which two values of a series count as equal."""
     if series.exact:
         return COUNT
     return TIME if series.unit == "seconds" else RATIO
@@ -112,8 +112,9 @@ def tiles_of(changes: Sequence[Change], base: int) -> Iterator[Tile]:
 def taken_together(series: Sequence[Series], at: int, *, most: bool) -> float | None:
     """Return the greatest value of several series at the commit ``at``, or their geometric mean.
 
-    most : True for the greatest value.  If a series has no value at the commit, the newest mean is
-    scaled by the change of the other series.  The result is None if no series has a value.
+    most : True for the greatest value, False for the mean.  Some series may have no value at the commit.
+    Then the mean at the newest commit is scaled by the change of the series that have values at both.
+    Return None if no series has values at both commits.
     """
     pairs = [(one.values[at], one.values[-1]) for one in series]
     known = [(then, now) for then, now in pairs if then is not None and now is not None]

@@ -1,4 +1,4 @@
-"""The pages of the site: an overview, and one page with a graph for each benchmark."""
+"""The HTML of the dashboard: an overview page, and one page with a graph for each benchmark."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def verdict(changes: Sequence[Change], commits: int) -> str:
 
 
 def tile(one: Tile, base: Commit) -> str:
-    """Return the HTML of a headline's tile: its values now and at the base, and how many are worse."""
+    """Return the HTML of one headline benchmark: its value now and at the commit ``base``."""
     factor = None if not one.base else one.now / one.base
     compared = [change for change in one.changes if change.factor is not None]
     worse = sum(change.kind in (WORSE, GONE) for change in one.changes)
@@ -214,7 +214,7 @@ def row(change: Change) -> str:
 
 
 def about(results: Results) -> str:
-    """Return a sentence about the machine and the limits of noise."""
+    """Return sentences on the machine, and on how large a change counts as worse."""
     machine = results.machine
     known = [
         str(machine[name]) for name in ("machine", "cpu", "os", "environment") if machine.get(name)

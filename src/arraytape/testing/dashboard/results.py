@@ -130,7 +130,7 @@ def machine_and_environment(file: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def tags_of(repo: Path) -> dict[str, str]:
-    """Return the newest tag of each commit that has one; an empty dict if git fails."""
+    """Return a dict from the hash of each tagged commit to its newest tag; empty if git fails."""
     form = "--format=%(if)%(*objectname)%(then)%(*objectname)%(else)%(objectname)%(end) %(refname:short)"
     command = ["git", "-C", str(repo), "for-each-ref", "--sort=creatordate", form, "refs/tags"]
     try:
