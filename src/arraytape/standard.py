@@ -12,6 +12,7 @@ True
 (True, False)
 """
 
+import sys
 from types import ModuleType
 from typing import Any
 
@@ -38,11 +39,15 @@ NAMES = (
     "unique_counts", "unique_inverse", "unique_values", "unstack", "var", "vecdot", "where", "zeros",
     "zeros_like",
 )  # fmt: skip
+EXTENSIONS = ("linalg", "fft")
 __all__ = list(NAMES)
 
 
 def extension(whole: Any) -> ModuleType:
-    """Return a module with the public names of ``linalg`` or ``fft``, which also have NumPy's names."""
+    """Return a module with the standard's names of ``linalg`` or ``fft``.
+
+    whole : the module of arraytape, which also has NumPy's names.
+    """
     found = ModuleType(whole.__name__.replace(whole.__package__, __name__), whole.__doc__)
     vars(found).update({name: getattr(whole, name) for name in whole.__all__})
     vars(found).update(__all__=whole.__all__, __dir__=whole.__dir__)
@@ -53,5 +58,10 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-globals().update({name: getattr(namespace(), name) for name in __all__})
-linalg, fft = extension(namespace().linalg), extension(namespace().fft)
+def __getattr__(name: str) -> Any:
+    """Return the object of the namespace; types are not known to type checkers."""
+    if name not in NAMES:
+        message = f"module {__name__!r} has no attribute {name!r}: the standard has no such name"
+        raise AttributeError(message, name=name, obj=sys.modules[__name__])
+    found = getattr(namespace(), name)
+    return globals().setdefault(name, extension(found) if name in EXTENSIONS else found)
