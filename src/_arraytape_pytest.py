@@ -35,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         "--xp-backends",
         metavar="NAMES",
         help="run tests that use the fixture xp on these: some of numpy, array_api_strict, arraytape, "
-        "taped, hostile, frozen with commas between them, or all",
+        "standard, taped, hostile, frozen with commas between them, or all",
     )
     parser.addini(
         "xp_backends", "what --xp-backends is when it is not given", type="args", default=[]

@@ -38,6 +38,7 @@ if _typing.TYPE_CHECKING:
         optimizers,
         replay,
         special,
+        standard,
         testing,
     )
     from ._array.array import Array
@@ -269,7 +270,7 @@ __all__ = [
     "numpy_function", "recompute_grad", "register_gradient", "register_nesting", "stop_gradient",
     # modules
     "checkpoint", "diagnose", "distributed", "fft", "functional", "implicit", "interop", "linalg", "nn",
-    "optimizers", "replay", "special", "testing",
+    "optimizers", "replay", "special", "standard", "testing",
     # inspection and devices
     "__array_api_version__", "__array_namespace_info__", "__version__", "set_default_device",
     "set_exits",
@@ -371,7 +372,7 @@ _MODULES = {
     name: f".{name}"
     for name in (
         "checkpoint", "diagnose", "distributed", "functional", "implicit", "interop", "nn", "optimizers",
-        "replay", "special", "testing",
+        "replay", "special", "standard", "testing",
     )
 } | {"fft": ".ops.fft", "linalg": ".ops.linalg"}  # fmt: skip
 _NAMES = {

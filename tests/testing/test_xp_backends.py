@@ -17,7 +17,7 @@ from helpers.repository import ROOT
 PAGE = ROOT / "docs" / "howto" / "testing_your_library.md"
 FILE = re.compile(r"`([\w./]+)`:\n\n```\w+\n(.*?)```", flags=re.S)
 ASARRAY = arraytape.asarray
-OURS = ["arraytape", "taped", "hostile", "frozen"]
+OURS = ["arraytape", "standard", "taped", "hostile", "frozen"]
 LIBRARY = """
 import numpy as np
 from array_api_compat import array_namespace
@@ -79,7 +79,7 @@ def test_a_backend_is_the_namespace_that_tests_of_other_libraries_use():
         assert xp.__name__ == "array_api_strict"
     for name in OURS:
         with xp_backends.on(name) as xp:
-            assert xp is arraytape
+            assert xp is (arraytape.standard if name == "standard" else arraytape)
 
 
 def test_data_lies_where_the_backend_says():
@@ -163,7 +163,9 @@ def names(result):
 def test_a_test_runs_on_each_backend(run):
     result = run("--xp-backends=all", tests=ONE)
     assert names(result) == [f"PASSED test_one[{name}]" for name in xp_backends.NAMES]
-    result.stdout.fnmatch_lines(["xp: numpy, array_api_strict, arraytape, taped, hostile, frozen"])
+    result.stdout.fnmatch_lines(
+        ["xp: numpy, array_api_strict, arraytape, standard, taped, hostile, frozen"]
+    )
 
 
 def test_the_option_comes_before_the_setting(run, pytester):
@@ -194,7 +196,7 @@ def test_strict_is_skipped_where_it_is_not_installed_and_an_error_where_it_is_na
 ):
     monkeypatch.setattr(xp_backends, "find_spec", lambda name: None)
     result = run("--xp-backends=all", tests=ONE)
-    result.assert_outcomes(passed=5, skipped=1)
+    result.assert_outcomes(passed=6, skipped=1)
     result.stdout.fnmatch_lines(["SKIPPED*pip install array-api-strict"])
     result = run("--xp-backends=array_api_strict", tests=ONE)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -473,7 +475,7 @@ def test_the_repository_of_the_page_passes_as_the_page_says(pytester, monkeypatc
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
     result = pytester.runpytest_inprocess("-p", "_arraytape_pytest", "-p", "no:cacheprovider")
-    result.assert_outcomes(passed=31, skipped=5)
+    result.assert_outcomes(passed=36, skipped=6)
     shown = re.search(r"\$ pytest\n((?: {4}.*\n)+?) {4}\$", text)[1]
     result.stdout.fnmatch_lines([line.strip() + "*" for line in shown.splitlines()])
 

@@ -49,7 +49,7 @@ KEEP_IS_A_MARK = HOT
 MOVING = reentrant_lock()
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
-PUBLIC: list[ModuleType] = []  # the public namespace, once it is imported
+PUBLIC: list[ModuleType] = []  # the package, and at the end the namespace that Arrays name
 
 
 def namespace() -> Any:
@@ -216,7 +216,9 @@ class Array(ForeignNames):
         return storage_of(self._data).device(self._data)
 
     def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
-        """Return the namespace of this array: ``arraytape`` itself.
+        """Return the namespace of this array: ``arraytape``.
+
+        In a block of ``arraytape.testing.xp_backends.on("standard")``, return ``arraytape.standard``.
 
         Parameters
         ----------
@@ -240,7 +242,7 @@ class Array(ForeignNames):
                 f"unknown array API version {short_repr(api_version)}; known: {VERSIONS} [at "
                 f"{user_line()}]"
             )
-        return PUBLIC[0]
+        return PUBLIC[-1]
 
     def __len__(self) -> int:
         """Return the length of the first axis.

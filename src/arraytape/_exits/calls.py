@@ -14,7 +14,7 @@ import inspect
 import itertools
 import logging
 import sys
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -99,8 +99,11 @@ class Arguments(NamedTuple):
 class Calls(Interpreter):
     """The interpreter with its methods for calls.
 
+    borders : the calls in the user's code in which a library's function converted a value.
     databases : dict from SQL cursors to the connections that created them.
     """
+
+    borders: Container[Spot] = ()
 
     def __init__(self, exits: Iterable[tuple[int, Stack]], stacks: Iterable[Stack]) -> None:
         super().__init__(exits, stacks)
@@ -120,6 +123,8 @@ class Calls(Interpreter):
                 return found
             found |= self.object_made(node, scope, taint, "left")
             self.wrote_by_call(given, taint)
+        if spot in self.borders and (taint := taint_of((found,))):
+            self.kept_by_library(given, taint, scope)
         if for_effect and not known:
             self.wrote_for_effect(given, taint_of((found,)), scope)
         return found
@@ -191,6 +196,7 @@ class Calls(Interpreter):
             if tree is None or code.co_name in FOLDED or isinstance(tree, ast.Module):
                 continue
             direct = self.is_direct(given, code) and code.co_name not in ENTERED
+            direct = direct and not self.is_called_back(spot)
             me = self.self_of(given, code, scope)
             outer = self.scopes.get(tree)
             if outer is None:
@@ -266,6 +272,10 @@ class Calls(Interpreter):
         )
         callbacks = any(t.closure is not None for value in given.all for t in value)
         return not builtin and not callbacks
+
+    def is_called_back(self, spot: Spot) -> bool:
+        """Return True if the functions that ran in the call at ``spot`` are callbacks of a library."""
+        return False
 
     def self_of(self, given: Arguments, code: CodeType, scope: Scope) -> Value:
         """Return the objects that may be ``self`` or ``cls`` in a function that ran in a call.
@@ -882,6 +892,17 @@ class Calls(Interpreter):
             for thing in given.owner:
                 self.mark(thing, taint)
         self.write_out(given, taint)
+
+    def kept_by_library(self, given: Arguments, taint: int, scope: Scope) -> None:
+        """Add the taint of a value that left in a library's function to all that the function may keep.
+
+        The function may write the value into its arguments, and pass it to the user's functions.
+        """
+        made = self.object_made(given.node, scope, taint, "kept")
+        for thing in given.owner.union(*given.all):
+            self.mark(thing, taint)
+        handed = given._replace(rest=given.rest | made)
+        self.call_back(handed.all, handed, scope)
 
     def wrote_for_effect(self, given: Arguments, taint: int, scope: Scope) -> None:
         """Add taint to all arguments of a compiled function that is called as a statement.

@@ -7,7 +7,8 @@ recorded op afterwards.  A verdict is True, False, or None if the analysis of th
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Sequence
 
 from .._util.source_locations import Stack, stack_key
 from .calls import Calls
@@ -32,6 +33,7 @@ class Flow(Calls):
     def __init__(self, exits: Sequence[Stack], entries: Sequence[Entry]) -> None:
         stacks = [*exits, *[entry.stack for entry in entries]]
         super().__init__([(1 << i, stack) for i, stack in enumerate(exits)], stacks)
+        self.borders = borders_of(exits)
         self.waiting: dict[Spot, list[tuple[int, Path, Entry]]] = {}
         for i, entry in enumerate(entries):
             path = path_of(entry.stack)
@@ -151,9 +153,11 @@ def analysed(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
 
 def flow_of(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
     """Run the analysis, and return its verdicts; None for code that it cannot handle."""
-    for only_seen in (False, True):  # the second run is shorter: it interprets only calls that ran
+    # Each run is shorter than the one before: the second interprets only calls that ran, the third
+    # interprets no function of a library.
+    for only_seen, opaque in ((False, False), (True, False), (False, True)):
         try:
-            flow = Flow(exits, entries)
+            flow = OpaqueFlow(exits, entries) if opaque else Flow(exits, entries)
             flow.only_seen = only_seen
             flow.run_analysis(exits[0][-1])
         except TooLong:
@@ -162,3 +166,47 @@ def flow_of(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
             return None
         return [[flow.is_reached(i, j) for j in range(len(entries))] for i in range(len(exits))]
     return None
+
+
+class OpaqueFlow(Flow):
+    """An analysis that treats a call of a library's function as one step, and interprets its callbacks.
+
+    Where exit and entry are in functions of one library, the verdict is None.
+    """
+
+    def __init__(self, exits: Sequence[Stack], entries: Sequence[Entry]) -> None:
+        self.packages = [*map(libraries_in, exits)], [libraries_in(one.stack) for one in entries]
+        super().__init__(
+            [*map(outside_libraries, exits)],
+            [entry._replace(stack=outside_libraries(entry.stack)) for entry in entries],
+        )
+        self.borders = borders_of([*exits, *[entry.stack for entry in entries]])
+
+    def is_reached(self, exit_: int, entry: int) -> bool | None:
+        left, entered = self.packages
+        both = left[exit_] & entered[entry]
+        return None if both else super().is_reached(exit_, entry)
+
+    def is_called_back(self, spot: Spot) -> bool:
+        return spot in self.borders
+
+
+def borders_of(stacks: Iterable[Stack]) -> set[Spot]:
+    """Return the calls in the user's code in which functions of a library ran."""
+    return {
+        path_of((outer,)).spot
+        for stack in stacks
+        for inner, outer in itertools.pairwise(stack)
+        if inner.lies_in_library and not outer.lies_in_library
+    }
+
+
+def outside_libraries(stack: Stack) -> Stack:
+    """Return the places of a stack in the user's code, and its outermost place."""
+    return tuple([place for place in stack if place is stack[-1] or not place.lies_in_library])
+
+
+def libraries_in(stack: Stack) -> set[str]:
+    """Return the names of the packages whose functions are on a stack."""
+    names = [place.names.get("__name__", "") for place in stack if place.lies_in_library]
+    return {name.partition(".")[0] for name in names}

@@ -122,7 +122,7 @@ def _kind_of(cls: type) -> Kind | None:
             return kind
     if hasattr(cls, "dtype") or issubclass(cls, tuple(LEAVES)):
         return None
-    for base in cls.__mro__:
+    for base in cls.__mro__[1:]:  # not cls, which another thread may register now
         if base in REGISTERED and base not in BUILTIN:
             raise TypeError(
                 f"call register_nesting({cls.__qualname__}, ...): {cls.__qualname__} derives from "

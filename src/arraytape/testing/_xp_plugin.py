@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from .._array.array import namespace
+from .._array.array import PUBLIC, namespace
 from .._util.errors import short_repr
 from ._called import Calls, check_returned
 from .xp_backends import NAMES, STRICT, available, on
@@ -122,7 +122,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]
         return (yield)
     functions, options = asked_for(marks)
     limit = options.pop("calls", 10)
-    differentiates = pyfuncitem.funcargs.get("xp", namespace()) is namespace()
+    differentiates = pyfuncitem.funcargs.get("xp", namespace()) in PUBLIC
     returned: list[Any] = []
     with Calls(functions if differentiates else [], pyfuncitem.module, limit) as calls:
         test = pyfuncitem.obj

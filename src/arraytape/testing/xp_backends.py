@@ -14,6 +14,7 @@ backends: docs/howto/testing_your_library.md.
 numpy : NumPy, wrapped by array-api-compat.
 array_api_strict : the package array-api-strict, which has the standard's functions and nothing else.
 arraytape : arraytape, with no tape open.
+standard : arraytape's functions under the names of the standard alone: ``arraytape.standard``.
 taped : arraytape on an open tape that watches every floating-point array which ``xp`` makes.
 hostile : arraytape on data that no other library can read, as if it were on another device.
 frozen : like hostile, on data that cannot be written to, as JAX's arrays.
@@ -29,14 +30,15 @@ from typing import Any
 
 import numpy as np
 
-from .._array.array import namespace
+from .. import standard
+from .._array.array import PUBLIC, namespace
 from .._util.errors import entrance, short_repr, user_line
 from . import storages
 from ._watching import watching
 
 __all__ = ["available", "on"]
 
-NAMES = ("numpy", "array_api_strict", "arraytape", "taped", "hostile", "frozen")
+NAMES = ("numpy", "array_api_strict", "arraytape", "standard", "taped", "hostile", "frozen")
 STRICT = "array_api_strict"
 
 
@@ -69,12 +71,12 @@ def on(name: str) -> AbstractContextManager[Any]:
     Parameters
     ----------
     name : str
-        "numpy", "array_api_strict", "arraytape", "taped", "hostile" or "frozen".
+        "numpy", "array_api_strict", "arraytape", "standard", "taped", "hostile" or "frozen".
 
     Returns
     -------
     context manager
-        Its value is the namespace: arraytape itself for all but the first two names.
+        Its value is the namespace: arraytape itself, except for the first two names and "standard".
 
     Raises
     ------
@@ -118,6 +120,9 @@ def backend_block(name: str) -> Iterator[Any]:
         yield array_namespace(np.empty(0))
     elif name == STRICT:
         yield import_module(STRICT)
+    elif name == "standard":
+        with standard_names():
+            yield standard
     elif name == "taped":
         with taped() as xp:
             yield xp
@@ -126,6 +131,16 @@ def backend_block(name: str) -> Iterator[Any]:
             yield namespace()
     else:
         yield namespace()
+
+
+@contextmanager
+def standard_names() -> Iterator[None]:
+    """Open a block in which ``x.__array_namespace__()`` is ``arraytape.standard``, in all threads."""
+    PUBLIC.append(standard)
+    try:
+        yield
+    finally:
+        PUBLIC.remove(standard)
 
 
 @contextmanager
