@@ -59,7 +59,6 @@ def chosen(wanted: Sequence[str], last: int) -> list[str]:
 
 
 def saved(commit: str) -> bool:
-    """Return True if there are results of a commit."""
     return bool(files_of(commit))
 
 
@@ -88,7 +87,7 @@ def measure(commit: str, home: str, only: str) -> int:
 
 
 def confirm(home: str, base: str | None) -> None:
-    """Measure ratios that have grown again, up to AGAIN times, or until none has grown."""
+    """Repeat the benchmarks whose ratio has grown, up to AGAIN times, until no ratio has grown."""
     for _ in range(AGAIN):
         results = read_results(RESULTS, repo=ROOT)
         at = base_of(results, base)

@@ -48,7 +48,10 @@ TOLERANCE = 1e-6  # for the largest relative difference between the two gradient
 
 
 class Neighbours:
-    """Losses of a map, (pixels, 2), from the chances that a digit's neighbour has the same label."""
+    """Losses of a linear map to the plane: an array ``plane`` of shape (pixels, 2).
+
+    The losses depend on each digit's chance that the neighbour which it draws has the same label.
+    """
 
     def __init__(self, pixels, labels) -> None:
         self.pixels = xp.asarray(pixels)
@@ -75,7 +78,7 @@ class Neighbours:
 
 
 def worst_difference(losses, plane, seed):
-    """Return the largest difference of slopes along random directions from central differences."""
+    """Return the largest error of the tape's slopes, compared with central differences of the losses."""
     errors = []
     for loss in losses:
         gradient = np.asarray(xp.grad(loss)(xp.asarray(plane)))

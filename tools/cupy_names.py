@@ -90,7 +90,7 @@ def facts(library: Any, path: str) -> dict[str, Any] | None:
 
 
 def loops(value: Any) -> Any:
-    """Return the loops of a ufunc as text, or the kind of another value."""
+    """Return a ufunc's type signatures as one text; for any other object return ``kind_of(value)``."""
     kind = kind_of(value)
     return " ".join(dict.fromkeys(value.types)) if kind == "ufunc" else kind
 

@@ -118,7 +118,7 @@ def raw(results: Any) -> list[Any]:
 
 
 def captured_step(name: str) -> Step:
-    """Return a function that launches a CUDA graph of the step; its results are ``launch.results``."""
+    """Return a function that launches a CUDA graph of the step ``name`` and returns its results."""
     import cupy
 
     step, stream, pool = (
@@ -227,7 +227,7 @@ def difference(found: Any, expected: list[Any]) -> float:
 
 
 def expected_of(name: str) -> list[Any]:
-    """Return the results of a step in float64 on the CPU."""
+    """Return the value and the gradients of the workload ``name``, in float64 on the CPU."""
     loss, data, count = WORKLOADS[name]
     given = [xp.asarray(x.astype(np.float64)) for x in data]
     y, gradients = xp.value_and_grad(
@@ -325,9 +325,10 @@ def memory() -> Iterator[str]:
 
 
 def races() -> Iterator[str]:
-    """Yield a line with the number of runs in which a gradient went to an overwritten element.
+    """Yield a line with the number of runs in which an overwritten value got a gradient.
 
-    Each of 100 runs writes many values to few elements; only the value that lasts has a gradient.
+    Each of 100 runs writes 100,000 values to 7 elements at once.  Only the 7 values that remain should
+    get a gradient.
     """
     wrong = 0
     v = xp.arange(100_000, dtype=xp.float64, device="cuda:0")
@@ -355,7 +356,10 @@ def special() -> Iterator[str]:
 
 
 def judged(name: str) -> str:
-    """Return the verdict on a special function on the device, compared with the CPU."""
+    """Return "right" if the special function has the same results on the device as on the CPU.
+
+    Otherwise return "wrong", "raises", "refused at the call", or "not drawn" if no arguments fit.
+    """
     function = getattr(xp.special, name)
     parameters = inspect.signature(function).parameters.values()
     count = sum(p.default is p.empty and p.kind is not p.VAR_KEYWORD for p in parameters)
@@ -393,7 +397,7 @@ def outcome(function: Any, given: list[Any], device: str) -> list[Any]:
 
 
 def tests(out: Path, seconds: float) -> Iterator[str]:
-    """Yield the last lines of the tests of the device, and of the tests that run on any storage."""
+    """Run pytest on the tests for a GPU and those for any storage; yield its last lines and failures."""
     workers = str(min(14, os.cpu_count() or 1))
     common = [
         sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:benchmark",

@@ -33,10 +33,10 @@ Run = Callable[[], Any]
 
 
 class Case(NamedTuple):
-    """A step in several forms.
+    """A computation to time, such as a training step, in several forms.
 
-    eager : the step.  replayed : a function that returns a new replayed form of it.
-    other, theirs : the name of another library, and its step or None.
+    eager : runs it without replay.  replayed : returns a new function that runs it by ``xp.function``.
+    other, theirs : the name of another library and a function that runs it there, or "" and None.
     """
 
     name: str
@@ -75,7 +75,7 @@ def row(case: Case) -> str:
 
 # --- scikit-learn -------------------------------------------------------------------------------------
 def pipeline() -> Case:
-    """Return the step of ``make demo``; ``theirs`` computes its value alone, on NumPy arrays."""
+    """Return the Case of ``make demo``'s step; ``theirs`` computes only the value, on NumPy arrays."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
     import differentiate_sklearn as demo
 
@@ -106,7 +106,7 @@ def numbers() -> tuple[Any, Any]:
 
 
 def network() -> Case:
-    """Return a step of three Dense layers and Adam in double precision."""
+    """Return a training step of a network of three Dense layers, with Adam in double precision."""
     x, labels = map(xp.asarray, numbers())
 
     def made() -> tuple[Any, Any]:
@@ -165,7 +165,7 @@ def torchs_network() -> Run:
 
 # --- a fit --------------------------------------------------------------------------------------------
 def fit() -> Case:
-    """Return a whole fit: a logistic regression of 500 rows and 20 columns by BFGS."""
+    """Return a Case that fits a logistic regression to 500 rows and 20 columns by BFGS."""
     random = np.random.default_rng(0)
     x = random.standard_normal((500, 20))
     y = xp.asarray(np.sign(random.standard_normal(500) + x[:, 0]))

@@ -1,4 +1,4 @@
-"""Cases for random inputs: the samples that ops declare, and samples for composites."""
+"""Cases with random inputs: one for each sample that an op declares, and one for each entry of OWN."""
 
 from __future__ import annotations
 
@@ -31,7 +31,12 @@ REAL_ONLY = {
 
 
 class Case(NamedTuple):
-    """A function of a library and arrays, with a function that draws the arrays from a seed."""
+    """A computation whose value and derivatives are compared between libraries.
+
+    op, label : names of the op and of the inputs.  function : called with a library and the inputs.
+    draw : returns the input arrays for a seed.  second : True if second derivatives are compared, too.
+    seeded : False if the inputs are the same for all seeds.
+    """
 
     op: str
     label: str
@@ -80,7 +85,7 @@ INVARIANT = {
     "linalg.eigvals": of_eigvals,
     "linalg.svd": of_svd,
 }
-# The preparations that samples name, as functions of any namespace.
+# From a sample's ``prepare`` to the function (namespace, first input) that returns the input to use.
 PREPARE: dict[Any, Function] = {
     None: lambda xp, x: x,
     linalg.hermitian: lambda xp, x: x + adjoint(xp, x),
@@ -90,7 +95,10 @@ PREPARE: dict[Any, Function] = {
 
 
 def of_sample(op: Op, sample: Sample, dtype: Any) -> Case:
-    """Return the Case of a declared sample, as a function of its floating-point arrays."""
+    """Return a Case that calls the op with a declared sample.
+
+    The Case's inputs are the floating-point arrays of the sample; all other arguments are constants.
+    """
 
     def split(value: Any, found: Data) -> Any:
         if isinstance(value, list):
@@ -129,7 +137,7 @@ def of_sample(op: Op, sample: Sample, dtype: Any) -> Case:
 
 # --- composites and other ops without declared samples ------------------------------------------
 def own(op: str, function: Function | None, *shapes: tuple[int, ...], **parameters: Any) -> Any:
-    """Return a sample for an op that declares none; ``function=None`` means the op itself."""
+    """Return an entry of OWN; ``function`` is called in place of the op, unless it is None."""
     return op, function, shapes, parameters
 
 
@@ -219,7 +227,7 @@ OWN = (
 
 
 def of_own(entry: Any, dtype: Any) -> Case:
-    """Return a Case with random real or complex arrays in [-2, 2]."""
+    """Return a Case for an entry of OWN, with random real or complex inputs in [-2, 2]."""
     op, function, shapes, parameters = entry
 
     def draw(seed: int) -> Data:

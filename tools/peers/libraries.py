@@ -36,7 +36,7 @@ class Derivatives(NamedTuple):
 
 
 class Namespace:
-    """A module with some names replaced, ``linalg.`` and ``fft.`` names included."""
+    """A module with some names replaced; ``replaced`` may have keys such as "linalg.svd"."""
 
     def __init__(self, module: Any, replaced: dict[str, Any]) -> None:
         self._module, self._replaced = module, replaced
@@ -80,9 +80,9 @@ class Library:
             yield results
 
     def bowl(self, ys: Sequence[Any], weights: Data) -> Any:
-        """Return half the weighted sum of squares of results.
+        """Return a scalar: half the weighted sum of the squares of the results ``ys``.
 
-        The cotangents of the results depend on the results, so that linear ops have second
+        Its gradient with respect to the results depends on them, so that even linear ops have second
         derivatives.
         """
         xp, value = self.xp, 0.0
@@ -245,7 +245,7 @@ def put(x: Any, key: Any, value: Any) -> Any:
 
 
 def shared(xp: Any, index_add: Function, copied: Function) -> dict[str, Function]:
-    """Return arraytape's ops that are not in the standard, made of a peer's functions."""
+    """Return versions of arraytape's ops beyond the standard that call a peer's functions."""
 
     def cast(x: Any, dtype: Any) -> Any:
         return xp.astype(x, getattr(xp, np.dtype(dtype).name))

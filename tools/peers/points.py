@@ -23,9 +23,9 @@ def point(
     note: str = "",
     **parameters: Any,
 ) -> Case:
-    """Return the Case of a function at one point.
+    """Return a Case that calls the op, or ``f``, at one point: the arrays ``inputs``.
 
-    f : the function; the default is the op itself.
+    f : a function of the namespace and the arrays, which is called in place of the op.
     second : True if the function is smooth there, so that second derivatives are compared.
     """
     arrays = [np.asarray(x, complex if np.iscomplexobj(x) else float) for x in inputs]

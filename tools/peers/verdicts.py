@@ -33,7 +33,7 @@ def agree(x: Array, y: Array) -> bool:
 
 
 def direction(x: Array, seed: int) -> Array:
-    """Return a random direction in the shape and kind of x."""
+    """Return a random direction with the shape of x, complex if x is."""
     rng = np.random.default_rng([seed, x.size])
     found = rng.uniform(0.2, 1.0, x.shape) * rng.choice([-1.0, 1.0], x.shape)
     return np.asarray(found + 1j * rng.uniform(-1, 1, x.shape) if x.dtype.kind == "c" else found)
@@ -109,7 +109,10 @@ def sides(
     library: Library, case: Case, inputs: Data, weights: Data, along: Data | None,
     part: str, i: int, probe: Array,
 ) -> tuple[float, float, float]:  # fmt: skip
-    """Return one-sided and central slopes along ``probe`` for the gradient or curvature of input i."""
+    """Return slopes from the left, from the right, and central, with which ``part`` is compared.
+
+    part : "gradient" for the slopes of the value, "curvature" for those of the gradient of input i.
+    """
     if part == "gradient":
         return of_value(library, case, inputs, weights, i, probe)
     return of_gradient(library, case, inputs, weights, along or [], i, probe)
@@ -118,7 +121,7 @@ def sides(
 def of_value(
     library: Library, case: Case, inputs: Data, weights: Data, i: int, probe: Array
 ) -> tuple[float, float, float]:
-    """Return ``slopes`` of the weighted sum of the results if input i alone moves along ``probe``."""
+    """Return the slopes of the weighted sum of the results, along ``probe`` for input i alone."""
     # The step is relative to the input's size, so that it is not lost in rounding at 1e200.
     unit = max(1.0, np.abs(inputs[i][np.isfinite(inputs[i])]).max(initial=0.0))
 
@@ -136,7 +139,7 @@ def of_value(
 def of_gradient(
     library: Library, case: Case, inputs: Data, weights: Data, along: Data, i: int, probe: Array
 ) -> tuple[float, float, float]:
-    """Return ``slopes`` of <gradient of ``bowl``, probe> if all inputs move along ``along``."""
+    """Return slopes of <probe, gradient of ``bowl`` for input i>; the inputs move along ``along``."""
 
     def bowl(library: Library, *arrays: Any) -> Any:
         return library.bowl(library.outputs(case.function, arrays), weights)

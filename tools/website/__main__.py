@@ -85,7 +85,7 @@ def write_sources(without_gallery: bool) -> None:
 
 
 def copy(file: Path, folder: Path) -> Path:
-    """Copy a file unless the copy is as new."""
+    """Copy a file into a folder, unless the copy there is as new; return the path of the copy."""
     there = folder / file.name
     if not there.exists() or there.stat().st_mtime < file.stat().st_mtime:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 """Conversion of docstrings to reStructuredText.
 
-An indented block of code gets the directive that marks it as code.  A signature without types, as that
-of an op of one line, gets the types that its docstring names.
+An indented block of code gets the directive that marks it as code.  If a signature has no types, they
+are copied from the docstring's parameters; some ops are made from one expression, without types.
 """
 
 from __future__ import annotations

@@ -106,7 +106,10 @@ def within(node: ast.expr, least: int) -> str:
 
 
 def call(function: ast.expr, arguments: list[ast.expr]) -> Formula:
-    """Return the formula of a call of ``xp``'s or ``xp.special``'s function, or of a bare name."""
+    """Return the formula of a function's call.
+
+    The function is ``xp.NAME``, ``xp.special.NAME`` or ``NAME``; raise NotArithmetic for any other.
+    """
     path = ast.unparse(function).split(".")
     if path[:-1] not in ([], ["xp"], ["xp", "special"]):
         raise NotArithmetic

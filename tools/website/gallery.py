@@ -41,7 +41,7 @@ def docstring(program: Path) -> tuple[str, str]:
 
 
 def run_all(folder: Path) -> None:
-    """Run each program whose picture and output in the folder are older than the sources' state."""
+    """Run each program whose output in the folder was made from other sources than the present ones."""
     folder.mkdir(parents=True, exist_ok=True)
     state = state_of_the_sources()
     for program in programs():
@@ -62,7 +62,7 @@ def state_of_the_sources() -> str:
 
 
 def run(program: Path, folder: Path) -> None:
-    """Run a program and write its picture and output into the folder; RuntimeError if it fails."""
+    """Run a program, which writes its picture and output into the folder; raise an error if it fails."""
     name, begin = program.stem, time.perf_counter()
     options = ["--out", f"{name}.png", *SMALL.get(name, [])]
     if name in FILES:
@@ -80,7 +80,7 @@ def run(program: Path, folder: Path) -> None:
 
 
 def sources() -> dict[str, str]:
-    """Return the text of each page, by its name in the site."""
+    """Return the text of each gallery page, by the page's name in the site."""
     pages = {f"{FOLDER}/{program.stem}": page(program) for program in programs()}
     cards = "\n".join(card(program) for program in programs())
     names = "\n".join(program.stem for program in programs())
@@ -96,7 +96,7 @@ def card(program: Path) -> str:
 
 
 def page(program: Path) -> str:
-    """Return the page of a program."""
+    """Return the gallery page of an example program, as Markdown."""
     (title, text), name = docstring(program), program.stem
     small = SMALL.get(name)
     how = f", with `{' '.join(small)}`" if small else ""

@@ -1,8 +1,8 @@
-"""Derivatives at special points, for the reference pages of the functions that they concern.
+"""Derivatives of functions at special points, which are shown on the functions' reference pages.
 
-They are rows of the tables in docs/explanation/numerics.md: a function, a point and derivatives, each
-in backquotes; the first derivative is arraytape's.  If the function begins with "second: ", the row is
-about second derivatives.
+They are read from the tables in docs/explanation/numerics.md.  Each row holds a function, a point,
+arraytape's derivative and those of other libraries, all in backquotes.  If the function begins with
+"second: ", the row is about second derivatives.
 """
 
 from __future__ import annotations

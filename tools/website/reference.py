@@ -86,7 +86,7 @@ def is_value(name: str, value: Any) -> bool:
 
 
 def first_names(names: Names) -> dict[str, str]:
-    """Map each further name of a function or class to the name on whose page it is described."""
+    """Return a dict from each alias of a function or class to the name whose page describes it."""
     same = defaultdict(list)
     for name, value in names.items():
         if callable(value) and not is_member(name, names) and not is_value(name, value):
@@ -150,7 +150,10 @@ def page(name: str, value: Any, names: Names, firsts: dict[str, str]) -> str:
 
 
 class Below:
-    """A function that returns the end of a name's page: special points, and pages that use the name."""
+    """A callable that returns the text at the end of a name's reference page.
+
+    This text lists derivatives at special points, and the pages of the guide that use the name.
+    """
 
     def __init__(self, names: Names, firsts: dict[str, str], with_gallery: bool) -> None:
         self.points, self.firsts = points.points(), firsts
@@ -221,7 +224,10 @@ def target(name: str, names: Names) -> str:
 
 
 def chapters(module: str, own: list[str]) -> list[tuple[str, list[str]]]:
-    """Return pairs of a heading and names; only ``__all__`` of arraytape itself has headings."""
+    """Return pairs of a heading and the names below it, from ``__all__`` of arraytape itself.
+
+    All names of another module are in one pair, whose heading is "".
+    """
     if module != PACKAGE:
         return [("", own)]
     listed = (ROOT / "src" / PACKAGE / "__init__.py").read_text(encoding="utf-8")
@@ -252,7 +258,7 @@ def table(names: Iterable[str], all_names: Names, firsts: dict[str, str]) -> str
 
 
 def summary(name: str, value: Any, firsts: dict[str, str]) -> str:
-    """Return the first line of a docstring, as reStructuredText."""
+    """Return the description of a name in a table, such as its docstring's first line."""
     if name in firsts:
         return f":py:obj:`{firsts[name]}`"
     if is_value(name, value):

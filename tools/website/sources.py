@@ -73,7 +73,7 @@ def lines_with_links(file: Path, gallery: bool) -> Iterator[str]:
 
 
 def link(target: str, path: str, gallery: bool = True) -> str:
-    """Return the target in the site of a link on the page at ``path``; LookupError without a target."""
+    """Return the site's target of a link on the page ``path``; raise LookupError if there is none."""
     if re.match(r"[a-z]+:|#", target):
         return target
     place, hash_, anchor = target.partition("#")
@@ -93,7 +93,7 @@ def link(target: str, path: str, gallery: bool = True) -> str:
 
 
 def toctree_entries(name: str, file: Path) -> list[str]:
-    """Return the names in the site of the pages that the toctrees of a page list."""
+    """Return the names of the pages that are listed in the toctrees of the page ``name``."""
     lines = "".join(TOCTREE.findall(file.read_text(encoding="utf-8"))).splitlines()
     entries = [line for line in lines if line and not line.startswith(":")]
     paths = [re.sub(r".*<(.*)>", r"\1", entry) for entry in entries]

@@ -1,4 +1,4 @@
-"""The pages of the guide and of the gallery whose code uses a public name."""
+"""A search for the pages of the guide and of the gallery whose code uses a public name."""
 
 from __future__ import annotations
 
@@ -91,6 +91,6 @@ def known(path: str, names: Collection[str]) -> str | None:
 
 
 def listing(found: list[Page]) -> str:
-    """Return the pages as reStructuredText."""
+    """Return a list of links to the pages, as reStructuredText."""
     links = [f":doc:`{page.title} </{page.name}>`" for page in found]
     return "\n.. rubric:: Used in\n\n" + "; ".join(links) + "\n"

@@ -153,9 +153,8 @@ def call_with_rule(
 ) -> Any:
     """Call ``f``, which returns ``(y, grad_fn)``, record the call as one record, and return y.
 
-    signature_of : the user's function, whose parameter names stand in messages.  missing : for a
-    function without a derivative, its name in the error that a gradient through the call raises; else
-    None.
+    signature_of : the user's function, whose parameter names stand in messages.  missing : None, or the
+    name of a function without a derivative, which the error of a gradient through the call names.
     """
     arguments = Arguments(args, keywords)
     keeps_records = may_record_gradients(recorders())
@@ -255,8 +254,8 @@ def check_same_layouts(name: str, args: tuple[Any, ...], y: Nesting) -> None:
 def accepts_variables(name: str, pull: Callable[..., Any], variables: Sequence[Any]) -> bool:
     """Return True if grad_fn (``pull``) is to be called with the keyword ``variables``.
 
-    Raise TypeError if the function read Variables and grad_fn does not accept the keyword.  ``**kwargs``
-    count as accepting only if Variables were read.
+    Raise TypeError if the function read Variables and grad_fn does not accept the keyword.  If grad_fn
+    accepts it only by ``**kwargs``, return True only if the function read Variables.
     """
     parameters: Mapping[str, inspect.Parameter] = {}
     with suppress(TypeError, ValueError):  # a builtin has no signature

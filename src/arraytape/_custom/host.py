@@ -183,7 +183,7 @@ def returned(name: str, answer: Nesting, arrays: Sequence[Array]) -> Any:
         data = np.asarray(value)
         if data.dtype.kind not in "biufc":
             raise TypeError(
-                f"{name}: the function must give NumPy arrays or numbers, got {describe(value)} "
+                f"{name}: the function must return NumPy arrays or numbers, got {describe(value)} "
                 f"[at {user_line()}]"
             )
         if arrays:

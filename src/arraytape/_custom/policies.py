@@ -63,7 +63,7 @@ class Policy:
         return REGISTRY.data.get(op.name) is op if self.ops is None else op in self.ops
 
     def keeps(self, call: OpCall, answer: Any) -> bool:
-        """Return True if ``answer``, the result of ``call``, is to be kept.  The op is in the policy."""
+        """Return True if the result ``answer`` of ``call``, an op of the policy, is to be kept."""
         if self.choose is None:
             return True
         with without_program_modes():
@@ -141,7 +141,7 @@ class Results:
         return self.several(*self.data) if hasattr(self.several, "_fields") else tuple(self.data)
 
     def mark(self, arrays: Sequence[Array]) -> None:
-        """Set the state bits that the Arrays of the first call had, on the Arrays of the second call."""
+        """Set on ``arrays``, the second call's results, the state bits of the first call's results."""
         for y, state in zip(arrays, self.states, strict=True):
             y._state |= state
 
@@ -156,7 +156,7 @@ def arrays_of_answer(answer: Any) -> Sequence[Array]:
 
 
 class Kept(NamedTuple):
-    """The results of a call of an op in the first run, and its arguments from ``arguments_of``."""
+    """The results of an op's call in the first run, and its arguments as ``arguments_of`` returns."""
 
     arguments: tuple[Any, ...]
     results: Results
@@ -179,7 +179,7 @@ class PolicyMode(ProgramMode):
 
 
 class Keeping(PolicyMode):
-    """The mode of the first run, which keeps the results that a policy chooses."""
+    """A mode for the first run of the function, which stores the op results that the policy chooses."""
 
     def __init__(self, policy: Policy) -> None:
         super().__init__(policy)
@@ -205,7 +205,7 @@ class Keeping(PolicyMode):
 
 
 class Giving(PolicyMode):
-    """The mode of the second run, in which ops return the kept results without computing them.
+    """A mode for the second run, in which ops return the first run's results without computing them.
 
     name : the name of the function in messages.
     """

@@ -146,15 +146,15 @@ def replaced(leaves: Sequence[Any], places: Sequence[int], values: Sequence[Any]
 def note_use(given: Sequence[Any], private: Sequence[Array]) -> None:
     """Note, for a later warning, that a call uses Arrays which no recorder follows yet.
 
-    ``note_cut`` sets a Cut on each such argument.  The private handle gets the same Cut, since the
-    function sees only the handle.
+    ``note_cut`` sets a Cut, a note on an unrecorded op, on each such argument.  The private handle gets
+    the same Cut, since the function sees only the handle.
     """
     pairs = [(x, y) for x, y in zip(given, private, strict=True) if isinstance(x, Array)]
     note_cut("a call", (), [handle._value_id for _, handle in pairs], [x for x, _ in pairs])
     for x, handle in pairs:
         handle._cut = cut_of(x)
-        # The private handle of a view may have a new id, which no recorder knows: the Cut names the id
-        # of the view's root.
+        # The private handle of a view may have a new value id, which no recorder knows.  So this Cut
+        # names the id of the value that the view's root had.
         if handle._cut is None and handle._value_id and x._state & IS_VIEW:
             handle._cut = Cut(new_value_id(), "view", (x._view.seen,), None, 0)
 
@@ -200,7 +200,8 @@ def is_array_leaf(leaf: Any) -> bool:
 def is_number(leaf: Any) -> bool:
     """Return True if a leaf is a Python or NumPy scalar.
 
-    TensorFlow would convert it to a tensor, so that grad_fn may return a gradient for it.
+    In TensorFlow such an argument becomes a tensor.  So grad_fn may return a gradient for it, which is
+    ignored.
     """
     return isinstance(leaf, int | float | complex | np.number | np.bool)
 

@@ -189,7 +189,8 @@ class RecomputedCall(Call):
             self.name, value_ids, first_values=self.variable_values,
             program_modes=() if giving is None else (giving,),
         )  # fmt: skip
-        # A vmap around the first run may have ended; REPLAY allows data with its hidden axes again.
+        # The inputs may be batched data of a vmap that has ended.  While REPLAY is active, ops accept
+        # the hidden axes of such a vmap.
         replay = active(REPLAY)
         seen = only_recorders(*recorders(), recorder)
         with seen_by(giving), seen, replay, held_again(self.state):
@@ -227,7 +228,7 @@ class RecomputedCall(Call):
             )
 
     def _check_layouts(self, leaves: Sequence[Array]) -> None:
-        """Raise RuntimeError unless the results have the layouts of the results of the first run."""
+        """Raise RuntimeError unless number, shapes and dtypes of the results are as in the first run."""
         same = len(leaves) == len(self.results) and all(
             layout.fits_layout(leaf) for layout, leaf in zip(self.results, leaves, strict=True)
         )
@@ -239,7 +240,7 @@ class RecomputedCall(Call):
             )
 
     def _check_results(self, leaves: Sequence[Array]) -> None:
-        """Raise RuntimeError if compared elements of the results differ from those of the first run."""
+        """Raise RuntimeError if sampled elements of the results differ from those of the first run."""
         for known, leaf in zip(self.samples, leaves, strict=True):
             found = some_elements(leaf)
             if known is None or found is None:

@@ -91,8 +91,8 @@ class Call:
     trace
         The run of the function.  The call keeps only the layouts of its results.
     pull
-        The rule: accepts a list with one cotangent Array for each result, returns one contribution or
-        None for each input.  None if there is no rule.
+        The rule: accepts a list with one cotangent Array for each result, and returns the cotangent of
+        each input, or None where there is none.  None if there is no rule.
     missing
         The name of the function if it has no rule, else None.
     """
@@ -127,14 +127,17 @@ class Call:
         outs : the ids of the same results for the caller.
         """
         self.history = [(r, recorder.noticed.get(i)) for i, r in enumerate(recorder.records)]
-        # These records stand last, since a backward pass starts at the end: it has to go from the id of
-        # a result for the caller to the id inside the function first.
+        # These records carry a result's cotangent from its id for the caller to its id inside the
+        # function.  They stand last, because a backward pass visits the records from the end.
         self.history += [
             (same_value(new, known), None) for new, known in zip(inner, outs, strict=True) if new
         ]
 
     def tell_history(self) -> None:
-        """Hand ``history`` to the current recorders, which then follow the values that the rule uses."""
+        """Add ``history``, the records of the ops inside the function, to each current recorder.
+
+        So a gradient of the rule's result also reaches values of the function that the rule uses.
+        """
         for recorder in recorders():
             if self.told in recorder.followed:
                 continue
@@ -158,9 +161,9 @@ class Call:
             recorder.followed.add(self.told)
 
     def gradients(self, cotangents: Sequence[Array | None]) -> list[Array | None]:
-        """Call the rule; return a contribution or None for each input.
+        """Call the rule; return the cotangent of each input, or None where the rule returned None.
 
-        A cotangent of None is replaced by zeros.  Raise LookupError if there is no rule.
+        cotangents : those of the results; None stands for zeros.  Raise LookupError if there is no rule.
         """
         if self.pull is None:
             raise missing_rule_error(self.name)
@@ -179,7 +182,10 @@ class Call:
 
 
 def needs_care(arrays: Sequence[Array]) -> bool:
-    """Return True if a pass must be careful: arrays are complex, or on several storages or devices."""
+    """Return True if arrays are complex, or lie on several storages or devices.
+
+    Then a backward pass must be careful: it calls the general method for each record.
+    """
     return (
         any(is_complex(x) for x in arrays)
         or len({(type(x._data), str(x.device)) for x in arrays}) > 1
@@ -218,8 +224,8 @@ def publish(
             )
         if with_exits:
             tell_exits(trace.recorder, value_ids, followers)
-        # An id that nobody follows becomes 0.  Else an input that is watched later would become an input
-        # of this earlier call.
+        # The record holds 0 in place of an id that no recorder follows.  If a tape watches that input
+        # later, the input must not seem to be one of this earlier call.
         known = [
             value_id if any(value_id in r.followed for r in followers) else 0
             for value_id in value_ids
@@ -304,6 +310,6 @@ def push_same(pass_: ForwardPass, record: Record) -> list[Array | None]:
     return [pass_.tangent(SameValue(*record).known)]
 
 
-FORWARD = "__arraytape_forward__"  # an attribute of rules: the function that computes their JVP
+FORWARD = "__arraytape_forward__"  # the attribute of a rule that holds the function for its JVP
 CUSTOM = Structural("custom_gradient", pull_custom, push_custom, inputs=2, cusped=True)
 SAME = Structural("same value", pull_same, push_same)

@@ -184,7 +184,10 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
                 recorder.assigned(variable, value)
 
     def record(self, record: Record) -> None:
-        """React to captures in a record, note exits and cusps, keep the record if ``keeps_records``."""
+        """Treat captured inputs as ``on_capture`` says, note exits and cusps, and keep the record.
+
+        The record is kept only if ``keeps_records`` is True.
+        """
         plan, value_ids = PLANS[record[0]], inputs_of(record)
         if plan is LEFT and not self.followed.made_of_inputs(value_ids[0]):
             self._pass_on(record)
@@ -209,7 +212,10 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
             self.records.append(record)
 
     def captured(self, value_id: int, where: str) -> None:
-        """React to the use of a value from outside that a hidden recorder follows: see ``OnCapture``.
+        """Handle a captured value: an op inside the function uses it, but it is no argument.
+
+        A hidden recorder follows the value.  As ``on_capture`` says, raise ValueError, make the value an
+        input of the call, or ignore it.
 
         where : the op that uses the value, or "its result", for the message.
         """
@@ -224,7 +230,10 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
             self.followed.add(value_id)
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """Note that the record just received needs special care in a pass, or has no rule."""
+        """Set ``has_missing_rules`` or ``careful``, because the last record has no rule or needs care.
+
+        A careful pass calls the general method for each record.
+        """
         if plan is LEFT:
             return
         if missing_rule(plan, record) is not None:

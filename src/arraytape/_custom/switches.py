@@ -32,7 +32,7 @@ class Comparisons(BaseRecorder, SeesCalls, ProgramMode):
         self.lines: dict[str, str] = {}
 
     def record(self, record: Record) -> None:
-        pass  # only ``followed`` is needed
+        pass  # only ``followed`` is needed, which the caller of ``record`` updates
 
     def takes(self, op: Op) -> bool:
         return op.jumps and self.is_here()

@@ -23,7 +23,7 @@ OPTIONS = frozenset(("axes", "axis", "keepdims"))
 def with_core_axes(
     ufunc: np.ufunc, function: Callable[..., Any], options: dict[str, Any], *inputs: Any
 ) -> Any:
-    """Call ``function``, the op for the generalized ufunc, with the ufunc's core axes in ``options``.
+    """Call ``function``, the op for ``ufunc``; options : its ``axis``, ``axes`` and ``keepdims``.
 
     Raise TypeError or ValueError in the cases in which NumPy does: ``axis`` for several core axes,
     ``axes`` of the wrong length, ``keepdims`` for a result with core axes.

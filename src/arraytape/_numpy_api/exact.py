@@ -37,8 +37,8 @@ COMPOSED = frozenset((
     np.angle, np.append, np.clip, np.convolve, np.correlate, np.emath.logn, np.emath.power, np.interp,
     np.linalg.cond, np.linalg.lstsq, np.linalg.norm, np.nanmax, np.nanmin, np.polyfit, np.unique,
 ))  # fmt: skip
-# Reductions whose results for integers have another dtype in NumPy than in arraytape, if only for some
-# arguments such as ``initial=``.
+# Reductions of integers: for some arguments, such as ``initial=``, NumPy's result has another dtype than
+# arraytape's.
 OF_INTEGERS = frozenset((
     np.amax, np.amin, np.linalg.matrix_norm, np.linalg.vector_norm, np.max, np.min, np.prod, np.sum,
 ))  # fmt: skip
@@ -185,8 +185,8 @@ def join_numpys_values(found: Any, value: Any, function: Callable[..., Any]) -> 
         return type(found)([join_numpys_values(part, other, function) for part, other in pairs])
     if not isinstance(found, Array):
         return found
-    # NumPy's scalars and its arrays of shape () differ in type.  Data of other storages has one type, so
-    # the state of the ops' result decides.
+    # The Array gets the flag SCALAR if NumPy's value is a scalar.  Other storages have the same type for
+    # scalars and arrays of shape (), so the flag is taken from ``found``.
     traced = type(value) in STORAGES and type(value) is not np.ndarray
     state = found._state & SCALAR if traced else SCALAR if isinstance(value, np.generic) else 0
     value = owned(value)

@@ -19,7 +19,7 @@ from .numpy_arguments import host_values
 def on_host_data(function: Callable[..., Any], leaves: bool) -> Callable[..., Any]:
     """Return a function that calls NumPy's ``function`` with NumPy arrays in place of Arrays.
 
-    leaves : True if the tapes record the conversion of each Array as an exit.
+    leaves : True if tapes record each conversion to a NumPy array as an exit (untracked conversion).
     """
     how = f"np.{function.__name__}()"
 

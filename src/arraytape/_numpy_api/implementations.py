@@ -80,14 +80,14 @@ def maker(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def empty(*args: Any, **options: Any) -> Any:
     """Make an Array of zeros; make a NumPy array for integers, in which NumPy's code holds lengths."""
-    made = np.zeros(*args, **options)  # a replay needs the same values in each call
+    made = np.zeros(*args, **options)  # zeros, because a replay needs the same values in each call
     return made if made.dtype.kind in "iu" else asarray_in_program(made)
 
 
 def full_in_program(
     shape: ShapeLike, fill_value: ArrayLike, dtype: DType = None, **layout: Any
 ) -> Any:
-    """Make an Array filled with ``fill_value``, on which the Array depends."""
+    """Make an Array filled with ``fill_value``; tapes record that it depends on ``fill_value``."""
     value = asarray_in_program(fill_value)
     made = asarray_in_program(np.zeros(shape, value.dtype if dtype is None else dtype))
     made[...] = value
@@ -102,7 +102,7 @@ class Converter:
         self.arrays = tuple([asarray_in_program(x) for x in given])
 
     def keep_python_numbers(self, arrays: Iterable[Any]) -> list[Any]:
-        """Return ``arrays``, with each argument that is a Python number in place of its array."""
+        """Return ``arrays``, one for each argument, but keep arguments that are Python numbers."""
         plain = (int, float, complex)
         pairs = zip(self.given, arrays, strict=True)
         return [x if type(x) in plain else other for x, other in pairs]
@@ -261,8 +261,8 @@ def by_lines_where_nan_is(
 ) -> Callable[..., Any]:
     """Return ``function``, such as ``np.nanquantile``, for Arrays.
 
-    NumPy's code processes one line of ``a`` after the other.  If ``a`` holds no NaN, the faster function
-    ``plain``, such as ``np.quantile``, computes the result instead.
+    NumPy's code processes one 1-D slice of ``a`` after another.  If ``a`` holds no NaN, the faster
+    function ``plain``, such as ``np.quantile``, computes the result instead.
     """
     of_lines, of_all = of_numpy(function), of_numpy(plain)
 
@@ -276,7 +276,7 @@ def by_lines_where_nan_is(
         if not whole or np.ndim(q) > 1 or storage_of(data).has_nan(data):
             return of_lines(a, q, *args, **options)
         y = of_all(a, q, *args, **options)
-        # NumPy writes the result line by line, so that in memory the quantiles of a line are adjacent.
+        # NumPy computes slice by slice, so that the quantiles of a 1-D slice are adjacent in memory.
         return with_axes_in_memory(y, (*range(1, y.ndim), 0)) if np.ndim(q) else y
 
     return compute_quantile_by_lines
@@ -287,7 +287,7 @@ def nanmedian_of_lines(
 ) -> Any:
     """Replace ``_nanmedian_small`` of ``numpy.nanmedian``, which uses masked arrays."""
     ordered: Any = np.sort(a, axis=axis)  # NaN is sorted to the end
-    order: Any = order_of(ordered)[:1] or "K"  # that of the mask in NumPy's masked array
+    order: Any = order_of(ordered)[:1] or "K"  # the mask of NumPy's masked array has this layout
     count = np.sum(np.copy(~np.isnan(a), order=order), axis=axis, keepdims=True)
     for _ in range(np.count_nonzero(count == 0)):
         warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=errors.stacklevel())

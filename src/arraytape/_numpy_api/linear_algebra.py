@@ -126,7 +126,7 @@ def dot(a: ArrayLike, b: ArrayLike) -> Array:
 
 
 def dot_of_stacks(function: Callable[..., Any], a: Array, b: Array, axis: int) -> Array:
-    """Sum products over the last axis of a and ``axis`` of b, with the values of NumPy's function."""
+    """Sum products over the last axis of a and ``axis`` of b; NumPy's ``function`` gives the values."""
 
     def sum_products() -> Array:
         return in_order(tensordot(a, b, axes=([-1], [axis])), "C")
@@ -176,7 +176,7 @@ def cross(
         moveaxis(x, at, -1) for x, at in zip(arrays_like_first(a, b), (axisa, axisb), strict=True)
     )
     lengths = {a.shape[-1], b.shape[-1]}
-    if 2 in lengths <= CROSS_LENGTHS:  # NumPy's call warns of the deprecation
+    if 2 in lengths <= CROSS_LENGTHS:  # np.cross itself warns of the deprecation
         return exact.exactly(np.cross, lambda: of_planes(a, b, axisc), (a, b), {"axisc": axisc})
     if lengths != {3}:
         raise ValueError(
@@ -263,7 +263,7 @@ def numpy_pinv(
 ) -> Array:  # fmt: skip
     """Compute ``numpy.linalg.pinv``; with ``hermitian``, read the lower triangle of a alone."""
     if rcond is not None and rtol is not np._NoValue:
-        raise ValueError(f"np.linalg.pinv: rtol= or rcond=, not both [at {user_line()}]")
+        raise ValueError(f"np.linalg.pinv: pass rtol= or rcond=, not both [at {user_line()}]")
     tolerance: Any = (1e-15 if rtol is np._NoValue else rtol) if rcond is None else rcond
     a = array_of(a)
     return linalg.pinv(hermitian_from_lower(a) if hermitian else a, rtol=tolerance)
@@ -343,7 +343,8 @@ def cond(x: ArrayLike, p: Order = None) -> Array:
         )
     infinite = elementwise.logical_not(utilities.all(elementwise.isfinite(x), axis=(-2, -1)))
     if holds_anywhere(current(infinite)[1]):
-        # For such matrices NumPy returns NaN or infinity, and the derivative is not finite, either.
+        # NumPy returns NaN or infinity for a matrix with such an element.  So does the matrix norm, and
+        # its derivative is not finite, either.
         finite = where(infinite[..., None, None], eye(*x.shape[-2:], dtype=x.dtype), x)
         return where(infinite, linalg.matrix_norm(x), cond(finite, p))
     if p in (None, 2, -2):
@@ -351,7 +352,7 @@ def cond(x: ArrayLike, p: Order = None) -> Array:
         least, most = values[..., -1], values[..., 0]
         over, under = (least, most) if p == -2 else (most, least)
         return infinite_where_nan(over / under, under)
-    # The sign is 0 where the LU factorisation has a pivot of 0, for which inv would raise an error.
+    # slogdet's sign is 0 where the LU factorisation has a pivot of 0.  There inv would raise an error.
     singular = linalg.slogdet(stop_gradient(x)).sign == 0.0
     regular = where(singular[..., None, None], eye(x.shape[-1], dtype=x.dtype), x)
     norm = linalg.matrix_norm(x, ord=p)

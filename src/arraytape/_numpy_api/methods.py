@@ -151,7 +151,7 @@ def squeeze(x: Array, axis: Axis = None) -> Array:
     Raises
     ------
     ValueError
-        When an axis of another length is named.
+        When ``axis`` names an axis whose length is not 1.
     IndexError
         When there is no such axis.
     """

@@ -28,41 +28,43 @@ from .implementations import (
 )
 from .numpy_arguments import arrays_like_first
 
-# NumPy's objects for dtypes, texts and warnings, which are names of the namespace as they are.
+# NumPy's objects for dtypes, texts and warnings, which the namespace provides unchanged.
 UNCHANGED = (
     "base_repr", "binary_repr", "dtype", "errstate", "euler_gamma", "format_float_positional",
     "format_float_scientific", "get_printoptions", "geterr", "index_exp", "isscalar", "issubdtype",
     "iterable", "mintypecode", "ndindex", "poly1d", "printoptions", "promote_types", "s_",
     "set_printoptions", "seterr",
 )  # fmt: skip
-# NumPy's functions that make arrays of numbers or files.  They do not dispatch on an argument.
+# NumPy's functions that make arrays from numbers or files.  They have no array argument, so a call does
+# not dispatch to Arrays.
 MAKERS = (
     "bartlett", "blackman", "diag_indices", "frombuffer", "fromfile", "fromiter", "fromstring",
     "genfromtxt", "hamming", "hanning", "identity", "indices", "load", "loadtxt", "mask_indices", "tri",
     "tril_indices", "triu_indices",
 )  # fmt: skip
-# NumPy's functions that convert an argument to a NumPy array.  They run with functions that make Arrays.
+# NumPy's functions that convert an argument to a NumPy array.  Their Python code runs with other
+# globals, which make Arrays in place of NumPy arrays: see ``program_of``.
 CONVERTERS = (
     "array", "asanyarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "fromfunction",
     "kaiser",
 )  # fmt: skip
 # NumPy's objects that make an array from the slices and arrays in brackets.
 GRIDS = ("c_", "mgrid", "ogrid", "r_")
-# NumPy's names whose functions are not the standard's, but return the same.
+# From NumPy's names to the standard's names of functions that do the same, for docstrings.
 STANDARD = {
     "amax": "max", "amin": "min", "around": "round", "cross": "linalg.cross",
     "cumprod": "cumulative_prod", "cumsum": "cumulative_sum", "diagonal": "linalg.diagonal",
     "outer": "linalg.outer", "trace": "linalg.trace",
 }  # fmt: skip
-# NumPy's dtypes that no Array has, among its types of numbers.
+# NumPy's number types that are not provided, because no Array can have such a dtype.
 OTHER_DTYPES = np.longdouble | np.clongdouble | np.timedelta64
 
 
 # --- which names --------------------------------------------------------------------------------------
 def numpys_names(chapter: str = "") -> list[str]:
-    """Return the names that ``find_numpys`` answers, without the namespace's own.
+    """Return the names of NumPy that the namespace provides beyond its own ``__all__``.
 
-    chapter : "", "linalg" or "fft".
+    chapter : "linalg" or "fft" for the names of that extension, "" for those of the namespace itself.
     """
     found = {*dir(protocols.HOMES[chapter]), *({} if chapter else OWN)} - protocols.own_names(
         chapter
@@ -71,7 +73,10 @@ def numpys_names(chapter: str = "") -> list[str]:
 
 
 def is_numpys(name: str, chapter: str = "") -> bool:
-    """Return True if the namespace has the object for NumPy's name."""
+    """Return True if arraytape's namespace provides NumPy's ``name``.
+
+    chapter : "linalg" or "fft" for a name of that submodule, "" for a name of ``numpy`` itself.
+    """
     if not chapter and name in OWN:
         return True
     found = vars(protocols.HOMES[chapter]).get(name)
@@ -143,9 +148,9 @@ def call_numpys_function(
 def named_in_namespace(
     name: str, chapter: str, function: Callable[..., Any], call: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return ``call`` with results as Arrays, under a name of the namespace.
+    """Return a function of the namespace that calls ``call`` and converts the results to Arrays.
 
-    function : the function of NumPy, whose documentation is appended.
+    name, chapter : its name and submodule.  function : NumPy's function, whose docstring is appended.
     """
 
     @functools.wraps(function)
@@ -220,7 +225,7 @@ def joined_elements(found: Any, shape: tuple[int, ...]) -> Array:
     return reshape(stack(arrays_like_first(*found)), shape)
 
 
-# The namespace's own objects for NumPy's names.
+# Objects of arraytape that stand in the namespace in place of NumPy's objects of the same names.
 OWN: dict[str, Any] = {
     "broadcast": broadcast,
     "lib": SimpleNamespace(

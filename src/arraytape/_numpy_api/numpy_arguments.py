@@ -39,15 +39,15 @@ OF_SEQUENCES = {
     np.stack, np.vstack,
 }  # fmt: skip
 INTEGERS = frozenset((int,))
-# Options that may be integers and booleans of NumPy in NumPy's functions.  Arraytape's functions require
-# Python's.
+# Options that NumPy's functions also accept as scalars of NumPy.  They are converted to Python's int and
+# bool, which arraytape's functions require.
 OPTIONS = frozenset((
     "axis", "axes", "axis1", "axis2", "keepdims", "ddof", "correction", "k", "offset", "rcond", "rtol",
     "tol",
 ))  # fmt: skip
-# Functions in which a list of integers as an argument is an array, never a shape, axes or an index.
+# Functions for which a list of integers is always an array, never a shape, axes or an index.
 OF_INTEGERS = {np.bincount, np.take_along_axis}
-# Functions for which a list as an argument is not an array, and which convert the list themselves.
+# Functions that process the lists in their arguments themselves, so that these are not joined to arrays.
 OF_LISTS = {
     np.apply_along_axis, np.block, np.einsum_path, np.histogram2d, np.histogramdd, np.ix_, np.lexsort,
     np.pad, np.piecewise, np.ravel_multi_index, np.reshape,
@@ -55,7 +55,7 @@ OF_LISTS = {
 
 
 def assembled(value: Any) -> Any:
-    """Join nested lists that hold Arrays to one Array, recorded; return other values unchanged."""
+    """Join nested lists that hold Arrays to one recorded Array; return other values unchanged."""
     holds = isinstance(value, list | tuple) and first_array(value) is not None
     return asarray(value) if holds else value
 
@@ -92,7 +92,7 @@ def arrays_like_first(*values: ArrayLike) -> list[Array]: ...
 @overload
 def arrays_like_first(*values: ArrayLike | None) -> list[Any]: ...
 def arrays_like_first(*values: Any) -> list[Any]:
-    """Convert values to Arrays on the device of the first Array among them; leave Arrays and None.
+    """Convert values, except Arrays and None, to Arrays on the device of the first Array among them.
 
     A Python float is converted to the precision of the first Array, as in NumPy's arithmetic.
     """

@@ -42,7 +42,7 @@ def map_nested_arrays(value: Any, function: Callable[[Array], Any]) -> Any:
 
 
 def asks_for_a_value(error: BaseException | None) -> bool:
-    """Return True if an error, or one of its causes, is NoBatchedForm: ``float(x)`` under ``vmap``."""
+    """Return True if an error or one of its causes is NoBatchedForm, such as ``float(x)`` raises."""
     while error is not None and not isinstance(error, NoBatchedForm):
         error = error.__cause__
     return error is not None
@@ -93,7 +93,8 @@ def one_by_one(
         raise captured(name, "a mapped Array")
     if not found:
         raise NoBatchedForm(
-            f"{name}: no examples, so that the shape of a result is unknown [at {user_line()}]"
+            f"{name}: the mapped axis has length 0, so that the shape of a result is unknown "
+            f"[at {user_line()}]"
         )
     return together(found, axis_id)
 

@@ -76,7 +76,7 @@ def number_of_parts(asked: np.ndarray[Any, Any]) -> int:
     except TypeError as error:
         raise failure(f"np.split: {describe(asked.item())} parts", error) from error
     if not 0 < count < MOST_PARTS:
-        raise ValueError(f"np.split: {count} parts: needs one or more [at {user_line()}]")
+        raise ValueError(f"np.split: pass one or more parts, got {count} [at {user_line()}]")
     return count
 
 
@@ -85,7 +85,7 @@ def split(ary: ArrayLike, indices_or_sections: ArrayLike, axis: int = 0) -> list
     axis = normalize_axis_index("split", ary, axis)
     asked = host_values(indices_or_sections)
     if asked.ndim == 0 and asked == 0:  # NumPy raises ZeroDivisionError, too
-        raise ZeroDivisionError(f"np.split: 0 parts: needs one or more [at {user_line()}]")
+        raise ZeroDivisionError(f"np.split: pass one or more parts, got 0 [at {user_line()}]")
     if not asked.ndim and ary.shape[axis] % number_of_parts(asked):
         raise ValueError(
             f"np.split: use np.array_split, since {ary.shape[axis]} elements cannot be split into "
@@ -174,7 +174,7 @@ def take_from_empty(a: Array, places: ArrayLike, axis: int, mode: Any = "raise")
     """Take elements of an empty Array; NumPy checks the indices and determines the result's shape."""
     places = host_values(places)
     places = places if places.size else places.astype(int)
-    try:  # not mode="wrap", which never ends on an axis of length 0 in NumPy 2.4
+    try:  # with mode="wrap", NumPy 2.4 never returns for an axis of length 0
         found = np.take(np.empty(a.shape), places, axis, mode="clip" if mode == "wrap" else mode)
     except IndexError as error:
         raise explain("np.take", error, a=a, indices=places, axis=axis) from error

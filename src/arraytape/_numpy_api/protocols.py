@@ -73,7 +73,8 @@ UFUNCS |= {
     ufunc: exact.with_numpys_values(ufunc, ours) if ufunc in ufuncs.COMPOSED else ours
     for ufunc, ours in ufuncs.UFUNCS.items()
 }
-# From the name of another library's module to a dict from its ufuncs to arraytape's ops: see UFUNCS_FOR.
+# The dicts that the functions in UFUNCS_FOR have returned, by the name of the library's module.  Each
+# dict maps the library's ufuncs to arraytape's ops.
 LOADED: dict[str, Mapping[np.ufunc, Callable[..., Any]]] = {}
 # The functions for ``np.add.reduce`` and the like.
 REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
@@ -128,7 +129,7 @@ SPREADING = {
     "__call__", "outer", np.clip, np.fix, np.nanmedian, np.nanpercentile, np.nanquantile, np.outer,
     np.percentile, np.quantile,
 }  # fmt: skip
-# Functions that compute in the dtype of ``out`` if they have no ``dtype``.
+# Functions that compute in the dtype of ``out`` if they are called without ``dtype``.
 SUMS = {np.cumprod, np.cumsum, np.mean, np.prod, np.sum}
 # Functions whose results of shape () are arrays in NumPy.  Other functions return scalars.
 OF_ARRAYS = {
@@ -143,7 +144,7 @@ OF_ARRAYS = {
 OF_EITHER = {np.imag, np.real, np.squeeze, np.transpose}
 # The annotations that parameters of ops have if an argument may be an Array.
 OF_ARRAY = {"Array", "Array | float | None", "Array | None", "Array | float"}
-# From extensions of the namespace ("" is the main one) to NumPy's modules with the same function names.
+# NumPy's modules by the name of arraytape's extension with the same functions; "" is arraytape itself.
 HOMES = {"": np, "linalg": np.linalg, "fft": np.fft}
 
 
@@ -153,7 +154,7 @@ signature = functools.lru_cache(1024)(inspect.signature)
 def unknown(
     name: str, why: str = "has no recorded counterpart in arraytape", home: str = "np."
 ) -> TypeError:
-    """Return the TypeError for NumPy's function ``name`` in the module ``home``, on Arrays."""
+    """Return a TypeError that says why NumPy's function ``home + name`` does not work on Arrays."""
     return TypeError(
         f"{home}{name} {why} [at {user_line()}]; use the array API's name on the Arrays, or "
         f"np.asarray first if no gradient is needed {see('numpy-function-without-counterpart')}"
@@ -482,7 +483,7 @@ def is_supported_type(kind: type) -> bool:
 
 
 def call_numpy_function(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Run NumPy's function by ops.  The value is NumPy's own for the calls that ``exact`` handles."""
+    """Compute NumPy's function by ops; NumPy computes the value of the calls that ``exact`` handles."""
     if function in FACTS:
         return FACTS[function](*args, **kwargs)
     kwargs |= {name: unwrap_option(kwargs[name]) for name in OPTIONS & kwargs.keys()}
@@ -517,7 +518,7 @@ def compute_by_ops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> A
         return ours(*args)
     try:
         given = signature(function).bind(*args, **kwargs)
-    except ValueError:  # np.where, for example, has no signature, and the parameters of the op
+    except ValueError:  # np.where and others in C have no signature; their parameters are the op's
         return ours(*arrays_for_lists(ours, args), **kwargs)
     out = given.arguments.pop("out", None)
     if out is not None:
@@ -560,7 +561,7 @@ def matched(
 
     given : the arguments, bound to the parameters of NumPy's function ``name``.  Raise TypeError for a
     parameter that ``ours`` lacks, unless the argument is the parameter's default, or the parameter is in
-    SILENT.
+    SILENT, because it does not change values.
     """
     places, named, takes_any = accepted(ours)
     positional: list[Any] = []
@@ -630,7 +631,7 @@ def op_of_numpy_function(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def chapter_of_namespace(chapter: str) -> Any:
-    """Return the namespace, or its extension of the name ``chapter``."""
+    """Return the public namespace, or its extension ``chapter``, such as "linalg", unless that is ""."""
     return getattr(namespace(), chapter) if chapter else namespace()
 
 

@@ -97,8 +97,9 @@ def documented(name: str, *more: str, axis: str = "", summary: str = "Reduce axe
 
 
 def sized(name: str, ufunc: np.ufunc, **identity: Any) -> Callable[..., Array]:
-    """Return the reduction ``name`` of the standard with NumPy's ``dtype``, ``initial`` and ``where``.
+    """Return a function like ``numpy.sum`` that calls the standard's reduction ``name``.
 
+    The function also has NumPy's parameters ``dtype``, ``initial`` and ``where``.
     ``identity`` may have two keys.  ``left_out`` is the value that replaces elements at which ``where``
     is False.  ``combine`` is a function that combines the result with ``initial``.
     """
@@ -262,7 +263,7 @@ def spread_reduction(name: str) -> Callable[..., Array]:
             if name == "var":
                 return found
             one = where is True and statistics.count(a.shape, unwrap_option(axis)) == 1
-            # The deviation of one real element is 0 for each value, and so are all its derivatives.
+            # The deviation of a single real element is 0, whatever its value, so its derivatives are 0.
             is_zero = one and a.dtype.kind != "c"
             return found if is_zero else elementwise.root_of_variance(found)
 
@@ -325,7 +326,7 @@ def align_weights(a: Array, weights: Array, axis: Axis) -> Array:
 
 # --- the median --------------------------------------------------------------------------------
 def join_reduced_axes(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
-    """Return ``a`` with the axes to reduce joined into one last axis, and the shape with keepdims."""
+    """Return ``a`` with the reduced axes joined into one last axis, and the result's keepdims shape."""
     places = normalize_axes("quantile", a, axis)
     kept = tuple([1 if i in places else n for i, n in enumerate(a.shape)])
     a = moveaxis(a, tuple(places), tuple(range(a.ndim - len(places), a.ndim)))
@@ -354,7 +355,7 @@ def without_nan(function: Callable[..., Array], instead: float) -> Callable[...,
 
 # --- cumulative functions, differences, sorting and rounding ------------------------------------
 def cumulative(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
-    """Return a cumulative function that flattens its argument if ``axis`` is None."""
+    """Return ``numpy.cumprod`` or ``cumsum``, which flattens its argument if ``axis`` is None."""
 
     def call_cumulative(a: ArrayLike, axis: int | None = None, dtype: DType = None) -> Array:
         a = a if isinstance(a, Array) else array_of(a)

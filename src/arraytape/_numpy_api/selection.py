@@ -47,7 +47,7 @@ def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
     """Return True if a write to one array may change the other."""
     first, second = (current(x)[1] if isinstance(x, Array) else x for x in (a, b))
     ours = [data for data, x in ((first, a), (second, b)) if isinstance(x, Array)]
-    # Data that is no Array's may be of any type with an array interface, which NumPy reads.
+    # An argument that is no Array may be any object that NumPy can read as an array.
     if builtins.all(type(data) is np.ndarray for data in ours):
         return np.may_share_memory(first, second, max_work)
     return type(first) is type(second) and storage_of(first).shares(first, second)
@@ -73,7 +73,8 @@ def unique(
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: ArrayLike = 0) -> Array:
     if len(condlist) != len(choicelist):
         raise ValueError(
-            f"np.select: {len(condlist)} conditions, {len(choicelist)} choices [at {user_line()}]"
+            f"np.select: pass as many choices as conditions, got {len(choicelist)} choices and "
+            f"{len(condlist)} conditions [at {user_line()}]"
         )
     values = [*choicelist, default]
     *parts, y = arrays_like_first(*choicelist, *condlist, default)
@@ -105,7 +106,7 @@ def numpy_clip(
     except Exception as error:
         raise_documented(error, "clip", a, min, max)
     y = elementwise.clip(cast_checked("np.clip", a, wanted, casting), min, max)
-    # NumPy's result has the layout of the array, unless a bound has as many axes.
+    # NumPy's result has the memory layout of ``a``, unless a bound has as many axes as ``a``.
     small = y.shape == a.shape and np.ndim(min) < a.ndim and np.ndim(max) < a.ndim
     if not y.ndim:
         return mark_as_scalar(y)
@@ -137,7 +138,10 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Array:
     a, *choices = broadcast_arrays(array_of(a), *arrays_like_first(*choices))
     a = within(a, len(choices), mode)
     if mode == "raise" and bool(any((a < 0) | (a >= len(choices)))):
-        raise ValueError(f"np.choose: there are {len(choices)} choices [at {user_line()}]")
+        raise ValueError(
+            f"np.choose: pass indices from 0 to {len(choices) - 1}, as there are {len(choices)} choices "
+            f"[at {user_line()}]"
+        )
     y = choices[-1]
     for k, choice in enumerate(choices[:-1]):
         y = where(a == k, choice, y)
@@ -224,7 +228,7 @@ def are_one_place(place: tuple[Array, Path], other: tuple[Array, Path]) -> bool:
     root = place[0]
     if other[0] is not root or not root.size or place[1] == other[1]:
         return other[0] is root
-    # A PICK step uses hidden axes, which ``places`` below does not have.
+    # A PICK step indexes batched data along hidden axes of vmap, which ``places`` does not have.
     if builtins.any(kind is PICK for _, path in (place, other) for kind, _ in path):
         return False
     places: Any = np.arange(root.size).reshape(root.shape)
@@ -234,7 +238,7 @@ def are_one_place(place: tuple[Array, Path], other: tuple[Array, Path]) -> bool:
 
 
 def put_where(x: Array, mask: ArrayLike, value: Array) -> None:
-    """Assign ``value`` to the elements of x at which ``mask`` is True; to all if it is no array."""
+    """Assign ``value`` to the elements of x at which ``mask`` is True, or to all if it is just True."""
     setitem(x, ..., value if mask is True else where(mask_of("copyto", x, mask), value, x))
 
 

@@ -102,15 +102,16 @@ def fold(
     return expand_dims(y, axis=axes) if keepdims and axes else y
 
 
-# NumPy's own ``reduce`` of these ufuncs is wrong on processors with AVX-512: it differs from the last
-# result of ``accumulate``.  So no derivative could be that of the value.
+# On processors with AVX-512, NumPy's ``reduce`` of these ufuncs returns a wrong value, which differs
+# from the last result of ``accumulate``.  No derivative could fit such a value, so a ``reduce`` or
+# ``reduceat`` of these ufuncs on Arrays raises TypeError.
 MISREDUCED = frozenset((np.arctan2, np.power))
 
-choose = where  # the op, in functions that have a parameter ``where``
+choose = where  # another name of the op, for functions that have a parameter ``where``
 
 
 def accumulate_steps(op: Op, x: Array, axis: int, dtype: DType = None) -> Array:
-    """Compute the results of ``fold`` for each number of elements along the axis."""
+    """Combine the elements along the axis with ``op``; return all intermediate results, stacked."""
     x = moveaxis(x if dtype is None else astype(x, np.dtype(dtype), copy=False), axis, 0)
     found = [x[i, ...] for i in range(x.shape[0])]
     for i in range(1, len(found)):
@@ -118,7 +119,7 @@ def accumulate_steps(op: Op, x: Array, axis: int, dtype: DType = None) -> Array:
     return stack(found, axis=axis) if found else moveaxis(x, 0, axis)
 
 
-# The functions of the standard that are the method ``accumulate`` of a ufunc.
+# The functions of the standard that compute the method ``accumulate`` of a ufunc.
 ACCUMULATED: dict[np.ufunc, Callable[..., Array]] = {
     np.add: cumulative_sum,
     np.multiply: cumulative_prod,
@@ -163,7 +164,7 @@ def ufunc_reduceat(
     def reduce_slices(x: Array, _: Any, axis: int, dtype: DType = None) -> Array:
         moved = moveaxis(x if dtype is None else astype(x, np.dtype(dtype), copy=False), axis, 0)
         lengths = np.maximum(np.append(starts[1:], moved.shape[0]) - starts, 1)
-        slices = np.repeat(np.arange(len(starts)), lengths)  # the slice of each element
+        slices = np.repeat(np.arange(len(starts)), lengths)  # each element's slice
         elements = np.arange(len(slices)) + np.repeat(
             starts - (np.cumsum(lengths) - lengths), lengths
         )
@@ -207,7 +208,7 @@ def update_in_order(
     return y
 
 
-# The ufuncs whose method ``at`` adds, and the factor of the value that is added.
+# The ufuncs whose method ``at`` is a sum, and the factor by which the added value is multiplied.
 ADDED: dict[np.ufunc, float] = {np.add: 1.0, np.subtract: -1.0}
 
 

@@ -80,7 +80,7 @@ def frexp(x: Array) -> tuple[Array, Array]:
     plain = elementwise.isfinite(x) & (x != 0.0)
     exponent = elementwise.floor(elementwise.log2(where(plain, elementwise.abs(x), 0.5))) + 1.0
     m = x / 2.0 ** stop_gradient(exponent)
-    size = elementwise.abs(m)  # the logarithm may be rounded to the next integer
+    size = elementwise.abs(m)  # outside [0.5, 1) if log2 was rounded to another integer
     step = astype(plain & (size >= 1.0), x.dtype) - astype(plain & (size < 0.5), x.dtype)
     return where(plain, m / 2.0**step, x), astype(where(plain, exponent + step, 0.0), np.int32)
 

@@ -55,7 +55,7 @@ class CuPyNamespace(Standard):
         if x.dtype.kind == "c":  # atomicAdd has no complex type: add real and imaginary parts
             self.cupy.add.at(x.real, key, value.real)
             self.cupy.add.at(x.imag, key, value.imag)
-        elif x.dtype == np.int64:  # not in CuPy 13; a sum in uint64 has the same bits
+        elif x.dtype == np.int64:  # CuPy 13's add.at lacks int64; uint64 sums have the same bits
             self.cupy.add.at(x.view(np.uint64), key, value.view(np.uint64))
         else:
             self.cupy.add.at(x, key, value)
@@ -64,7 +64,8 @@ class CuPyNamespace(Standard):
     def clip(
         self, x: RawArray, /, min: RawOperand | None = None, max: RawOperand | None = None
     ) -> Any:
-        # No mask is used as index, because CuPy would wait for a count from the GPU.  NaN bounds: NaN.
+        # No mask is used as index, because CuPy would wait for a count from the GPU.  Where a bound is
+        # NaN, the result is NaN.
         low, high = self.bound(min, x, upper=False), self.bound(max, x, upper=True)
         if low is None and high is None:
             return self.fresh(x)
@@ -112,7 +113,7 @@ class CuPyNamespace(Standard):
         return self.cupy.where(rest == 0, self.cupy.copysign(rest, x2), rest)
 
     def infinities(self, x: Any) -> tuple[Any, Any]:
-        """Return two masks for complex x: where any part is infinite, and where both parts are."""
+        """Return two masks for complex x: real or imaginary part infinite, and both parts infinite."""
         first, second = self.cupy.isinf(x.real), self.cupy.isinf(x.imag)
         return first | second, first & second
 
@@ -178,12 +179,12 @@ class CuPyLinalg:
         return self.general("eigvals", x)
 
     def general(self, name: str, x: RawArray) -> Any:
-        """Call CuPy's eig or eigvals; raise NotImplementedError before CuPy 14, which has none."""
+        """Call CuPy's eig or eigvals; raise NotImplementedError in CuPy 13, which lacks them."""
         found = getattr(self.cupy.linalg, name, None)
         if found is None:
             raise NotImplementedError(
-                f"CuPy {self.cupy.__version__} has no linalg.{name}: CuPy 14 has, or move the matrix "
-                "to 'cpu' with to_device"
+                f"CuPy {self.cupy.__version__} has no linalg.{name}: CuPy 14 has it; or move the "
+                "matrix to 'cpu' with to_device"
             )
         return found(x)
 
@@ -219,7 +220,7 @@ class CuPyStorage(Storage):
 
     name = "cupy"
     ordered_writes = False  # threads write in any order
-    dlpack_types = (2, 10, 13)  # CUDA's, ROCm's and CUDA's managed memory
+    dlpack_types = (2, 10, 13)  # memory of CUDA, of ROCm, and managed memory of CUDA
 
     def __init__(self) -> None:
         import array_api_compat.cupy as compat
@@ -306,7 +307,7 @@ class CuPyStorage(Storage):
         return self.copy(data) if copy else data
 
     def to_dlpack(self, data: Any, *, copy: bool | None, dl_device: Any, **options: Any) -> Any:
-        if copy and dl_device in (None, data.__dlpack_device__()):  # CuPy copies to the host only
+        if copy and dl_device in (None, data.__dlpack_device__()):  # CuPy can copy only to the host
             data, copy = self.copy(data), None
         with data.device:
             return data.__dlpack__(copy=copy, dl_device=dl_device, **options)

@@ -36,7 +36,7 @@ def libraries() -> Any:
 
 
 def routine(name: str, a: Data) -> Any:
-    """Return the BLAS or LAPACK routine for float64 or complex128 data."""
+    """Return SciPy's BLAS or LAPACK routine ``name`` for the dtype of a, float64 or complex128."""
     return typed_routine(name, a.dtype.kind)
 
 
@@ -110,7 +110,7 @@ class Definite(Factors):
         return np.prod(self.factors.diagonal().real) ** 2
 
     def apart(self, a: Data) -> float:
-        """Return LAPACK's estimate of 1 over the condition number of a."""
+        """Return LAPACK's estimate of the reciprocal of a's condition number."""
         found: float = routine("pocon", self.factors)(self.factors.T, np.linalg.norm(a, 1))[0]
         return found
 

@@ -28,7 +28,7 @@ class Element(NamedTuple):
 def immutable(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return ``function`` with its 0-d results wrapped as ``Element``.
 
-    NumPy returns scalars in such cases, which cannot be written to.  ``Element`` has the same effect.
+    An ``Element`` cannot be written to.  NumPy's scalars, its results of shape (), cannot, either.
     """
 
     def call(*arguments: Any, **keywords: Any) -> Any:

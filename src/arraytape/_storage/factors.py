@@ -39,11 +39,13 @@ from .decompositions import (
     square,
 )
 
-LEAST = 64  # rows: factorizing a smaller matrix takes no longer than a look-up of its factors
-LEAST_KNOWN = 8  # the same, if the Cholesky factor was recorded or the matrix is such a factor
+# The least number of rows of a matrix whose factors are looked up.  LEAST_KNOWN is for a matrix whose
+# Cholesky factor was recorded, or which is such a factor.
+LEAST = 64
+LEAST_KNOWN = 8
 NEITHER = "neither"  # a form that is neither LOWER nor UPPER
 MOST = 16  # the number of matrices whose factors are cached
-KEPT = 256  # rows up to which ``above`` is used: for more, np.tril is cheap next to the products
+KEPT = 256  # the most rows for which the mask ``above`` is used; for more rows, np.tril is cheap enough
 TINY = 1e-290  # a smaller determinant is not computed by factors: subnormal numbers lose digits
 # ``through_cholesky`` for data of other storages, by type of data.
 THROUGH: dict[type, Callable[[Any, Any], Any]] = {}
@@ -72,7 +74,7 @@ class Known:
 
 
 TABLE: dict[int, Known] = {}  # id of an array -> its Known
-RECENT: deque[Known] = deque(maxlen=MOST)  # those with factors, oldest first
+RECENT: deque[Known] = deque(maxlen=MOST)  # the values of TABLE that hold factors, oldest first
 
 
 def forget_factors(at: int, known: Known | None) -> None:
@@ -84,7 +86,7 @@ def forget_factors(at: int, known: Known | None) -> None:
 
 
 def about(x: Data) -> Known:
-    """Return the Known of x; create it if TABLE has none."""
+    """Return the entry of TABLE for the matrix or stack x; create it if TABLE has none."""
     known = TABLE.get(id(x))
     if known is None or known.data() is not x:
         known = TABLE[id(x)] = Known(x)
@@ -230,7 +232,7 @@ def solve_by_factors(x1: Any, x2: Any, adjoint: bool) -> Data | None:
 
 
 def solve_columns(one: Factors, b: Data, adjoint: bool) -> Data:
-    """Return the solutions of one matrix for right-hand sides b of shape (..., n, k), in one call."""
+    """Solve with one matrix for all right-hand sides b, of shape (..., n, k), in one call."""
     if b.ndim == 2:
         return by_factors(one, b, adjoint)
     rows = np.moveaxis(b, -2, 0)
@@ -239,7 +241,10 @@ def solve_columns(one: Factors, b: Data, adjoint: bool) -> Data:
 
 
 def solve_stack(factors: Sequence[Factors], own: tuple[int, ...], b: Data, adjoint: bool) -> Data:
-    """Return the solutions of a stack of matrices; own: the shape of the stack, without n and n."""
+    """Return the solutions of a stack of systems with matrices of shape (n, n).
+
+    factors : one for each matrix.  own : the shape of the stack, without the last two axes.
+    """
     stack = np.broadcast_shapes(own, b.shape[:-2])
     places = np.broadcast_to(np.arange(len(factors)).reshape(own), stack)
     sides = np.broadcast_to(b, stack + b.shape[-2:])
@@ -250,7 +255,7 @@ def solve_stack(factors: Sequence[Factors], own: tuple[int, ...], b: Data, adjoi
 
 
 def by_factors(one: Factors, b: Data, adjoint: bool) -> Data:
-    """Return the solutions of one matrix for right-hand sides b, of shape (n, k), real or complex."""
+    """Solve with one matrix for real or complex right-hand sides b of shape (n, k)."""
     b, dtype = as_double(b), one.factors.dtype
     if dtype.kind == "f" and b.dtype.kind == "c":  # real and imaginary parts as columns
         pairs = np.ascontiguousarray(b).view(np.float64)

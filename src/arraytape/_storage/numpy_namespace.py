@@ -101,8 +101,8 @@ def broadcast_to(x: np.ndarray[Any, Any], /, shape: Any) -> Any:
 
 BITS = {np.dtype("float32"): np.dtype("int32"), np.dtype("float64"): np.dtype("int64")}
 ZERO = np.int8(0)
-FEW = 512  # elements: up to here, np.where is faster than two calls without branches
-MANY = 16384  # elements: up to here, a product with the mask is faster than a bitwise and
+FEW = 512  # up to so many elements np.where is faster than arithmetic on the bits
+MANY = 16384  # up to so many elements a product with the mask is faster than a bitwise and
 
 
 def where(condition: Any, x1: Any, x2: Any, /) -> Any:
@@ -161,7 +161,7 @@ def alike(condition: np.ndarray[Any, Any], x: RawArray) -> bool:
 
 
 def is_true(condition: np.ndarray[Any, Any]) -> Any:
-    """Return the mask with bytes 0 and 1; a bool view of other data may have other bytes for True."""
+    """Return a copy of the mask with the byte 1 for True; a view as bool may have other bytes."""
     return np.not_equal(condition.view(np.int8), ZERO)
 
 
@@ -390,7 +390,8 @@ def as_ufuncs(x: RawArray) -> Any:
     return x if x.shape else x[()]
 
 
-# Ufuncs that replace the functions above for float64 data, where these only call the ufunc.
+# The ufuncs that the functions ``expm1`` and ``tanh`` above only call for float64 data.  Ops call the
+# ufuncs directly.
 FLOAT64 = {"expm1": np.expm1, "tanh": np.tanh}
 
 

@@ -80,7 +80,7 @@ class NumPyStorage(Storage):
         if data.strides == like.strides:
             return data
         copy = np.empty_like(like, dtype=data.dtype)
-        if data.strides == copy.strides:  # ``like`` has gaps, which empty_like does not copy
+        if data.strides == copy.strides:  # only gaps between the elements of ``like`` are missing
             return data
         copy[...] = data
         return copy

@@ -36,7 +36,7 @@ def is_rows(
     if data.dtype != value.dtype or value.shape != places.shape + data.shape[1:]:
         return False
     lowest, highest = places.min(), places.max()
-    return bool(-len(data) <= lowest and highest < len(data))  # else np.add.at raises IndexError
+    return bool(-len(data) <= lowest and highest < len(data))  # outside, np.add.at raises an error
 
 
 def add_rows(

@@ -78,7 +78,10 @@ def special_operand(x: RawArray, dtype: npt.DTypeLike, arrays: list[Any], xp: Na
 
 
 class Special:
-    """The special functions of one raw namespace: the kernels, and functions of a library."""
+    """The special functions of one raw namespace ``xp``, as attributes.
+
+    A function comes from KERNELS, arraytape's own code, or else from a library, such as SciPy.
+    """
 
     def __init__(self, xp: Namespace) -> None:
         self.xp = xp
@@ -126,7 +129,7 @@ class BorrowedSpecial(Special):
 
         def native_call(*operands: Any, **keywords: Any) -> Any:
             like = next((x for x in operands if hasattr(x, "shape")), None)
-            if like is None:  # numbers alone: NumPy's scalar can be an operand of any data
+            if like is None:  # only Python numbers: SciPy's scalar result works with all data
                 return function(*operands, **keywords)
             storage = storage_of(like)
             given = [storage_of(x).host(x) if hasattr(x, "shape") else x for x in operands]

@@ -1,8 +1,9 @@
-"""``Standard``, the raw namespace of data that is not NumPy's, over a library's own namespace.
+"""``Standard``, a namespace that adds functions to another array library's standard namespace.
 
-Ops and rules call the array API standard's functions, and functions that ``Standard`` adds.  The
-module's functions have the raw namespace as parameter ``xp``, because the raw namespaces of NumPy and
-of batched data call them, too.  Some compute special cases in which libraries differ from the standard.
+Ops and derivative rules call the array API standard's functions, and the functions that ``Standard``
+adds.  The functions of this module have the raw namespace as parameter ``xp``, because the namespaces of
+NumPy's data and of batched data call them, too.  Some correct results in which libraries differ from the
+standard.
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ def floor_divide(x1: RawArray, x2: RawArray, floored: RawArray, xp: Namespace) -
 
 
 def expm1(x: RawArray, xp: Namespace) -> Any:
-    """Return expm1 of complex x, as exp(x) - 1 at 0 and infinity, where libraries are not standard."""
+    """Return expm1 of complex x.
+
+    It is computed as exp(x) - 1 at 0, infinity and NaN, where libraries differ from the standard.
+    """
     special = ~xp.isfinite(x) | (x == 0)
     return xp.where(special, xp.exp(x) - 1.0, xp.expm1(x))
 
@@ -70,7 +74,7 @@ def normalize_axis_tuple(axis: Axis, ndim: int) -> tuple[int, ...]:
 
 
 def check_take(x: RawArray, indices: RawArray, axis: int | None) -> None:
-    """Raise ValueError if ``axis`` is missing or x has none, and TypeError for boolean indices."""
+    """Raise ValueError if x has no axis, or several and ``axis`` is None; TypeError for a mask."""
     if not len(x.shape):
         raise ValueError("x has no axis: give an Array of one dimension at least")
     if axis is None and len(x.shape) != 1:
@@ -98,7 +102,7 @@ def restore_axes(
 def sum_adjoint(
     x: RawArray, into: tuple[int, ...], along: Axis, keepdims: bool, xp: Namespace
 ) -> Any:
-    """Return the adjoint of a sum over axes ``along``: x broadcast to ``into``, the summed shape."""
+    """Return the adjoint of a sum over axes ``along``: x broadcast to ``into``, the input's shape."""
     if along is not None:
         x = restore_axes(x, into, along, keepdims, xp)
     return xp.broadcast_to(x, into)
@@ -121,7 +125,10 @@ def matmul_adjoint(x1: RawArray, x2: RawArray, first: bool, second: bool, xp: Na
 
 
 def inverse_again(x: RawArray, singular: RawArray, xp: Namespace) -> Any:
-    """Return the inverses of matrices x; the unit matrix where ``singular`` (..., 1, 1) is True."""
+    """Return the inverses of matrices x, but unit matrices where ``singular`` is True.
+
+    singular : booleans of shape (..., 1, 1).
+    """
     eye = xp.eye(x.shape[-1], dtype=x.dtype, device=x.device)
     return xp.linalg.inv(xp.where(singular, eye, x))
 

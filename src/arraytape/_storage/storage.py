@@ -50,7 +50,7 @@ class Storage:
     kind: Any
     xp: Any
     ordered_writes = True  # x[[0, 0]] = [1, 2] leaves 2, as in NumPy
-    mixed = 0  # above 0: ``xp`` also accepts data of storages whose ``mixed`` is less
+    mixed = 0  # ``xp`` also accepts data of storages with a smaller number ``mixed``
     many = False  # True if one raw object represents many arrays (batched data of ``vmap``)
     dlpack_types: tuple[int, ...] = ()  # DLPack's device types on which this data may lie
 
@@ -68,18 +68,18 @@ class Storage:
         return self
 
     def elementwise(self, functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
-        """Return the function in ``functions``, a dict by type of data, for this storage's data."""
+        """Return the function for this storage's data from ``functions``, a dict by type of data."""
         return functions[self.kind]
 
     def noted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return ``function``, which is no op; a traced storage wraps it to trace its calls, too."""
+        """Return ``function``; a traced storage wraps it, so that its calls enter the trace."""
         return function
 
     def numpys_value(self, function: Callable[..., Any], args: Any, keywords: Any) -> Any:
-        """Return the result of NumPy's function on this data; None if this storage cannot call it."""
+        """Call NumPy's ``function`` on this storage's data; return None if that is not possible."""
 
     def adopted(self, data: RawArray) -> Any:
-        """Return another storage's data in a form that this storage's ``xp`` accepts (``mixed`` > 0)."""
+        """Return another storage's data in a form that this storage's ``xp`` accepts: see ``mixed``."""
         return data
 
     # --- devices ----------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ class Storage:
         return self.copy(data)
 
     def order(self, data: RawArray) -> str:
-        """Return "C" or "F" for data contiguous in this order, "CF" for both, "" for neither."""
+        """Return the orders in which ``data`` is contiguous: "C", "F", "CF" for both, or "" for none."""
         return "C"
 
     def laid_out(self, data: RawArray, like: RawArray) -> Any:
@@ -164,7 +164,7 @@ class Storage:
         raise NotImplementedError
 
     def refuse_replay(self, data: RawArray, why: str) -> None:
-        """Mark the trace of ``data`` as not replayable, for the reason ``why``; no effect elsewhere."""
+        """Mark the trace of traced ``data`` as not replayable, because of ``why``; ignore other data."""
 
     # --- memory -----------------------------------------------------------------------------------
     def in_place(self, data: RawArray) -> bool:
@@ -229,7 +229,7 @@ class Storage:
 STORAGES: dict[type, Storage] = {}  # by type of data
 # Package or kind of device -> function that imports the library and returns its storage.
 ON_DEMAND: dict[str, Callable[[], Storage]] = {}
-DEFAULT: list[Any] = [HOST]  # [0]: the device of creation functions without device=
+DEFAULT: list[Any] = [HOST]  # DEFAULT[0] is used by creation functions without device=
 
 
 def enter(storage: Storage) -> None:
@@ -320,7 +320,7 @@ BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 
 
 def makes_a_view(key: Index) -> bool:
-    """Return True if a key has only integers, slices, Ellipsis and None: NumPy returns a view."""
+    """Return True if NumPy returns a view for ``key``: only integers, slices, Ellipsis and None."""
     return all(
         type(part) in BASIC or isinstance(part, np.integer)
         for part in (key if type(key) is tuple else (key,))
@@ -374,11 +374,11 @@ WAYS_OUT = {
 }
 
 
-KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # dtype.kind -> its rank in promotion
+KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # from a dtype's kind to its rank in promotion
 
 
 def holds_kind(dtype: Any, other: Any) -> bool:
-    """Return True if ``other`` casts to ``dtype`` without a step down, as from float to integer."""
+    """Return True if a cast from ``other`` to ``dtype`` keeps or raises the rank in KINDS."""
     return KINDS.get(other.kind, 4) <= KINDS[dtype.kind]
 
 

@@ -1,4 +1,4 @@
-"""Functions with which a higher room sets methods of a class that a lower room defines.
+"""Functions with which one package sets methods of a class that another package defines.
 
 So the methods of Array can call ops, although the module of Array must not import the ops.
 """
@@ -15,8 +15,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 # The keys of these dicts are names of other libraries' modules, such as "scipy.special".  A function in
 # UFUNCS_FOR returns a dict from the module's ufuncs to arraytape's ops.  A function in RULES_FOR
 # installs rules for the module's functions.  A function in CONTAINERS_FOR enters the library's tables
-# as containers.  ``arraytape/__init__.py`` fills the dicts, with functions that import higher rooms only
-# when they are called.
+# as containers.  ``arraytape/__init__.py`` fills the dicts, with functions that import the packages
+# with the rules only when they are called.
 UFUNCS_FOR: dict[str, Callable[[], Mapping[Any, Callable[..., Any]]]] = {}
 RULES_FOR: dict[str, Callable[[], None]] = {}
 CONTAINERS_FOR: dict[str, Callable[[], object]] = {}

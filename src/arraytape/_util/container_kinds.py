@@ -27,8 +27,8 @@ class Kind(NamedTuple):
     flatten : a function that maps a container to (parts, rest).
     unflatten : a function that maps (rest, parts) to a container.  The parts have the same names or the
     same order as those that ``flatten`` returned.
-    always : True if ``unflatten`` is called even if no part is replaced; if False, the old container is
-    returned then.
+    always : False if a container of which no part is replaced is returned itself, without a call of
+    ``unflatten``.
     declared : ``file:line`` of the call that registered the kind, for messages.
     as_array : a function that returns a container as one array or nested list, for tables; else None.
     """

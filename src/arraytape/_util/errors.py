@@ -38,7 +38,7 @@ HOMES = {
     "": np,
     "linalg": np.linalg,
     "fft": np.fft,
-}  # NumPy's modules by the extension of arraytape's
+}  # NumPy's modules by the name of arraytape's extension that has the same functions
 SYSCONFIG = reentrant_lock()  # held during the first call of sysconfig: see ``folder_of``
 
 P = ParamSpec("P")
@@ -334,8 +334,8 @@ def explain(op: str, error: Exception, **arguments: Any) -> Exception:
 
 LONGEST = 200  # the maximum number of characters that are quoted of another library's message
 
-# Exceptions that np.cov, np.isin, np.einsum_path and np.shares_memory document and that keep their
-# class.
+# Exceptions that np.cov, np.isin, np.einsum_path and np.shares_memory raise on purpose, as NumPy
+# documents.  arraytape raises them in the same class.
 ON_PURPOSE = (RuntimeError, np.exceptions.TooHardError)
 
 

@@ -1,8 +1,8 @@
-"""Calls of functions ("actions") that need a module of another library, once the module was imported.
+"""Functions ("actions") that run as soon as a module of another library has been imported.
 
-A module may be in one of three states when ``when_imported`` is called.  If its body has run, the action
-runs at once.  If the module was not imported yet, a finder in ``sys.meta_path`` waits for the import.
-If this thread is running the module's body, the module's spec waits for the end of the import.
+``when_imported(name, action)`` runs the action at once if the module's body has run.  If the module was
+not imported yet, a finder in ``sys.meta_path`` runs the action after the import.  If this thread is just
+running the module's body, the module's spec runs the action when the import ends.
 """
 
 from __future__ import annotations

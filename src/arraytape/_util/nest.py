@@ -208,8 +208,8 @@ def in_order_of(structure: Nesting, other: Nesting, name: str) -> Any:
         return other
     if isinstance(given, dict):
         kind = "dict" if isinstance(other, Mapping) else type(other).__name__
-        # A dataclass has all its fields as parts.  Fields without arrays may be missing in
-        # ``structure``.
+        # The parts of a dataclass ``other`` are all its fields.  ``structure`` may lack those of its
+        # fields that hold no arrays.
         if kind != "dict" and isinstance(known, dict):
             given = {k: part for k, part in given.items() if k in known or _holds_an_array(part)}
         if not isinstance(known, dict) or known.keys() != given.keys():

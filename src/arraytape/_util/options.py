@@ -21,7 +21,7 @@ def unwrap_option(value: Any, depth: int = 4) -> Any:
         return value
     if type(value) is tuple and PLAIN.issuperset(map(type, value)):
         return value
-    if isinstance(value, list | tuple):  # tensordot's axes are nested twice
+    if isinstance(value, list | tuple):  # for example tensordot's axes, two lists in a list
         return tuple([unwrap_option(part, depth - 1) for part in value]) if depth else value
     if isinstance(value, np.ndarray):
         return unwrap_option(value.tolist()) if value.dtype.kind in "biuf" else value

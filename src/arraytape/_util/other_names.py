@@ -16,10 +16,6 @@ UNNEEDED = "no need: "  # begins the text for a name without counterpart; the re
 
 NAMESPACE: Table = {
     "NumPy": {
-        # Functions that have another name in the standard, or for which it has a similar function.
-        # Functions that are compositions of the standard's functions.
-        # Functions that accept Arrays in NumPy, and are recorded.
-        # Names that are no functions.
         "random": "xp.asarray(np.random.default_rng(seed).random(shape))",
     },
     "PyTorch": {

@@ -20,5 +20,5 @@ class remembered(Generic[T]):
 
     def __get__(self, owner: Any, cls: type) -> T:
         found = self.compute(owner)
-        owner.__dict__[self.name] = found  # hides this descriptor: it has no __set__
+        owner.__dict__[self.name] = found  # read next time: this descriptor has no __set__
         return found

@@ -27,6 +27,7 @@ FOREIGN: dict[str, bool] = {}  # a cache from file names to ``outside(file)``
 class Place(NamedTuple):
     """An instruction that ran in a frame of the user's code or of a library.
 
+    code, instruction : the code object of the frame, and the index of the instruction in its bytecode.
     frame : the ``id`` of the frame, which another frame may have after this one has ended.
     names : the globals of the frame, or NO_NAMES: see ``module_globals``.
     """
@@ -56,7 +57,7 @@ Stack = tuple[Place, ...]
 # objects; the stacks keep these code objects alive, so that no ``id`` is used again.
 STACKS: dict[tuple[int, ...], Stack] = {}
 MANY = 4096  # the maximum number of stacks in STACKS, which is cleared beyond
-NO_NAMES: dict[str, Any] = {}  # in a Place, replaces globals that are not those of a module
+NO_NAMES: dict[str, Any] = {}  # the ``names`` of a Place whose globals are not those of a module
 # True if places also hold globals that are not those of a module.  It is set in tasks on worker
 # processes, to which functions are sent together with their globals.  No place outlives such a task.
 ALL_NAMES: ContextVar[bool] = ContextVar("arraytape all names", default=False)
@@ -96,7 +97,7 @@ def is_installed(file: str) -> bool:
 
 
 def is_foreign_frame(frame: FrameType) -> bool:
-    """Return ``foreign(frame)`` from a cache."""
+    """Return ``errors.foreign(frame)``, cached in FOREIGN by the frame's file."""
     file = frame.f_code.co_filename
     known = FOREIGN.get(file)
     if known is None:

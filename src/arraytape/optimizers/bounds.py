@@ -1,4 +1,4 @@
-"""Conversion of bounds in the nesting of the parameters to SciPy's bounds of one vector."""
+"""Conversion of bounds that are nested like the parameters to SciPy's bounds of one vector."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def bounds_of(bounds: Any, x0: Any, leaves: Sequence[Array]) -> Any:
-    """Return ``scipy.optimize.Bounds`` for the vector of all parts of x0.
+    """Return ``scipy.optimize.Bounds`` for the vector that joins all Arrays of ``x0``.
 
-    leaves : the parts of x0 in order.
-    bounds : the nesting of x0 with None, a pair of a lower and an upper bound, or a ``Bounds`` in place
-    of each part.  None in place of a nesting means that all its parts are unbounded.  Bounds in one of
-    SciPy's own forms are returned unchanged.
+    leaves : the Arrays of ``x0`` in order.
+    bounds : a nesting like ``x0``.  In place of each Array it holds None, a pair of a lower and an upper
+    bound, or a ``Bounds``.  None in place of a nesting means that all its Arrays are unbounded.  Bounds
+    in one of SciPy's own forms are returned unchanged.
     """
     from scipy.optimize import Bounds
 
@@ -110,7 +110,7 @@ def bounds_of_parts(x0: Any, bounds: Any, path: str) -> list[Any]:
 
 
 def pair_of(bound: Any, x: Array, path: str) -> tuple[Any, Any, Any]:
-    """Return the lower and upper bounds of part x as vectors, and True if all steps must obey them."""
+    """Return the lower and upper bounds of x as vectors, and True if each step must keep within them."""
     from scipy.optimize import Bounds
 
     size = x.size * (2 if x.dtype.kind == "c" else 1)

@@ -1,4 +1,6 @@
-"""Functions that clip gradients to a range, or scale them to a norm: each alone, or all together.
+"""Functions that clip gradients to a range, or scale them down to a greatest norm.
+
+The norm is that of each array, or that of all arrays together.
 
 They accept one Array, or a nesting of Arrays and None, such as a result of ``tape.gradient``.  Their
 names and parameters are TensorFlow's.

@@ -335,7 +335,7 @@ class Optimizer(Module):
                 for slot_name, slots in self.slots.items():
                     value = self.slot(slot_name, detached(variable))
                     slots.append(Variable(value, False, f"{variable.name}/{self.name}/{slot_name}"))
-                self._updated.variables.append(variable)  # last: a Variable in it has all slots
+                self._updated.variables.append(variable)  # last, after all its slots
             except BaseException:
                 if len(self._updated.variables) == place:
                     for slots in self.slots.values():

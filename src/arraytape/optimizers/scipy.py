@@ -1,4 +1,4 @@
-"""``minimize_scipy`` and ``LBFGS``: scipy.optimize on nestings of Arrays, with derivatives by tape."""
+"""``minimize_scipy`` and ``LBFGS``: SciPy's optimizers on nestings of Arrays, with gradients by tape."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ class Problem:
 
 
 def moved_to(leaves: Sequence[Array], values: Sequence[Array]) -> list[Array]:
-    """Assign values to the Variables in ``leaves``; return these Variables, and the other values."""
+    """Assign to each Variable in ``leaves`` its value; return the values, with Variables for theirs."""
     for x, value in zip(leaves, values, strict=True):
         if isinstance(x, Variable):
             x.assign(value)
@@ -337,7 +337,7 @@ def product_of(f: Callable[[Any], Any], point: Any, direction: list[Array]) -> A
 
 
 class AgainInPlace(Again):
-    """An ``Again`` for a function that may read the Variables in its argument directly."""
+    """A function that can be evaluated again, and may read Variables of its argument directly."""
 
     def at(self, arrays: Sequence[Array]) -> Any:
         """Return the function's result for the values ``arrays``, assigned to the Variables first."""
