@@ -5,8 +5,8 @@
     ADD   (plan, new, old, value, path, sign, shape and dtype of value, shape and dtype of root)
     WATCH (plan, seen, watched, shape of root, path to seen, path)
 
-A VIEW record is the read of a view: ``view`` and ``root`` are the value ids of the view and of its root,
-and ``path`` leads from the root's data to the view's.
+``plan`` is the number of the record's type.  A VIEW record says that a view was read: ``view`` and
+``root`` are the value ids of the view and of its root, and ``path`` leads from root data to view data.
 
 PUT is a write ``x[key] = value``, and ADD is ``x += value`` or, with sign -1, ``x -= value``.  ``old``
 and ``new`` are the ids of the root's values before and after the write, and ``value`` is the id of the
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 # --- records ------------------------------------------------------------------------------------------
 class ViewRecord(NamedTuple):
-    """A VIEW record, the read of a view, with names for its items."""
+    """The named items of a VIEW record: a view was read."""
 
     plan: int
     view: int
@@ -69,7 +69,7 @@ class ViewRecord(NamedTuple):
 
 
 class PutRecord(NamedTuple):
-    """A PUT record, the write ``x[key] = value``, with names for its items."""
+    """The named items of a PUT record: the write ``x[key] = value``."""
 
     plan: int
     new: int
@@ -85,7 +85,7 @@ class PutRecord(NamedTuple):
 
 
 class AddRecord(NamedTuple):
-    """An ADD record, the write ``x += value``, or ``x -= value`` with sign -1, with named items."""
+    """The named items of an ADD record: the write ``x += value``, or ``x -= value`` if sign is -1."""
 
     plan: int
     new: int
@@ -189,9 +189,9 @@ def pull_view(at: Cotangents, record: Record) -> None:
 
 
 def pull_put(at: Cotangents, record: Record) -> None:
-    """Split the cotangent of the root after the write between the written value and the old root.
+    """Pass on the cotangent of ``new``, the root after ``x[key] = value``.
 
-    The value gets the written region.  The old root gets all other elements, and 0 in that region.
+    ``value`` gets the written region.  ``old``, the root before, gets the other elements, and 0 there.
     """
     _, new, old, value, path, key, shape, dtype, lost, _, _ = record
     data, buffer = at.data, at.take_owned(new)
@@ -207,9 +207,9 @@ def pull_put(at: Cotangents, record: Record) -> None:
 
 
 def pull_add(at: Cotangents, record: Record) -> None:
-    """Handle the cotangent of the root after ``x += value``.
+    """Pass on the cotangent of the id ``new``, the root after ``x += value``.
 
-    Pass it unchanged to the root before, and its part at x to ``value``.
+    ``old``, the root before, gets it unchanged.  ``value`` gets its part at x, negated for a ``-=``.
     """
     _, new, old, value, path, sign, shape, dtype, _, _ = record
     data, buffer = at.data, at.take_owned(new)
@@ -224,7 +224,7 @@ def pull_add(at: Cotangents, record: Record) -> None:
 
 
 def pull_watch(at: Cotangents, record: Record) -> None:
-    """Add the cotangent of ``seen`` to that of ``watched``, and leave the former in place.
+    """Add the cotangent of the id ``seen``, which is kept, to that of ``watched``: see WATCH above.
 
     When the pass reaches this record, the cotangent has contributions only from ops after the watch.
     """
@@ -283,7 +283,7 @@ def pull_view_in_place(at: Cotangents, record: Record) -> None:
 def pull_put_in_place(at: Cotangents, record: Record) -> None:
     """Do the same as ``pull_put``, faster if the key makes a view of the root's cotangent.
 
-    The view is made once, copied for the value, and set to 0 for the old root.
+    Copy this view as the cotangent of ``value``; then set it to 0, which gives the cotangent of ``old``.
     """
     _, new, old, value, path, key, shape, dtype, _, _, _ = record
     buffer = at.take_in_hand(new)

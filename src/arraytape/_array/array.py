@@ -53,10 +53,10 @@ PUBLIC: list[ModuleType] = []  # the package, and at the end the namespace that 
 
 
 def namespace() -> Any:
-    """Return the public namespace, the package ``arraytape``, in which rules on Arrays compute.
+    """Return the package ``arraytape``, whose functions the derivative rules call on Arrays.
 
-    No room can import the package, since the package imports every room.  So the package adds itself to
-    ``PUBLIC`` at the end of its import.
+    No subpackage can import the package, since the package imports all of them.  So the package adds
+    itself to ``PUBLIC`` at the end of its import.
     """
     return PUBLIC[0]
 
@@ -458,7 +458,7 @@ class Picked(View):
 
     @property
     def src(self) -> Any:
-        """Return None, so that each read finds the data out of date and computes it again."""
+        """Return None, never the root's data, so that each read of the view copies its data again."""
         return None
 
     @src.setter

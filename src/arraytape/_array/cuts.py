@@ -36,7 +36,8 @@ class Cut(NamedTuple):
 
     time : the time at which the op ran, on the scale of value ids: see ``new_value_id``.
     name : the name of the op.
-    value_ids : the ids of the operands, and those of earlier Cuts at them; () for a Cut at an operand.
+    value_ids : the ids of the operands, and the ``value_ids`` of Cuts that the operands hold.  () if the
+    Cut is kept in an operand, not in a result.
     code, instruction : the code object and the bytecode index of the user's line; None and 0 if unknown.
     """
 
@@ -58,14 +59,17 @@ left = [float(FIRST), monotonic()]
 
 
 def may_note() -> bool:
-    """Let the budget grow by the time since its last update; return True if it is at least LEAST."""
+    """Update ``left``, the number of ops that may be noted now; return True if it is at least LEAST.
+
+    It grows by RATE for each second since the last update.
+    """
     now = monotonic()
     left[:] = min(FIRST, left[0] + RATE * (now - left[1])), now
     return left[0] >= LEAST
 
 
 def forget_gone() -> None:
-    """Remove tapes that were freed from AWAITED and UNSTARTED, so that they cause no Cuts."""
+    """Remove freed tapes from AWAITED and UNSTARTED, so that ops are not noted for them."""
     for awaited in AWAITED, UNSTARTED:
         for key, reference in awaited.copy().items():  # other threads may change the dict
             if reference() is None:
@@ -75,9 +79,9 @@ def forget_gone() -> None:
 def note_cut(
     name: str, results: Sequence[Array], value_ids: Sequence[int], operands: Sequence[Any]
 ) -> None:
-    """Leave Cuts at the results of an op that was not recorded, and at its operands without ids.
+    """Set ``_cut`` of the results of an op that was not recorded, and of its operands without ids.
 
-    operands : the operands.  value_ids : the ids of their values, 0 for a value without an id.
+    value_ids : the ids of the operands' values, 0 for a value without an id.
     """
     left[0] -= 1
     if left[0] < 0:
@@ -116,6 +120,6 @@ def note_cut(
 
 
 def cut_of(x: Array) -> Cut | None:
-    """Return the Cut at an Array or, for a view, at its root; None if there is no Cut."""
+    """Return the Cut kept in an Array or, for a view, in its root; None if there is no Cut."""
     root = x._view.root if x._state & IS_VIEW else x
     return getattr(root, "_cut", None)

@@ -4,9 +4,9 @@ Such conversions are float(x), np.asarray(x), DLPack and others.  Each is record
 
     LEFT  (plan, exit, value, how, stack, data)
 
-A LEFT record has no result, so the backward pass ignores it.  The room ``_exits`` uses the records to
-find out whether the converted value may have come back as a constant.  Messages name the source location
-of the conversion.
+A LEFT record has no result, so the backward pass ignores it.  The subpackage ``_exits`` uses the records
+to find out whether the converted value may have come back as a constant.  Messages name the source
+location of the conversion.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def leave_tapes(x: Array, how: str) -> Any:
 def tell_exit(
     recorders: Sequence[Recorder], value_id: int, how: str, data: RawArray | None = None
 ) -> None:
-    """Record an exit of the value ``value_id`` on these recorders, with the current source location."""
+    """Record that the value ``value_id`` was converted to untracked data at the current line."""
     frames = [recorder.frames for recorder in recorders]
     pass_on_exit(recorders, value_id, how, stack_here(*frames), weakly(data))
 
@@ -72,7 +72,7 @@ def tell_exit(
 def pass_on_exit(
     recorders: Sequence[Recorder], value_id: int, how: str, stack: Stack, data: Callable[[], Any]
 ) -> None:
-    """Record an exit of the value ``value_id`` on these recorders, with ``stack`` as its location."""
+    """Record that the value ``value_id`` was converted to untracked data; ``stack`` is the location."""
     for recorder in recorders:
         left = (LEFT.number, new_value_id(), value_id, how, cut_stack(stack, recorder.frames), data)
         tell(recorder, left)
@@ -85,7 +85,7 @@ def weakly(data: RawArray | None) -> Callable[[], Any]:
 
 
 class LeftRecord(NamedTuple):
-    """The record of an exit: its items by name."""
+    """The items of a LEFT record by name: a value was converted to data that no tape follows."""
 
     plan: int  # always LEFT.number
     exit: int  # a new id, in the place where other records have the id of the result

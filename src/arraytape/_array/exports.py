@@ -56,7 +56,7 @@ class Export:
 
 
 class Exports:
-    """All live exports of one Array that is no view (a root).
+    """The exports of one root, an Array that is no view: NumPy arrays that share its memory.
 
     live : the Export objects that are not freed.
     last : a weak reference to the copy of the root's data that records share.
@@ -126,9 +126,9 @@ def released(root: Array) -> None:
 
 
 def revoke(root: Array) -> None:
-    """End the sharing of a root's memory, because a tape is to follow its value.
+    """Stop NumPy code from writing to a root's memory, because a tape is to follow its value.
 
-    The exported arrays become read-only and keep the present value; the root gets a copy.
+    Exported arrays become read-only, and the root gets a copy.  A firm export stays as it is.
     """
     with MOVING:
         if not root._state & EXPORTED:

@@ -34,9 +34,9 @@ class Box:
         self.fixed: dict[int, int] = {}
 
     def narrow_to(self, key: Index) -> bool:
-        """Replace the part by ``part[key]`` and return True.
+        """Apply ``key`` to the selected part: the Box then selects ``part[key]``.
 
-        Return False, and change nothing, if a Box cannot express the result.
+        Return True, or False if a Box cannot express the result; then nothing changes.
         """
         found: list[Axis] = []
         fixed = dict(self.fixed)
@@ -68,7 +68,7 @@ class Box:
         return [*parts[:at], *rest, *parts[at + 1 :]]
 
     def fold(self, shape: tuple[int, ...]) -> bool:
-        """Reshape the selected part to ``shape`` if only axes of length 1 are added or removed.
+        """Reshape the part that the Box selects to ``shape``, if only axes of length 1 change.
 
         Return True if so; otherwise change nothing and return False.
         """

@@ -50,7 +50,7 @@ class Place(Protocol):
 
 
 class SummingPlace(Place, Protocol):
-    """The type of the ``data`` of a backward pass, which can also sum and cast contributions.
+    """The type of an object that can also sum and cast raw data: the ``RawData`` of a backward pass.
 
     ``fit_contribution`` gives a contribution the shape and dtype of its input.
     """
@@ -236,8 +236,8 @@ def inverse_permutation(permutation: tuple[int, ...]) -> tuple[int, ...]:
 def unwalked(g: RawArray, path: Path, shape: tuple[int, ...], at: Place) -> Any:
     """Return the cotangent of a root, given the cotangent g of a view with every element of the root.
 
-    Each step of the path is in WHOLE, so the steps are inverted one by one, without a buffer of zeros.
-    shape : the shape of the root.
+    path : the steps from root to view, all of kinds in WHOLE.  They are inverted one by one, which needs
+    no buffer of zeros.  shape : the shape of the root.
     """
     path = tuple([last for last in path if last[0] is not READ_ONLY])
     shapes = [shape]

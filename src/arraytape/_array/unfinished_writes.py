@@ -62,7 +62,7 @@ def unfinished(x: Array | None, written_id: int) -> None:
 
 
 def put_in_place(x: Array, data: RawArray, value_id: int, state: int) -> None:
-    """Set data, id and state of x.  Restore all three if an interruption comes in between."""
+    """Set data, id and state of x.  If an interruption comes before all are set, restore all three."""
     before = x._data, x._value_id, x._state
     try:
         x._data, x._value_id, x._state = data, value_id, state

@@ -245,7 +245,7 @@ def sync_view(x: Array) -> int:
 
 @attach_method(Array, "_snapshot")
 def snapshot(x: Array) -> Array:
-    """Return x, brought up to date.  The override of Variable returns an Array of its present value."""
+    """Return x, with data and id up to date.  A Variable's override returns an Array with its value."""
     if x._value_id < 0:
         x._sync()
     return x
@@ -253,7 +253,7 @@ def snapshot(x: Array) -> Array:
 
 @attach_method(Array, "_current_id")
 def current_id(x: Array) -> int:
-    """Return the id of the value that x holds now.  For a Variable, no read is reported."""
+    """Return the id of the value that x holds now.  Do not notify tapes of a read of a Variable."""
     return current(x)[0]
 
 
@@ -282,7 +282,7 @@ def current(x: Array) -> tuple[int, Any]:
 
 
 def peek(x: Array) -> Any:
-    """Return the up-to-date raw data of an Array.  For a Variable, no read is reported."""
+    """Return the up-to-date raw data of an Array.  Do not notify tapes of a read of a Variable."""
     if MODES:
         meet(x)
     return refresh(x) if x._state & IS_VIEW else x._data
@@ -313,9 +313,10 @@ def keep_data(x: Array) -> Any:
 
 
 def keep_private(x: Array, root: Array) -> Any:
-    """Return the data of ``x`` for a record, where other code may write to the memory of x.
+    """Return the data of ``x`` for a record, if the root of x is PINNED or EXPORTED.
 
-    The root of x is PINNED or EXPORTED.  The result is a copy, unless all exports were freed meanwhile.
+    Return a copy, because other code may write to the memory of x.  If all exports were freed meanwhile,
+    return the data that ``keep_data`` returns.
     """
     data = x._data
     storage = storage_of(data)
@@ -370,9 +371,9 @@ def order_of(x: Array) -> str:
 
 
 def data_in_layout(x: Array) -> Any:
-    """Return data with the memory layout that x would have in NumPy, for one example of a vmap.
+    """Return data with the memory layout that x would have in NumPy: usually the data of x.
 
-    The data of a Picked view is a copy, so its layout is derived from the root's.
+    The data of a Picked view is a copy, so return the part of the root that one vmap example selects.
     """
     data = peek(x)
     if not x._state & IS_VIEW:
@@ -449,7 +450,8 @@ def settle_write(x: Array, key: Index, written: RawArray, memory: RawArray) -> N
     """Repeat the write to ``x[key]`` if another thread replaced the root's memory during the write.
 
     That may happen when threads write to disjoint parts of one array.  While this thread writes to the
-    old memory, one thread makes a record of that memory, and another copies it before its own write.
+    old memory, a second thread records an op that keeps this memory.  A third thread then copies it
+    before its own write.
 
     written : the data of x after the write.  memory : the result of ``make_exclusive`` before the write.
     """
@@ -486,9 +488,10 @@ def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
 
 
 def pin(x: Array) -> Any:
-    """Return raw data of ``x`` that shares its memory with another library, for good.
+    """Return raw data of ``x`` that another library may share from now on.
 
-    NumPy data is a firm export.  Other data is PINNED, since its last use cannot be observed.
+    A tape does not revoke this export of NumPy data (``firm``).  Other data is marked PINNED for good,
+    because its last use by the library cannot be observed.
     """
     if type(x._data) is np.ndarray:
         return export(x, firm=True)

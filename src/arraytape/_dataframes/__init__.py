@@ -1,4 +1,4 @@
-"""Tables of pandas and polars as nestings of their columns of numbers, and as arrays.  See README.md."""
+"""Tables of pandas and polars, as containers of columns of numbers and as arrays.  See README.md."""
 
 from .._util.container_kinds import KINDS
 

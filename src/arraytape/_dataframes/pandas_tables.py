@@ -1,4 +1,4 @@
-"""The tables of pandas: DataFrames and Series as nestings of their columns of numbers."""
+"""The tables of pandas: how a DataFrame or Series is taken apart into its columns of numbers."""
 
 from __future__ import annotations
 
@@ -74,7 +74,10 @@ def unflatten_series(series: pd.Series, parts: Sequence[Any]) -> Any:
 
 # --- arrays ---------------------------------------------------------------------------------------
 def series_as_array(series: pd.Series) -> Any:
-    """Return the numbers of a Series, or its objects in a list if an Array is among them."""
+    """Return a Series of numbers as an array, or a list of its objects if one of them is an Array.
+
+    Raise TypeError for any other Series.
+    """
     if is_numeric_dtype(series.dtype):
         return numbers_of(series)
     objects = series.tolist()

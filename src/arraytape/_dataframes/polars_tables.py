@@ -1,4 +1,4 @@
-"""The tables of polars: DataFrames and Series as nestings of their columns of numbers.
+"""The tables of polars: how a DataFrame or Series is taken apart into its columns of numbers.
 
 A table of polars cannot hold Arrays.  If the numbers of a Series are replaced by an Array, the result is
 the Array itself.  For a DataFrame the result is a dict of its columns.

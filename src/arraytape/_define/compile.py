@@ -417,17 +417,17 @@ def record(s: Source, form: Form) -> None:
 
 
 def has_one_form(op: Op) -> bool:
-    """Return True if the source can have a branch for each subset of followed inputs.
+    """Return True if the source can have a branch for each subset of inputs that a recorder follows.
 
-    Each branch has the fixed plan of its subset.  The op must have rules, one result, and no sequence of
-    inputs.
+    In a branch the plan, which says what the record keeps, is fixed.  So the op must have rules, one
+    result, and no sequence of inputs.
     """
     one_result = len(op.outputs) == 1 and not op.moves and not op.partly_unknown
     return bool(not op.variadic and one_result and (op.rules or op.joint))
 
 
 def needs_fit(form: Form) -> str:
-    """Return the source text of a test whether contributions must be summed or cast to fit an input."""
+    """Return a source expression, true if contributions must be summed or cast to fit an input."""
     op = form.op
     if op.variadic:
         return "True"
@@ -474,7 +474,10 @@ def places(form: Form, saved: dict[str, str]) -> dict[str, str]:
 
 
 def layouts(form: Form) -> dict[str, str]:
-    """Return a dict from names such as ``shape x`` to expressions for shapes and dtypes in source."""
+    """Return a dict from names such as "shape x" to source expressions for the shape or dtype of x.
+
+    It has an entry for each input and output.
+    """
     op, found = form.op, {}
     of_constant = {"shape": "()", "dtype": "None"}
     for what in LAYOUT:
@@ -487,7 +490,10 @@ def layouts(form: Form) -> dict[str, str]:
 
 
 def record_each_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
-    """Write a branch for each subset of followed inputs, for ops of few inputs and one result."""
+    """Write the lines that record an op with few inputs and one result on each recorder.
+
+    The lines have a branch for each subset of the inputs that a recorder may follow.
+    """
     for head, wide in (("if not wide:", False), ("else:", True)):
         with s.block(head), s.block("for recorder in recorders:"):
             s.line("followed = recorder.followed")
@@ -507,7 +513,7 @@ def choose_subset(
     subset : the inputs before ``at`` that are followed in the present branch, as bits: 1 for the first
     input, 2 for the second, 3 for both.
     values : dict from the names of values that a record may keep to variables and expressions.
-    wide : True for the record of a plan that needs fit, which keeps shape and dtype of inputs.
+    wide : True if records keep shape and dtype of inputs, because contributions must be cast or summed.
     """
     inputs = form.op.inputs
     if at < len(inputs):
@@ -522,9 +528,10 @@ def choose_subset(
 
 
 def record_subset(s: Source, op: Op, subset: int, values: dict[str, str], wide: bool) -> None:
-    """Write the lines that record the op for one subset of followed inputs.
+    """Write the lines that record the op if the inputs in ``subset`` are followed.
 
-    They give the result a value id, mark the kept data, and pass the record to the recorder.
+    They give the result a value id, mark data that the record keeps, and pass the record to the
+    recorder.  wide : see ``choose_subset``.
     """
     plan = (op.wides if wide else op.plans)[subset]
     s.line("if not out: out = answer._value_id = new_value_id()")
@@ -582,7 +589,7 @@ def record_any_subset(s: Source, form: Form, saved: dict[str, str]) -> None:
 def all_values(form: Form, saved: dict[str, str]) -> str:
     """Return the source of the tuple of all values that a record may keep: see ``Op.value_positions``.
 
-    The caller writes the text between "(" and ")".
+    The text lacks the outer parentheses, which the caller adds: it may be ``x) if test else (y``.
     """
     op = form.op
     ids = [f"t_{x}" for x in op.inputs]

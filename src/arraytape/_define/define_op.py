@@ -352,9 +352,9 @@ def check_number_of_inputs(name: str, word: str, inputs: Sequence[str]) -> None:
 def check_rules(
     name: str, word: str, inputs: Sequence[str], rules: Sequence[Any], joint: Rule | None
 ) -> None:
-    """Raise TypeError if a rule is no function, or if their number does not fit ``word``.
+    """Raise TypeError if a rule is no function, or if there are too many or too few rules.
 
-    A joint rule is allowed for "primitive" alone, and without other rules.
+    The number depends on ``word``, the kind of op.  For "primitive" it may be one joint rule instead.
     """
     for rule in (*rules, joint):
         if rule is not None and not callable(rule) and not isinstance(rule, Unknown):

@@ -241,7 +241,7 @@ def dedented(text: str) -> str:
 
 
 def entries_of(section: str) -> dict[str, str]:
-    """Return a dict from names to texts: in a section, each name is a line above its indented text."""
+    """Split a section, in which each name is a line above its indented text, into {name: text}."""
     entries: dict[str, str] = {}
     name = ""
     for line in section.split("\n") if section else ():
@@ -519,5 +519,5 @@ def operator_docstring(op: str, short: str, *operands: str) -> str:
 
 
 def in_place_docstring(op: str, short: str) -> str:
-    """Return the docstring of a method that calls ``op``: ``__iadd__`` if short is "add"."""
+    """Return the docstring of an in-place operator that calls ``op``: ``__iadd__`` if short is "add"."""
     return IN_PLACE.format(symbol=SYMBOLS[short], op=op)

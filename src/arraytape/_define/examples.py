@@ -19,9 +19,9 @@ HERE = os.path.dirname(os.path.dirname(__file__))
 
 @functools.cache
 def examples_of(room: str) -> dict[str, str]:
-    """Return a dict from op name to example, read from the folder ``examples`` of a room.
+    """Return a dict from op name to example, read from the folder ``examples`` of a subpackage.
 
-    The dict is empty if the folder cannot be read, as in a zip file.
+    room : such as "ops".  Return {} if the folder cannot be read, as in a zip file.
     """
     folder, texts = os.path.join(HERE, room, "examples"), [""]
     with contextlib.suppress(OSError):

@@ -1,6 +1,6 @@
 """Keywords of other libraries on the standard's functions: NumPy's, and helpful errors for the others.
 
-``xp.var(x, ddof=1)`` and ``xp.sum(x, out=y)`` call NumPy's function, whose counterpart is recorded.  For
+``xp.var(x, ddof=1)`` and ``xp.sum(x, out=y)`` run NumPy's function on Arrays, as recorded ops.  For
 ``dim``, in place of the standard's ``axis``, ``refuse`` raises a TypeError with the standard's name.
 Python would raise its own TypeError for an unknown keyword before the function runs.  So a function has
 these keywords as hidden parameters, which are not in its ``__signature__``.
@@ -33,7 +33,7 @@ HOMES = {"": np, "linalg": np.linalg, "fft": np.fft}
 
 
 class Absent:
-    """The type of ABSENT, the default of hidden parameters where the user may pass None on purpose."""
+    """The type of ABSENT, the default of a hidden parameter for which the user may pass None."""
 
     def __repr__(self) -> str:
         return "ABSENT"
@@ -72,7 +72,7 @@ class OtherNames:
 
     name : the name of one of arraytape's ops, "" for an op of the user.  parameters : its parameters.
 
-    ours : a dict from each refused name to the standard's name.  numpys : the names of NumPy's keywords.
+    ours : a dict from refused keywords, such as ``dim``, to the standard's.  numpys : NumPy's keywords.
     default : the default of the hidden parameters, None or ABSENT.  all : the parameters of the
     generated function, with the hidden ones.
     """
@@ -103,7 +103,7 @@ class OtherNames:
         return [EXTRA, *names] if names and not self.variadic else names
 
     def and_hidden(self) -> list[Parameter]:
-        """Return the parameters, with the hidden ones after the last positional one."""
+        """Return the op's parameters, with the hidden ones after the last positional parameter."""
         kind = Parameter.KEYWORD_ONLY if self.variadic else Parameter.POSITIONAL_OR_KEYWORD
         hidden = [Parameter(name, kind, default=self.default) for name in self.hidden]
         positional = [p for p in self.given if p.kind is not p.KEYWORD_ONLY]
@@ -159,9 +159,10 @@ def call_numpys(
     own: Mapping[str, tuple[Any, Any]],
     theirs: Mapping[str, tuple[Any, Any]],
 ) -> Any:
-    """Call NumPy's function of the op's name with the arguments of a call of the op.
+    """Call NumPy's function with the ``name`` of an op; return its result.
 
-    own, theirs : the arguments and defaults of the op's parameters, and of NumPy's keywords.
+    args : the positional arguments.  own, theirs : dicts from the names of the op's parameters, and of
+    NumPy's further keywords, to pairs (argument, default).
     """
     given = {key: x for key, (x, default) in (*own.items(), *theirs.items()) if x is not default}
     chapter, _, short = name.rpartition(".")
@@ -173,9 +174,10 @@ def call_numpys(
 def refuse(
     name: str, ours: dict[str, str], absent: object, /, *, extra: object, **others: object
 ) -> NoReturn:
-    """Raise TypeError for a hidden parameter that was passed, or for a required axis that is missing.
+    """Raise TypeError for an unknown keyword, too many positional arguments, or a missing axis.
 
-    absent : the default of the hidden parameters.  extra, others : the values of the hidden parameters.
+    absent : the default of the hidden parameters, which catch keywords of other libraries.
+    extra, others : the values of the hidden parameters.
     """
     names = " and ".join(dict.fromkeys(ours.values()))
     if extra is not absent:

@@ -72,7 +72,7 @@ class OpFunction:
     def with_raw(self, raw: Callable[..., Any]) -> FunctionType:
         """Return a copy of the function that calls ``raw`` in place of the op's raw function.
 
-        The copy does not pass its calls to modes.
+        Modes, which observe or replace ops, do not see calls of the copy.
         """
         self.build_once()
         function = self.function

@@ -106,7 +106,7 @@ def coerce_or_none(name: str, argument: str, value: Any) -> tuple[Array, int, An
 
 
 def taken_data(name: str, argument: str, data: RawArray) -> Any:
-    """Return raw data in a dtype that Arrays can have; raise TypeError if there is none."""
+    """Return ``data`` in a dtype that Arrays can have; raise TypeError if its dtype fits none."""
     if data.dtype in KNOWN:
         return data
     try:
@@ -248,7 +248,7 @@ def coerce_all(
 
 
 def coerce_part(name: str, argument: str, value: Any) -> tuple[Array, int, Any]:
-    """Return the results of ``coerce``; for a Python number return GENERIC, 0 and data of shape ()."""
+    """Return handle, value id and data as ``coerce``, but a Python number as GENERIC 0-d data."""
     handle, value_id, data = coerce(name, argument, value)
     if type(data) in NUMBERS:
         return GENERIC, 0, number_data(name, argument, data)

@@ -40,8 +40,8 @@ HostArray: TypeAlias = "np.ndarray[Any, Any]"
 class RawFunctions(DispatchTable):
     """The raw functions of one op, by type of data.
 
-    A raw function that is written in Python gets NO_REGISTRY in its globals: a warning inside it then
-    raises TypeError, as in the compiled op.
+    A raw function written in Python gets NO_REGISTRY, an invalid ``__warningregistry__``, as a global.
+    A warning inside it then raises TypeError, as in the compiled op.
     """
 
     def __missing__(self, kind: type) -> Raw:
@@ -54,7 +54,10 @@ class RawFunctions(DispatchTable):
 
 
 def with_globals(function: Any, changed: dict[str, Any], **replaced: Any) -> Any:
-    """Copy a Python function with ``changed`` in its globals and ``replaced`` attributes of its code."""
+    """Return a copy of a Python function that has other globals and attributes of its code object.
+
+    changed : the globals to add or replace.  replaced : the attributes of the code, by name.
+    """
     code = function.__code__.replace(**replaced)
     copy = FunctionType(code, function.__globals__ | changed, function.__name__)
     copy.__defaults__, copy.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
@@ -134,7 +137,7 @@ def at_users_line(raw: Raw, error: Exception) -> Raw:
 
 
 def is_warning(error: Exception) -> bool:
-    """Return True for the error that CPython raises for a warning, as NO_REGISTRY holds no dict."""
+    """Return True for the TypeError that NO_REGISTRY makes CPython raise in place of a warning."""
     return type(error) is TypeError and "'registry' must be a dict" in str(error)
 
 

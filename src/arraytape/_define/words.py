@@ -53,7 +53,7 @@ SHAPES2 = (
 
 
 def shapes_of(count: int) -> tuple[Sample, ...]:
-    """Return the samples for an elementwise op of ``count`` operands; ``count`` is 3 or more."""
+    """Return the operands with which tests call an elementwise op of ``count`` inputs, 3 or more."""
     rest = count - 2
     return (
         sample(*[(3, 4)] * count),
@@ -131,14 +131,14 @@ def nondifferentiable(
 
 
 def linear(*, transpose: Rule, **options: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator that states a linear op of one array input; ``transpose`` is its VJP."""
+    """Return a decorator that declares a linear op of one array input; ``transpose`` is its VJP."""
     return functools.partial(from_signature, "linear", transpose=transpose, **options)
 
 
 def primitive(
     *vjps: Rule | None, joint: Rule | None = None, **options: Any
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator that states an op with one VJP for each array input, or one ``joint`` VJP.
+    """Return a decorator that declares an op with one VJP for each array input, or one ``joint`` VJP.
 
     An input whose VJP is None gets no gradient.  A joint VJP returns a tuple with a contribution for
     each input, which saves work that the inputs share.  options : parameters of ``Op``, such as
@@ -152,10 +152,10 @@ def composite(function: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
 def composite(**facts: Any) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def composite(function: Callable[..., Any] | None = None, /, **facts: Any) -> Any:
-    """State an op that consists of other ops; their records give its derivative in both modes.
+    """Declare an op whose function calls other ops; their records give its derivative in both modes.
 
-    facts : fields of ``Facts``.  They are about the raw function of the same name, which rules and other
-    ops may call, and are not inferred from the ops in the body.
+    facts : fields of ``Facts``, properties of the raw function of the same name, which rules and other
+    ops may call.  They are not inferred from the ops in the body.
     """
     if function is None:
         return functools.partial(composite, **facts)
@@ -169,9 +169,9 @@ def composite(function: Callable[..., Any] | None = None, /, **facts: Any) -> An
 
 
 def enter_op(op: Op, public: Callable[..., Any]) -> None:
-    """Enter one of arraytape's own ops in the registry and in ``FACTS``, and set its flag ``jumps``.
+    """Enter one of arraytape's own ops, with its function ``public``, in the registry and in ``FACTS``.
 
-    public : the op's public function.
+    Set ``op.jumps``: True if the result may jump where an input changes continuously.
     """
     steps = op.per_element or op.kind == "nondifferentiable"
     op.jumps = steps and not (op.continuous or op.creates)
@@ -255,7 +255,7 @@ def handed_on(parameter: inspect.Parameter) -> str:
 
 
 def without_derivative(**options: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator that states an op whose gradient is None, with any parameters.
+    """Return a decorator that declares an op whose gradient is None; it may have any parameters.
 
     ``nondifferentiable`` is simpler, but only for elementwise ops of one or two inputs.
     """
@@ -307,13 +307,13 @@ def publish(
 
 
 def public_name(function: Callable[..., Any]) -> str:
-    """Return the name of the op that a function states: ``linalg.svd`` for svd in ops/linalg."""
+    """Return the name of the op that ``function`` declares: ``linalg.svd`` for svd in ops/linalg."""
     chapter = function.__module__.rpartition(".")[2]
     return f"{chapter}.{function.__name__}" if chapter in ("linalg", "fft") else function.__name__
 
 
 def array_inputs(function: Callable[..., Any]) -> tuple[list[str], bool]:
-    """Return the names of the parameters with ``Array`` in their annotation: see ``inputs_among``."""
+    """Return the names of a function's array inputs, and True if variadic: see ``inputs_among``."""
     return inputs_among(inspect.signature(function))
 
 

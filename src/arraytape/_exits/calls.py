@@ -1,8 +1,9 @@
 """The interpretation of calls: the user's functions are entered, and other functions follow rules.
 
-The stacks of exits and entries show functions that ran in a call: these are interpreted.  If there are
-none, the user's functions that may be called are interpreted on the arguments.  Any other function has a
-rule by its name, or the general rule ``of_all``: the result has the taint of all arguments.
+The stacks at untracked conversions (exits), and at constants in later ops (entries), show functions that
+ran in a call: these are interpreted.  If there are none, the user's functions that may be called are
+interpreted on the arguments.  Any other function has a rule by its name, or the general rule ``of_all``:
+the result has the taint of all arguments.
 
 Results and arguments are Values: sets of the objects (``Thing``) that an expression may evaluate to.
 """
@@ -92,12 +93,12 @@ class Arguments(NamedTuple):
 
     @property
     def is_method(self) -> bool:
-        """Return True if the object before the dot is neither a module nor a class."""
+        """Return True for a call ``x.name()`` in which x is neither a module nor a class."""
         return bool(self.owner) and not is_module(self.owner)
 
 
 class Calls(Interpreter):
-    """The interpreter with its methods for calls.
+    """The interpreter of the user's code, with the methods that interpret calls.
 
     borders : the calls in the user's code in which a library's function converted a value.
     databases : dict from SQL cursors to the connections that created them.
@@ -142,9 +143,9 @@ class Calls(Interpreter):
 
     @staticmethod
     def only_steers(given: Arguments) -> bool:
-        """Return True if a value that is converted in this call cannot be part of the result.
+        """Return True if the arguments of a call only select its result, as in ``copysign(1.0, x)``.
 
-        This is so if all arguments but those that select are constants, as in ``copysign(1.0, x)``.
+        All other arguments are constants, so that a value which the call converts is not in the result.
         """
         steering = STEERING.get(given.name, ())
         others = [value for i, value in enumerate(given.positional) if i not in steering]
@@ -234,9 +235,9 @@ class Calls(Interpreter):
         self.seen_to_run(implicit_call(target, "__set__", me, given=given), spot, scope)
 
     def know_free_names(self, tree: ast.AST, given: Arguments) -> None:
-        """Set ``scopes[tree]`` to the scope around the function ``tree``.
+        """Set ``scopes[tree]`` to the scope in which the function ``tree`` was defined.
 
-        Do so only if ``given.functions`` has the function, because the scope is known from there.
+        Only a function that is among the called ones (``given.functions``) shows that scope.
         """
         for thing in given.functions:
             if thing.closure is not None and thing.closure[0] is tree:
@@ -274,7 +275,7 @@ class Calls(Interpreter):
         return not builtin and not callbacks
 
     def is_called_back(self, spot: Spot) -> bool:
-        """Return True if the functions that ran in the call at ``spot`` are callbacks of a library."""
+        """Return False; a subclass returns True if a library called the functions run at ``spot``."""
         return False
 
     def self_of(self, given: Arguments, code: CodeType, scope: Scope) -> Value:
@@ -331,7 +332,10 @@ class Calls(Interpreter):
     def call_each(
         self, functions: Value, given: Arguments, spot: Spot, scope: Scope
     ) -> Value | None:
-        """Return the results of the functions that the user defined; None if there are none."""
+        """Call each of ``functions`` that the user defined and return the union of their results.
+
+        Return None if no function is the user's.
+        """
         results = [self.call_of(function, given, spot, scope) for function in functions]
         known = [value for value in results if value is not None]
         return NOTHING.union(*known) if known else None
@@ -421,7 +425,7 @@ class Calls(Interpreter):
         return frozenset(self.bound_to(one, thing) for one in found)
 
     def got_by(self, member: Any, thing: Thing, node: ast.AST, scope: Scope) -> Value:
-        """Return the result of ``member.__get__(thing)``; ``member`` is a descriptor of its class.
+        """Return the result of ``member.__get__(thing)``: ``member`` is a descriptor in thing's class.
 
         A descriptor of a library returns a new object with the taint of ``thing``.
         """
@@ -480,7 +484,10 @@ class Calls(Interpreter):
         return self.with_self(thing, me)
 
     def with_self(self, function: Thing, me: Thing) -> Thing:
-        """Return a function as a method whose ``self`` or ``cls`` is ``me``."""
+        """Return ``function`` as a method whose ``self`` or ``cls`` is ``me``.
+
+        Return ``function`` unchanged if it has no ``closure``: the user's code does not define it.
+        """
         if function.closure is None:
             return function
         found = self.thing("bound", function, me)
@@ -557,7 +564,11 @@ class Calls(Interpreter):
 
     # --- functions that do not run ----------------------------------------------------------------
     def unknown_function(self, given: Arguments, scope: Scope) -> Value:
-        """Return a function's result by the rule for its name, or else by ``of_all``."""
+        """Return the result of a call whose function is not interpreted.
+
+        The function's name selects a rule.  A function without a rule may return anything that is made
+        of its arguments (``of_all``).
+        """
         if given.name in OUTPUTS:
             self.put_out(given, scope)
         for known in (self.listener, self.of_name, self.progress, self.moved_elements):
@@ -567,7 +578,10 @@ class Calls(Interpreter):
         return self.of_all(given, scope)
 
     def of_name(self, given: Arguments, scope: Scope) -> Value | None:
-        """Return the result of a function whose name is in BY_NAME or STEPS; None for other names."""
+        """Return the result of a function with the derivative 0 (STEPS) or with a method in BY_NAME.
+
+        Return None for other functions.
+        """
         if given.name in STEPS and self.is_step(given):
             return self.object_made(given.node, scope)
         method = BY_NAME.get(given.name)
@@ -712,10 +726,10 @@ class Calls(Interpreter):
     def read_outside(
         self, given: Arguments, carried: list[Value], owners: list[Value], into: int
     ) -> tuple[int, Channel | None]:
-        """Return the taint that a call may read from channels, and the names of these channels.
+        """Return the taint that a call may read from a channel, and the channel's names.
 
-        A channel is a file, device or process.  The names are None for a function that uses none.  Also
-        note what the call may write to channels.  into : the taint of the arguments.
+        A channel is a file, device or process.  The names are None if the call uses none.  Also add the
+        taint of the arguments to a channel that the call may write.  into : the taint of the arguments.
         """
         opened = [thing.channel for owner in owners for thing in owner if thing.channel is not None]
         outside = leads_outside(given.functions, given.name) or bool(opened)
@@ -748,7 +762,7 @@ class Calls(Interpreter):
         """Interpret the SQL statement of a call, and return the object that the call returns.
 
         The statement reads and writes the tables that it names.  A cursor shares the tables of its
-        connection.  Return None if this or an earlier statement is not understood.
+        connection.  Return None if ``tables_of`` cannot parse this or an earlier statement.
         """
         made = self.object_made(given.node, scope)
         owners = [(thing, self.databases.get(thing, thing)) for thing in given.owner]
@@ -790,7 +804,7 @@ class Calls(Interpreter):
         return made
 
     def replaced_copy(self, given: Arguments, scope: Scope) -> Value:
-        """Return a copy of an object in which the keywords replace attributes."""
+        """Return the result of ``replace(x, name=value)``: a copy of x with other attributes."""
         made = self.object_made(given.node, scope, kind="replaced")
         for thing in made:
             for before in given.owner.union(*given.positional[:1]):
@@ -822,7 +836,7 @@ class Calls(Interpreter):
             self.mark(thing, taint)
 
     def emit(self, given: Arguments, taint: int, scope: Scope) -> None:
-        """Add taint to the handlers that the analysed code added to a logger, and interpret ``emit``."""
+        """Add ``taint`` to handlers that the analysed code added to a logger; interpret ``emit``."""
         added = [thing.fields.get("<handlers>", NOTHING) for thing in given.owner]
         record = self.object_made(given.node, scope, taint, "record")
         for handler in NOTHING.union(*added):
@@ -830,9 +844,9 @@ class Calls(Interpreter):
             self.call_method(handler, "emit", [record], given.node, scope)
 
     def listener(self, given: Arguments, scope: Scope) -> Value | None:
-        """Return the stream, logger or list of warnings that a call returns; None for other calls.
+        """Return the stream, logger or list of warnings that a call such as ``getLogger()`` returns.
 
-        ``addHandler`` also stores its handler in the logger.
+        Return None for other functions; for ``addHandler``, also store the handler in the logger.
         """
         name, node = given.name, given.node
         if name in STREAMS and given.positional:
@@ -874,7 +888,10 @@ class Calls(Interpreter):
         return found
 
     def write_out(self, given: Arguments, taint: int) -> None:
-        """Add taint to the arguments to which a function writes: ``out``, the first, or all of them."""
+        """Add ``taint`` to the arguments to which a function of this name writes.
+
+        They are ``out``, the first argument (names in WRITES), or all arguments (WRITES_ALL).
+        """
         targets = given.keywords.get("out", NOTHING)
         if given.name in WRITES and given.positional:
             targets |= given.positional[0]
@@ -884,9 +901,9 @@ class Calls(Interpreter):
             self.mark(thing, taint)
 
     def wrote_by_call(self, given: Arguments, taint: int) -> None:
-        """Add taint to the objects to which a call may write: its object, and arguments such as ``out``.
+        """Add ``taint`` to what a call may write to: a method's object, and arguments such as ``out``.
 
-        taint : the exits in the call, whose values it may have written there.
+        taint : bits of the untracked conversions in the call, whose results it may have written there.
         """
         if given.owner and not is_module(given.owner) and given.name not in READS:
             for thing in given.owner:
@@ -894,9 +911,10 @@ class Calls(Interpreter):
         self.write_out(given, taint)
 
     def kept_by_library(self, given: Arguments, taint: int, scope: Scope) -> None:
-        """Add the taint of a value that left in a library's function to all that the function may keep.
+        """Add ``taint`` to all that a library's function may keep of a value that it converted.
 
-        The function may write the value into its arguments, and pass it to the user's functions.
+        The function may write the value into its arguments, and pass it to the user's callbacks: these
+        are interpreted.  taint : bits of the conversions to untracked data.
         """
         made = self.object_made(given.node, scope, taint, "kept")
         for thing in given.owner.union(*given.all):
@@ -905,9 +923,10 @@ class Calls(Interpreter):
         self.call_back(handed.all, handed, scope)
 
     def wrote_for_effect(self, given: Arguments, taint: int, scope: Scope) -> None:
-        """Add taint to all arguments of a compiled function that is called as a statement.
+        """Add ``taint`` to what a call may write to if it is a statement, whose result is not used.
 
-        Do so only if the function is a builtin, has callbacks, or is called in an installed package.
+        These are the files or devices that its function may use.  They are also all arguments, if the
+        function has no Python source and is a builtin, has callbacks, or is called by a library.
         """
         if leads_outside(given.functions, given.name):  # ``shutil.copy(a, b)``
             self.write_outside(names_of(given.all), taint)
@@ -972,11 +991,11 @@ class Calls(Interpreter):
         return self.container(given.node, scope, found)
 
     def is_step(self, given: Arguments) -> bool:
-        """Return True if a call's result has the derivative 0, as its name in STEPS suggests.
+        """Return True if a call of a function whose name is in STEPS has a result with the derivative 0.
 
-        The user may have a function or method of the same name.  A method counts as the one in STEPS if
-        its object is tainted itself, as an array is, or holds no tainted object.  A function counts if
-        it holds no tainted object, unlike a ``functools.partial`` that holds one.
+        The user may have another function or method of the name.  A method is taken for NumPy's if its
+        object is tainted itself, as an array is, or holds no tainted object.  A function is taken for
+        NumPy's if it holds no tainted object, unlike a ``functools.partial`` that holds one.
         """
         node = given.node
         count = len(node.args) + len(node.keywords)
@@ -1100,7 +1119,7 @@ def is_progress(thing: Thing) -> bool:
 
 
 def held_by(functions: Value) -> Value:
-    """Return the callables that hold tainted objects, such as ``functools.partial`` objects."""
+    """Return library callables that hold tainted objects, such as a ``functools.partial`` of these."""
     made = (thing for thing in functions if thing.closure is None)
     return frozenset(thing for thing in made if taint_of([frozenset((thing,))]))
 
@@ -1112,6 +1131,9 @@ def is_key(tree: ast.AST, given: Arguments) -> bool:
 
 
 def all_to_each(given: Arguments) -> Arguments:
-    """Return a call in which each parameter may get any argument, or any part of an argument."""
+    """Return a call in which each parameter may get any argument, or any part of an argument.
+
+    Libraries call callbacks in ways that are not known.
+    """
     values = frozenset(t for v in (*given.all, given.owner) for t in v if t.closure is None)
     return given._replace(positional=[], keywords={}, rest=values.union(*map(all_fields, values)))

@@ -56,9 +56,9 @@ def texts_of(names: Channel) -> frozenset[str]:
 
 
 def names_of(values: Iterable[Value]) -> Channel:
-    """Return the name of the channel that ``values`` describe: a set of texts and paths.
+    """Return the names of the channel that a call with the arguments ``values`` may use.
 
-    If there are none, return a set of the objects themselves.
+    The names are the texts and paths in ``values``, or without any of these, the objects themselves.
     """
     names: set[object] = set()
     others: set[object] = set()
@@ -73,7 +73,7 @@ def names_of(values: Iterable[Value]) -> Channel:
 
 
 def leads_outside(functions: Value, name: str) -> bool:
-    """Return True if a library's function may read or write files, devices or processes."""
+    """Return True if one of ``functions`` may read or write files, devices or processes."""
     for thing in functions:
         actual = thing.actual
         if actual is None or thing.closure is not None:
@@ -101,5 +101,5 @@ def globals_of(functions: Value) -> list[object]:
 
 
 def is_data(thing: Thing) -> bool:
-    """Return True for an object that existed before the analysis and is no function or module."""
+    """Return True for an existing instance, such as ``os.environ``: no class, function or module."""
     return thing.actual is None and thing.of is not None and not thing.is_fixed

@@ -1,9 +1,9 @@
 """The journal of a recorder: the constants that enter its ops after an exit.
 
 An exit is an untracked conversion, such as ``float(x)``: a value leaves the tape.  An entry is a
-constant that enters a recorded op after an exit, and may be made of the value that left.  Before the
-first exit a journal costs nothing.  After it each record is checked once, and the stack is kept if an
-input is not followed and is no integer.
+constant that enters a recorded op after an exit, perhaps computed from the value that left.  Before the
+first exit a journal costs nothing.  After it each record is checked once.  The stack is kept if an input
+is not followed and is no integer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OPERATORS = "<arraytape"  # the beginning of the file name of a compiled op
 
 
 class Entry(NamedTuple):
-    """An op to which a constant was passed after an exit, and which the recorder recorded.
+    """A recorded op that got a constant after an exit, a conversion to untracked data.
 
     places : the indices of the inputs that no recorder follows.  inputs : the names of all inputs.
     """
@@ -37,18 +37,18 @@ class Entry(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """The data that an exit converted, and the numbers in it that are unlikely to be equal by chance."""
+    """The data of one untracked conversion.  Its ``numbers`` are likely to occur in no other data."""
 
     numbers: frozenset[Any]
     data: Any  # a weak reference
 
 
 class Journal:
-    """The exits and entries of one recorder.
+    """The exits (conversions to untracked data) of one recorder, and the constants after them (entries).
 
-    known : the value ids that the recorder follows.  frames : the ``id`` of each frame with a block of
+    known : the value ids that the recorder follows.  frames : the ``id`` of each frame that has entered
     the recorder.  seen : list of a Seen for each of the first REMEMBERED exits.  entries : list of
-    tuples (index of a record, Entry, True if its constant has a number of an exit's value).
+    tuples (index of a record, Entry, True if the constant has a number of a converted value).
     """
 
     def __init__(self, known: Container[int], frames: Container[int]) -> None:
@@ -68,7 +68,9 @@ class Journal:
                 self.seen.append(Seen(numbers, ref(data)))
 
     def note(self, record: Record, index: int, depth: int) -> None:
-        """Add an entry if the record has a constant among its inputs or parameters.
+        """Add an Entry if the record has an input that is not followed, or a float parameter.
+
+        Add none if all inputs that are not followed are integers.
 
         depth : the number of frames from here to the op's function.
         """
@@ -88,11 +90,11 @@ class Journal:
         self.entries.append((index, Entry(stack, plan.name, places, names), came_back))
 
     def entered_inside(self, entries: Sequence[tuple[int, Entry, bool]], index: int) -> None:
-        """Add the entries from inside a call of a user's function that is one record, at ``index``."""
+        """Add the ``entries`` of a user's function whose call is one record, the one at ``index``."""
         self.entries += [(index, entry, came_back) for _, entry, came_back in entries]
 
     def left_before(self, data: Any) -> bool:
-        """Return True if ``data`` holds a number of a value that an exit converted, in other memory."""
+        """Return True if a number in ``data`` occurs in a converted value that has other memory."""
         numbers = {*numbers_of(data)} if id(data) not in STOPPED else set()
         return any(
             not numbers.isdisjoint(seen.numbers) and not may_share_memory(data, seen.data())
@@ -109,7 +111,7 @@ def has_numbers(plan: Plan, record: Record) -> bool:
 
 
 def operands_of(plan: Plan | Structural, places: Sequence[int], depth: int) -> list[Any]:
-    """Return the operands at ``places`` of the op that runs ``depth`` frames above; [] without an op."""
+    """Return the data of inputs from the op's frame, ``depth`` frames above; [] if it is no op's."""
     frame = sys._getframe(depth)
     if not isinstance(plan, Plan) or not frame.f_code.co_filename.startswith(OPERATORS):
         return []
@@ -122,7 +124,7 @@ def operands_of(plan: Plan | Structural, places: Sequence[int], depth: int) -> l
 
 
 def is_integral(data: Any) -> bool:
-    """Return True if an operand has an integer or boolean dtype."""
+    """Return True if an operand is a Python int or has an integer or boolean dtype."""
     dtype = getattr(data, "dtype", None)
     return isinstance(data, int) if dtype is None else getattr(dtype, "kind", "f") in "biu"
 

@@ -22,7 +22,7 @@ COUNTS = re.compile(r"\s*SELECT\s+COUNT\s*\(\s*\*\s*\)\s+FROM\b", re.IGNORECASE)
 
 
 def tables_of(text: str | None) -> tuple[set[str], set[str]] | None:
-    """Return the names of tables that a statement writes and reads; None if it is not understood."""
+    """Return the names of the tables that the SQL ``text`` writes and reads; None if it is unclear."""
     if text is None or not KNOWN.match(text) or UNTOLD.search(text):
         return None
     written = {name.lower() for name in WRITTEN.findall(text)}

@@ -24,10 +24,10 @@ Told = list[list[bool | None]]  # a row for each exit, with one verdict for each
 
 
 class Flow(Calls):
-    """An analysis of the exits whose values arrive at entries.
+    """An analysis that finds the exits whose values arrive at each entry (see the module's docstring).
 
-    exactly, anyhow : dicts from the index of an entry to the exits (bits of an int) whose values arrive
-    at it.  ``exactly`` is for arrivals by the entry's own chain of calls, ``anyhow`` by any chain.
+    exactly, anyhow : dicts from the index of an entry to an int, whose bits are the exits that arrive.
+    ``exactly`` has arrivals in the chain of calls that led to the entry, ``anyhow`` in any chain.
     """
 
     def __init__(self, exits: Sequence[Stack], entries: Sequence[Entry]) -> None:
@@ -43,9 +43,9 @@ class Flow(Calls):
         self.anyhow: dict[int, int] = {}
 
     def is_reached(self, exit_: int, entry: int) -> bool | None:
-        """Return True if the value of exit number ``exit_`` arrives at entry number ``entry``.
+        """Return True if the value of exit number ``exit_`` may be in the constant of entry ``entry``.
 
-        Return None if that is unknown.
+        Return None if the analysis has not reached both.
         """
         arrived = self.exactly.get(entry, self.anyhow.get(entry))
         if arrived is None or not self.left >> exit_ & 1:
@@ -72,9 +72,9 @@ class Flow(Calls):
             self.exactly[i] = self.exactly.get(i, 0) | taint
 
     def operands_of_node(self, node: ast.AST, entry: Entry, scope: Scope) -> list[Value]:
-        """Return the possible objects of the operands at ``entry.places``, which no recorder follows.
+        """Return the possible values of an op's constant operands, the inputs ``entry.places``.
 
-        Return those of all operands if ``node`` does not show which operand is which.
+        node : the code that ran the op.  If it does not show which operand is which, return all.
         """
         sides = OPERANDS.get(type(node))
         if sides is not None and len(entry.inputs) == 2:
@@ -87,9 +87,9 @@ class Flow(Calls):
         return self.evaluate_each(subexpressions(node), scope)
 
     def operands_of_call(self, node: ast.Call, entry: Entry, scope: Scope) -> list[Value]:
-        """Return the arguments of a call at ``entry.places``, and those that are no inputs of the op.
+        """Return the values of a call's arguments, except those for the op's followed inputs.
 
-        Return all arguments if the name in the call is not that of the op.
+        Return all if it cannot be told which is which: another name is called, or ``*rest`` is passed.
         """
         given = self.call_arguments(node, scope)
         values = [given.owner, *given.positional] if given.is_method else given.positional
@@ -106,7 +106,10 @@ class Flow(Calls):
 
 
 def verdicts(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told:
-    """Return a list for each exit with a verdict for each entry: True, False, or None if unknown."""
+    """Return a row for each exit: for each entry True if its constant may have the exit's value.
+
+    An item is None if that is unknown, for example because exit and entry share no outermost frame.
+    """
     rows: Told = [[None] * len(entries) for _ in exits]
     roots: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
     for i, stack in enumerate(exits):
@@ -137,7 +140,7 @@ KNOWN: dict[object, tuple[Told | None, object]] = {}
 
 
 def analysed(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
-    """Return the result of ``flow_of``, cached; all stacks must share the outermost frame."""
+    """Return ``flow_of(exits, entries)``, cached; all stacks must have the same outermost frame."""
     key = (
         tuple([stack_key(stack) for stack in exits]),
         tuple([(stack_key(entry.stack), *entry[1:]) for entry in entries]),
@@ -152,7 +155,7 @@ def analysed(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
 
 
 def flow_of(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
-    """Run the analysis, and return its verdicts; None for code that it cannot handle."""
+    """Return rows as ``verdicts`` does, by analysing the outermost function; None if that fails."""
     # Each run is shorter than the one before: the second interprets only calls that ran, the third
     # interprets no function of a library.
     for only_seen, opaque in ((False, False), (True, False), (False, True)):
@@ -169,9 +172,9 @@ def flow_of(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
 
 
 class OpaqueFlow(Flow):
-    """An analysis that treats a call of a library's function as one step, and interprets its callbacks.
+    """An analysis that skips the code of libraries, but interprets the user's functions they call back.
 
-    Where exit and entry are in functions of one library, the verdict is None.
+    ``is_reached`` returns None if exit and entry are in functions of the same library.
     """
 
     def __init__(self, exits: Sequence[Stack], entries: Sequence[Entry]) -> None:
@@ -202,7 +205,7 @@ def borders_of(stacks: Iterable[Stack]) -> set[Spot]:
 
 
 def outside_libraries(stack: Stack) -> Stack:
-    """Return the places of a stack in the user's code, and its outermost place."""
+    """Return the places of a stack in the user's code, and the outermost, where the analysis starts."""
     return tuple([place for place in stack if place is stack[-1] or not place.lies_in_library])
 
 

@@ -125,12 +125,13 @@ METHODS = Methods()
 class Interpreter(abc.ABC):
     """The abstract interpretation of one function.
 
-    leaving : dict from source locations to pairs (Path, bit) of the exits at the location.
-    callees : dict from the source locations of calls to the functions whose frames ran in the call: a
-    dict from code objects to one source location inside the function.
+    leaving : dict from source locations to pairs (Path, bit) of the exits (untracked conversions) there.
+    callees : dict from the source location of each call that was on a stack to the functions that ran in
+    the call: a dict from code objects to one source location inside the function.
     lines : dict from files to the first lines of all these source locations.
-    things : dict from keys to objects.  paths : interned tuples of calls.
-    left : the bits of the exits that were reached.  grown : the number of changes of objects.
+    things : dict from keys to the ``Thing`` of each object.  paths : interned tuples of calls.
+    left : int, whose bits are the exits that the interpretation has reached.
+    grown : the number of changes of objects, by which loops see that a turn changed nothing.
     """
 
     def __init__(self, exits: Iterable[tuple[int, Stack]], stacks: Iterable[Stack]) -> None:
@@ -180,9 +181,9 @@ class Interpreter(abc.ABC):
         return found
 
     def object_made(self, node: ast.AST, scope: Scope, taint: int = 0, kind: str = "") -> Value:
-        """Return the object that an expression creates in the current chain of calls.
+        """Return the object, as a set of one, that ``node`` creates in the chain of calls of ``scope``.
 
-        kind : distinguishes several objects that one expression creates.
+        taint : bits of exits to add to the object.  kind : tells apart several objects of one node.
         """
         found = self.thing(node, id(scope.calls), kind)
         if taint:
@@ -190,14 +191,14 @@ class Interpreter(abc.ABC):
         return frozenset((found,))
 
     def container(self, node: ast.AST, scope: Scope, elements: Value, kind: str = "") -> Value:
-        """Return the container that ``node`` creates, with ``elements`` at unknown keys."""
+        """Return the container that ``node`` creates, with ``elements`` as its values at any key."""
         made = self.object_made(node, scope, kind=kind)
         for thing in made:
             self.add_field(thing, ANY, elements)
         return made
 
     def mark(self, thing: Thing, taint: int) -> None:
-        """Add taint (bits of exits) to an object, and to the channel that the object names."""
+        """Add taint (bits of exits) to an object, and to the file, device or process that it names."""
         if taint & ~thing.taint and not thing.is_fixed:
             thing.taint |= taint
             self.grown += 1
@@ -228,7 +229,7 @@ class Interpreter(abc.ABC):
     def elements_in(self, value: Value, keys: bool = True) -> Value:
         """Return the objects that iteration over ``value`` may yield.
 
-        keys : True if the keys of dicts count as elements; False for the results of subscripts.
+        keys : True if the keys of dicts count as elements; False for ``x[k]``, which yields no keys.
         """
         found: set[Thing] = set()
         for thing in value:
@@ -248,8 +249,8 @@ class Interpreter(abc.ABC):
     def unknown(self, node: ast.AST, scope: Scope) -> Value:
         """Return an object for a read that finds no value, because the analysis missed a write.
 
-        The missed write may have stored the value of any exit reached so far, so the object has the
-        taint of all of them.
+        The missed write may have stored the value of any exit reached so far, so the object gets the
+        bits of all these exits as its taint.
         """
         return self.object_made(node, scope, self.left, "unknown")
 
@@ -328,7 +329,10 @@ class Interpreter(abc.ABC):
 
     # --- running ----------------------------------------------------------------------------------
     def run_analysis(self, place: Place) -> None:
-        """Interpret the function at ``place`` until a run changes no object, at most TURNS times."""
+        """Interpret the function whose frame is ``place`` again and again, at most TURNS times.
+
+        Stop when a run adds nothing to any object.  Raise Unknown if the function's source is missing.
+        """
         tree = tree_of_code(place.code)
         if tree is None:
             raise Unknown
@@ -339,7 +343,7 @@ class Interpreter(abc.ABC):
                 return
 
     def run_once(self, tree: ast.AST, place: Place) -> None:
-        """Interpret the function once; objects keep what earlier runs stored in them."""
+        """Interpret ``tree``, the function at ``place``, once; objects keep what earlier runs stored."""
         if isinstance(tree, ast.Module):
             scope: Scope = self.module(place.names, place.code.co_filename)
             self.run_block(tree.body, scope)
@@ -355,7 +359,7 @@ class Interpreter(abc.ABC):
         self.body(tree, scope)
 
     def bind_free_names(self, scope: Scope, code: CodeType) -> None:
-        """Bind the free variables of a function whose enclosing function was not interpreted."""
+        """Bind each free variable to a new object, since the enclosing function was not interpreted."""
         for name in code.co_freevars:
             scope.names.setdefault(name, frozenset((self.thing("free", code, name),)))
 
@@ -392,9 +396,9 @@ class Interpreter(abc.ABC):
             raise TooLong
 
     def leaves_here(self, spot: Spot, scope: Scope) -> int:
-        """Return the bits of the exits at a source location in the current chain of calls.
+        """Return an int with the bits of the exits at ``spot``, and add these bits to ``left``.
 
-        Add the bits to ``left``, the exits that were reached.
+        An exit (untracked conversion) counts if its chain of calls is unknown or that of ``scope``.
         """
         found = 0
         for path, bit in self.leaving.get(spot, ()):
@@ -405,9 +409,10 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def arrive(self, spot: Spot, node: ast.AST, scope: Scope) -> None:
-        """Do nothing, or in ``Flow``: note the taint of the entry's operands if an entry is at ``spot``.
+        """React to the evaluation of ``node`` at ``spot``, after it.
 
-        The interpreter calls the method after each evaluation of an expression or statement at ``spot``.
+        ``Flow`` notes which exits' values (the taint) are in an op's operands, if a constant entered
+        a recorded op at ``spot``.
         """
 
     # --- statements -------------------------------------------------------------------------------
@@ -428,7 +433,7 @@ class Interpreter(abc.ABC):
     def taint_statement(self, statement: ast.stmt, taint: int, scope: Scope) -> None:
         """Add ``taint`` to all objects that a statement assigns or returns.
 
-        The taint is that of exits that are known to be in the statement, but not in which expression.
+        The taint has the bits of exits in the statement; it is not known in which expression they are.
         """
         made = self.object_made(statement, scope, taint, "left")
         for node in ast.walk(statement):
@@ -671,9 +676,10 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def wrote(self, spot: Spot, owners: Value, value: Value, scope: Scope) -> None:
-        """Handle the write of ``value`` to an element of ``owners``, the objects x of ``x[k] = value``.
+        """React to ``x[k] = value``, where ``owners`` are the possible objects x.
 
-        ``Flow`` notes the taint of both if an entry is at ``spot``.
+        ``Flow`` notes which exits' values (the taint) are in x and ``value``, if ``spot`` is an entry:
+        a write that a tape recorded, and that a constant entered.
         """
 
     # --- expressions ------------------------------------------------------------------------------
@@ -701,16 +707,16 @@ class Interpreter(abc.ABC):
         return [self.evaluate(node, scope) for node in nodes if node is not None]
 
     def of_other(self, node: ast.AST, scope: Scope) -> Value:
-        """Return a new object with the taint of all parts of an expression, such as an f-string."""
+        """Return a new object with the taint (bits of exits) of all parts of an expression ``node``."""
         parts = self.evaluate_each(subexpressions(node), scope)
         made = self.object_made(node, scope, taint_of(parts))
         self.name_channel(made, parts)
         return made
 
     def name_channel(self, made: Value, parts: list[Value]) -> None:
-        """Set the field ``channel`` of the objects ``made`` if they were computed from paths or texts.
+        """Set the field ``channel`` (the file or device that an object names) of the objects ``made``.
 
-        parts : the objects from which they were computed.
+        Do so if one of ``parts``, from which they were computed, is a text or has a channel.
         """
         if any(thing.channel or thing.text for part in parts for thing in part):
             for thing in made:
@@ -974,7 +980,10 @@ def subexpressions(node: ast.AST) -> list[ast.expr]:
 
 
 def file_of(of: type) -> str:
-    """Return the file that defines a class; "<frozen" if it is built in; "" if there is no file."""
+    """Return the file that defines a class; "<frozen", as for Python's own files, if it is built in.
+
+    Return "<frozen" also if the module of the class is unknown, and "" if the module has no file.
+    """
     module = inspect.getmodule(of)
     if of.__module__ in sys.builtin_module_names:
         return "<frozen"

@@ -29,13 +29,13 @@ class Finding(NamedTuple):
 
 
 class Doubt(NamedTuple):
-    """The findings on one derivative that may lack a part, which a second run may refute.
+    """The findings on one derivative, kept until a second run of the user's function checks them.
 
-    ``xp.grad``, for example, runs the user's function again to check the findings.
+    ``xp.grad``, for example, does such a run.
 
     findings : findings on missing parts.  written : findings on writes to copies.
     what : the request, such as "gradient".  exits : the exits of values that depend on the sources.
-    places : keys of the source locations of these exits and of the entries.
+    places : keys of the source lines of these exits, and of the ops that constants entered.
     """
 
     findings: tuple[Finding, ...]
@@ -53,11 +53,11 @@ def report_findings(found: Sequence[Finding]) -> None:
 
 
 class Lacks:
-    """The exits between sources and targets, because of which a derivative may lack a part.
+    """The exits (untracked conversions) because of which one derivative may lack a part.
 
-    They are collected before the backward pass, and reported after it.
+    They are collected before the backward pass, and reported after it by ``tell``.
 
-    between : the exits of values that depend on the sources.
+    between : pairs (record number, record) for the exits of values that depend on the sources.
     """
 
     def __init__(
@@ -72,11 +72,14 @@ class Lacks:
         self.between = exits_between(self.records, self.sources, targets)
 
     def sources_that_left(self) -> set[int]:
-        """Return the ids of the values that exits converted, and of all values on which they depend."""
+        """Return the ids of the values that left the tape, and of all values on which they depend."""
         return sources_of(self.records, [left.value for _, left in self.between])
 
     def exits_without(self, absent: Container[int]) -> list[tuple[int, Exit]]:
-        """Return pairs (record number, Exit); ``absent`` has the ids of sources without a derivative."""
+        """Return pairs (record number, Exit) for all exits in ``between``.
+
+        absent : the ids of the sources whose derivative is None, for the fields of Exit.
+        """
         gone = {value_id for value_id in self.sources if value_id in absent}
         without, others = (
             ids_made_of(self.records, gone),
@@ -88,7 +91,7 @@ class Lacks:
         ]
 
     def suspected(self, left: list[tuple[int, Exit]]) -> list[Exit]:
-        """Return the exits in ``left`` on whose converted values the targets may depend."""
+        """Return the exits in ``left`` whose values may be in constants on which the targets depend."""
         return suspicions(self.records, self.journal, left, self.targets)
 
     def tell(
@@ -103,10 +106,10 @@ class Lacks:
     ) -> None:
         """Warn or raise, according to ``mode``, if the derivative may lack a part.
 
-        absent : the ids of sources without a derivative.  what : the request, such as "gradient".
+        absent : the ids of sources whose derivative is None.  what : the request, such as "gradient".
         mode : "warn" or "raise".  never_zeros : True if zeros in place of a missing derivative are an
         error.  unseen : True if the recorder does not know a target, which may then depend on any value.
-        doubts : a list to which to append the findings, in place of a warning; None to warn.
+        doubts : a list that gets a Doubt in place of a warning or error; None to report at once.
         """
         if not self.between:
             return
@@ -122,13 +125,13 @@ class Lacks:
             doubts.append(Doubt(tuple(found), tuple(written), what, tuple(exits), places))
 
     def places(self, exits: Sequence[Exit]) -> frozenset[object]:
-        """Return keys of the source locations of ``exits`` and of the constants in the journal."""
+        """Return keys of the source lines of ``exits``, and of the ops that constants entered."""
         back = [(stack_key(entry.stack), entry.op) for _, entry, _ in self.journal.entries]
         return frozenset([*back, *[stack_key(exit_.stack) for exit_ in exits]])
 
     @property
     def entered(self) -> bool:
-        """Return True if a constant entered an op on the way to a target after the first exit."""
+        """Return True if after the first exit a constant entered an op on which a target depends."""
         first = self.between[0][0]
         on_the_way = records_on_the_way(self.records, self.targets, first)
         return any(i in on_the_way for i, _, _ in self.journal.entries)

@@ -79,7 +79,7 @@ def taint_of(values: Iterable[Value]) -> int:
     """Return the union of the taints of ``values`` and of all objects that their fields lead to.
 
     The taint of an object is a set of bits, one for each exit.  The loop calls no function for each
-    object, because it takes a third of the time of an analysis.
+    object, because the loop takes a third of an analysis's time.
     """
     seen: set[Thing] = set().union(*values)
     reached, found = list(seen), 0
@@ -101,7 +101,7 @@ def taint_of(values: Iterable[Value]) -> int:
 
 
 def taint_of_free_names(function: ast.AST, scope: Scope | None) -> int:
-    """Return the taint of the variables that a function reads from the scopes around it."""
+    """Return the taint (bits of exits) of the variables that a function reads from outer scopes."""
     names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     found = 0
     while scope is not None:

@@ -39,7 +39,7 @@ class Scope:
         return None
 
     def own(self, name: str) -> Value | None:
-        """Return the possible values of a name in this scope alone; None if it lacks the name."""
+        """Return the possible values of a name in this scope alone; None if the scope lacks the name."""
         found = self.names.get(name)
         anywhere = self.names.get(ANY)
         return found if anywhere is None else (found or NOTHING) | anywhere
@@ -75,13 +75,13 @@ class Scope:
         self.names = join_names(*ends) if ends else before
 
     def end_of_turn(self) -> None:
-        """Join the variables at each ``break`` and ``continue`` and at the end of the loop body."""
+        """Join the variables' values at each ``break``, each ``continue`` and the loop body's end."""
         self.names = join_names(*self.jumps, *([self.names] if self.alive else []))
         self.jumps, self.alive = [], True
 
 
 class ModuleScope(Scope):
-    """The globals of a module; a name that the analysis has not bound has its value in the module."""
+    """The globals of a module; a name that the analysis has not bound has the module's real value."""
 
     def __init__(
         self, file: str, actual: Mapping[str, Any], resolve: Callable[[Any], Value]

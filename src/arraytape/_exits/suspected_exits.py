@@ -25,7 +25,7 @@ STEPS = frozenset(("int()", "round()"))  # conversions with derivative 0, which 
 
 
 class Exit(NamedTuple):
-    """An exit, a conversion of followed values to untracked data, and the entries where they came back.
+    """An exit: a conversion of followed values to untracked data, and where they may have come back.
 
     stack : the stack at the conversion.  how : its kind, such as "float()".
     absent, present : True if the values depend on sources without, and with, a gradient.
@@ -72,9 +72,9 @@ def frames_in_library(stack: Stack) -> Stack:
 
 
 def writes_out(stack: Stack) -> bool:
-    """Return True if a library function with an argument ``output=`` converted a value.
+    """Return True if a library call converted a value and may write its result to ``output=``.
 
-    Return True also if the source of the call is not known, because it may have ``output=``.
+    Then the value may come back in that array.  Return True also if the call's source is missing.
     """
     inside = frames_in_library(stack)
     if not inside:
@@ -150,9 +150,9 @@ def suspicions(
     exits: Sequence[tuple[int, Exit]],
     targets: Sequence[int],
 ) -> list[Exit]:
-    """Return the suspected exits, whose values may have come back to the tape as constants.
+    """Return the exits whose values may have come back in constants on which the targets depend.
 
-    The field ``back`` of each has the stacks of the entries through which the value may have come back.
+    The field ``back`` of an Exit has the stacks at which such constants entered an op.
     """
     left = [(i, exit_) for i, exit_ in exits if exit_.how not in STEPS]
     if not left:

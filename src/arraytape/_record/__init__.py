@@ -1,1 +1,1 @@
-"""Recording: the stack of recorders and modes, the class of ops, plans and records."""
+"""Recording: recorders and modes on stacks, ops, records and their layouts (plans)."""

@@ -59,7 +59,7 @@ class OpFunctionLike(Protocol):
 class Mode:
     """The base class of modes, which observes and changes nothing.
 
-    answers : True if the mode is answering: ``answer`` is called, and not ``before``.
+    answers : True if the mode is answering: a call of an op calls ``answer``, and not ``before``.
     thread : the id of the thread on whose stack the mode is, or 0 if it is on none.
     """
 
@@ -89,7 +89,7 @@ class Mode:
     def exported(self, x: Array, value: Any) -> None:
         """React to a conversion of the Array x to the NumPy array ``value``.
 
-        Outside of traces the two share memory.
+        Outside of traces, x and ``value`` share memory.
         """
 
     def watched(self, x: Array) -> None:
@@ -147,7 +147,8 @@ class OpCall:
     def run(self, raw: Callable[..., Any] | None = None) -> Any:
         """Pass the call on to the remaining modes and finally to the op; return the result.
 
-        raw : a function to replace the op's raw function, unless another mode has replaced it already.
+        raw : replaces the raw function, such as NumPy's, that the op calls; it is ignored if another
+        mode has replaced the raw function already.  None to replace nothing.
         """
         raw = self.raw or raw
         if raw is None:
@@ -177,9 +178,9 @@ def mode_stack_here() -> ModeStack:
 
 
 def asked_stack() -> ModeStack:
-    """Return ``mode_stack_here()``, and call ``misses`` of this thread's observing modes not on it.
+    """Return ``mode_stack_here()``; call ``misses`` of this thread's observing modes that it lacks.
 
-    A mode of this thread is not on it if the running context was copied before the mode's block began.
+    The stack lacks a mode if the running context was copied before the mode's block began.
     """
     stack = thread, observers, _ = mode_stack_here()
     for mode in list(MODES.values()):
@@ -276,7 +277,7 @@ def tell_watched(x: Array) -> None:
 # --- the stack ----------------------------------------------------------------------------------------
 @in_one_step(TURNING)
 def turn_test() -> None:
-    """Set the name MODES that compiled ops test: to the dict MODES, or to None if the dict is empty."""
+    """Set the global MODES of compiled ops, which they test: the dict MODES, or None if it is empty."""
     OP_BUILTINS["MODES"] = MODES or None
 
 

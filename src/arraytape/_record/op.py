@@ -114,7 +114,7 @@ def sample(
 
 
 def declaration_line() -> str:
-    """Return the ``file:line`` at which an op is stated: the innermost frame outside of MACHINERY."""
+    """Return the ``file:line`` at which an op is stated: of the innermost frame not in MACHINERY."""
     frame = sys._getframe(1)
     while frame.f_back and frame.f_code.co_filename in MACHINERY:
         frame = frame.f_back
@@ -134,8 +134,9 @@ class Op(Facts):
         are kept for rules with parameters of these names.  A function may have a side effect instead,
         for example note that one input is a factor of the other.
     selects
-        True if the VJPs only select, move and add elements, so that a guarded pass can apply them to
-        counts.  Or a function that returns this for a record, as for ``cusped``.
+        True if the VJPs only select, move and add elements, so that a guarded pass (the rerun after a
+        NaN) can apply them to counts of paths.  Or a function that returns this for a record, as for
+        ``cusped``.
     moves
         True if the result may lie in another storage than the inputs.
     cusped
@@ -268,24 +269,24 @@ class Op(Facts):
 
     @property
     def plans(self) -> list[Plan]:
-        """Return the plans for inputs of the result's shape and dtype.
+        """Return the plans (layouts of records) of calls whose inputs have the result's shape and dtype.
 
-        The index is the subset of followed inputs, with bit i set if input i is followed.
+        The index in the list is an int whose bit i is set if input i is followed.
         """
         return self._planned()[0]
 
     @property
     def wides(self) -> list[Plan]:
-        """Return the plans for inputs of other shapes or dtypes, whose contributions need to be fitted.
+        """Return the plans for calls whose inputs and result differ in shape or dtype.
 
-        The index is the subset of followed inputs, as for ``plans``.
+        Their rules' results are summed or cast to fit the inputs.  The indices are those of ``plans``.
         """
         return self._planned()[1]
 
     def _planned(self) -> tuple[list[Plan], list[Plan]]:
-        """Return the lists ``plans`` and ``wides``, which are made at the first call.
+        """Return the lists ``plans`` and ``wides``, and fill them at the first call.
 
-        Plans are not made at import, because those of all ops would make the import slow.
+        They are empty at import, because the plans of all ops would make the import slow.
         """
         if not self._plans[0] and self.recorded:
             with PLANNING:
@@ -294,7 +295,7 @@ class Op(Facts):
         return self._plans
 
     def _plan(self) -> None:
-        """Make the plans, and put them into the lists to which the compiled function refers.
+        """Make all plans, and put them into the two lists, which the op's compiled function holds.
 
         ``plans`` is filled last.  So it is empty after an interruption, and the plans are made again.
         """
@@ -346,8 +347,8 @@ class Op(Facts):
 def register(op: Op) -> Op:
     """Enter an op in the registry.
 
-    Raise KeyError if another op has the name; the message has the line at which that op was stated.  The
-    same statement of arraytape may run twice, after an interruption of a module's import.
+    Raise KeyError if another op has the name; the message has the line at which that op was stated.  A
+    statement of arraytape itself may run again, if an interruption ended the import of its module.
     """
     # ``data`` is used, since a look-up in REGISTRY of a missing name imports all CHAPTERS.
     found = REGISTRY.data.setdefault(op.name, op)

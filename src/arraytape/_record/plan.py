@@ -51,9 +51,10 @@ class Unknown:
 
 
 class Lazy:
-    """A contribution in the result of a joint rule that is computed only if its input is followed.
+    """One item in the result of a joint rule (one VJP for all inputs): a contribution not yet computed.
 
-    form : the function without parameters that computes the contribution.
+    form : the function without parameters that computes it.  A pass calls ``form`` only if that
+    input is followed.
     """
 
     __slots__ = ("form",)
@@ -63,7 +64,7 @@ class Lazy:
 
 
 class Reading:
-    """The rule of an op that reads a part ``x[key]`` of its input.
+    """The rule (VJP) of an op that reads a part ``x[key]`` of its input.
 
     A pass does not call the rule, but adds the cotangent into the input's cotangent at the key
     (``BackwardPass.add_part``).  If each read returned a contribution of the input's full shape, a loop
@@ -90,7 +91,7 @@ class Reading:
 
 
 class Pull(NamedTuple):
-    """A plan's call of one rule.  All fields but ``rule`` are positions in a record.
+    """A plan's call of one rule (VJP).  All fields but ``rule`` are positions in a record.
 
     at : the position of the id of the input to which the rule belongs.
     asks : the positions of the rule's arguments after the cotangent; 0 means the namespace.
@@ -107,10 +108,10 @@ class Pull(NamedTuple):
 
 
 class Slots:
-    """An assignment of positions in a record to kept values, in the order in which they are requested.
+    """The positions in a record at which values are kept; the next new value gets the next position.
 
     first : the position of the first kept value.
-    places : the positions by name.  The name "shape x" means the shape of x, kept without its data.
+    places : dict from names to positions.  The name "shape x" means the shape of x, kept without data.
     """
 
     def __init__(self, first: int) -> None:
@@ -118,9 +119,9 @@ class Slots:
         self.places: dict[str, int] = {}
 
     def slot_for(self, name: str, of: str) -> int:
-        """Return the position of the value for a rule's parameter ``name``; 0 for the namespace.
+        """Return the position in a record of the value for a rule's parameter ``name``; 0 for "xp".
 
-        of : the input to which the rule belongs, whose shape or dtype is meant by "shape" and "dtype".
+        of : the rule's input: the parameters "shape" and "dtype" of a rule mean those of this input.
         """
         if name == "xp":
             return 0
@@ -135,22 +136,25 @@ class Slots:
 
 
 class Plan:
-    """The description of the records of an op, for one subset of followed inputs.
+    """The layout of an op's records for one subset of followed inputs, and the rules to be called.
 
-    needs_fit : True if shapes or dtypes of inputs and result differ, so that contributions are summed or
-    cast.
+    The op's function makes a tuple of all values of a call (``Op.value_positions``); a record is some of
+    its items.
+
+    needs_fit : True if shapes or dtypes of inputs and result differ, so that the rules' results are
+    summed or cast to those of the inputs.
     followed : for each input, True if it is followed.
     pulls : the calls of rules in a backward pass.
     reading : the Pull of an op that reads a part of its input, or None.
-    pick : a function that makes the record from the compiled function's tuple of all values.
-    positions : the positions of kept values in a record, by name.
-    hold : for each kept input or result, the positions of its handle and its data in the tuple of all
-    values.  The record shares this data with the handle.
-    lifts : for each kept input or result, the position of its data in a record, the position of its id
-    or tuple of ids, and its index in that tuple.
-    saved : the positions of the results of the op's ``saves``.
-    unknown : the name and reason of each followed input without a known derivative, by the position of
-    its id.
+    pick : a function that makes the record from the tuple of all values.
+    positions : dict from the names of kept values to their positions in a record.
+    hold : for each kept input or result, the positions of its Array and the Array's raw data in the
+    tuple of all values.  The record shares this data with the Array.
+    lifts : for each kept input or result, a triple: the position of its data in a record, the position
+    of its id or tuple of ids, and its index in that tuple.
+    saved : the positions in a record of the results of the op's ``saves``.
+    unknown : dict from the position of an input's id to (name, reason), for followed inputs without a
+    known derivative.
     missing : True if the op has no rules.
     """
 
@@ -187,7 +191,7 @@ class Plan:
         self.place_in_values(slots)
 
     def place_in_values(self, slots: Slots) -> None:
-        """Set the attributes by which records are made from the compiled function's tuple of values."""
+        """Set ``pick``, ``hold``, ``saved`` and ``lifts`` for the kept values in ``slots``."""
         op, values, kept = self.op, self.op.value_positions(), slots.places
         data = [x for x in (*op.inputs, *op.outputs) if x in kept]
         self.pick = itemgetter(*range(slots.first), *(values[name] for name in kept))
@@ -229,7 +233,7 @@ class Plan:
         return (name for name in self.positions if name.partition(" ")[0] not in LAYOUT)
 
     def input_layouts(self, record: Record) -> Iterator[tuple[Any, Any]]:
-        """Return pairs (shape, dtype) of the inputs, for a plan with a joint rule that needs fit."""
+        """Return pairs (shape, dtype) of the inputs, to which a joint rule's results are cast."""
         assert self.fits is not None
         shapes, dtypes = ([record[place] for place in places] for places in self.fits)
         if self.op.variadic:
@@ -238,7 +242,7 @@ class Plan:
 
     # --- the same methods as those of ``Structural`` --------------------------------------------------
     def pull_cotangents(self, pass_: BackwardPass, record: Record) -> None:
-        """Pass cotangents back through a record that the fast loop cannot process (STEPS has None)."""
+        """Pass cotangents back through a record, for passes that do not use the fast loop's STEPS."""
         if self.reading is not None:
             pass_.add_part(self.reading, self, record)
         else:
@@ -250,7 +254,10 @@ class Plan:
 
 
 def pulls_of(op: Op, subset: int, needs_fit: bool, slots: Slots) -> list[Pull]:
-    """Return a Pull for each rule of a followed input, and assign positions to the values it needs."""
+    """Return a Pull (call of a rule) for each rule of a followed input.
+
+    Add the values that the rules need to ``slots``, so that records keep them.
+    """
     fitted = needs_fit or op.checked  # a user's rule may return another shape or dtype
     pulls = []
     for x, rule in rules_of(op, subset):
@@ -264,7 +271,7 @@ def pulls_of(op: Op, subset: int, needs_fit: bool, slots: Slots) -> list[Pull]:
 
 
 def keep_for_forward_mode(op: Op, needs_fit: bool, slots: Slots) -> None:
-    """Assign positions to the values that forward mode needs: parameters, or layouts of results."""
+    """Add to ``slots`` what forward mode needs: parameters, or the shapes and dtypes of results."""
     if op.kind == "linear":
         for name in op.parameters:
             slots.keep_slot(name)
@@ -322,9 +329,9 @@ Step = tuple[int, Rule, int, tuple[Picker, bool] | None, tuple[int, int] | None]
 def plan_step(pull: Pull) -> Step:
     """Return a Pull as a plain tuple for the fast loop of the backward pass.
 
-    The items are: position of the input's id, rule, ``only``, general form, ``fit``.  The general form
-    is None for ``identity_rule``, which is not called.  For other rules it is a pair: a function that
-    returns the rule's kept values from a record, and True if the namespace is a further argument.
+    The items are: position of the input's id, rule, ``only``, ``general``, ``fit``.  ``general`` is None
+    for ``identity_rule``, which is not called.  For other rules it is a pair: a function that returns
+    the rule's kept values from a record, and True if the namespace is a further argument.
     """
     at, rule, only, asks, fit = pull
     kept = [place for place in asks if place]
@@ -351,7 +358,7 @@ def picker(places: Sequence[int]) -> Picker:
 
 
 def namespace_last(rule: Rule, at: int) -> Rule:
-    """Return a function like ``rule`` whose parameter ``xp`` is the last.
+    """Return a function that calls ``rule``, but takes the argument for ``xp`` as its last.
 
     at : the index of ``xp`` among the rule's parameters after the cotangent.
     """
@@ -359,14 +366,14 @@ def namespace_last(rule: Rule, at: int) -> Rule:
 
 
 class Structural:
-    """The plan of records that no op made, such as views and writes.
+    """The plan (layout) of records that no op made, such as views and writes.
 
     pull_cotangents(pass, record) : the function that passes cotangents back through a record.
     push_tangents(pass, record) : the function that returns a tangent, or None, for each result.
     inputs : the positions of the inputs' ids in a record.
     cusped : True if a record may have a cusp; then its last item has an attribute ``cusped``.
-    unfolds : True if a pass replaces a record by the records of a second run of the recorded function.
-    The masks of a guarded pass are then passed back through these records, too.
+    unfolds : True if a record stands for a whole function, which a pass runs again to get its records.
+    A guarded pass (the rerun after a NaN) then takes its masks through these records, too.
     """
 
     __slots__ = (

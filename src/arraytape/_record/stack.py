@@ -73,27 +73,27 @@ class Recorder(Protocol):
 
     @property
     def listed(self) -> bool:
-        """Return True if the recorder is in ``OPEN`` as long as it is on a stack."""
+        """Return True if the recorder, while on a stack, is in OPEN, so that other threads notify it."""
 
     @property
     def frames(self) -> Collection[int]:
         """Return the ``id()`` of each frame in which a block of the recorder is open."""
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """Note a record that the fast loop of a backward pass cannot process.
+        """React to an event that a later backward pass has to take into account.
 
-        Called after ``record`` for an op without a rule, a copy to another storage, a complex result of
-        real data, a conversion to untracked data, or some calls of users' functions.  ``record`` is
-        complete only if the plan is ``Structural``.
+        Called for an op without a rule, a copy to another storage, a complex result, a conversion to
+        untracked data or an interrupted write.  Some calls of users' functions call it, too.
+        record : complete only if the plan is ``Structural``.
         """
 
     def accessed(self, variable: Variable, /) -> None:
         """React to the read of a Variable, before the read: a tape watches a trainable Variable."""
 
     def used_elsewhere(self, value_ids: Sequence[int], /) -> None:
-        """React to the use of these values in a thread that has no recorder.
+        """React to the use of values in a thread that has no recorder, for example by a warning.
 
-        Called for recorders whose block is open (``OPEN``), so that they can warn.
+        Called for all recorders in ``OPEN``.
         """
 
 
@@ -138,14 +138,14 @@ class SeesAssignments:
     """A recorder that is notified of assignments to Variables while it is on the stack."""
 
     def assigned(self, variable: Variable, value: RawArray | npt.ArrayLike, /) -> None:
-        """React to an assignment, before it.
+        """React to an assignment to ``variable``, before its value changes.
 
         value : the new value, or the operand of an in-place operator.
         """
 
 
 class SeesCalls:
-    """A recorder with modes.  While it is on the stack, its ``program_modes`` get the calls of ops."""
+    """A recorder whose ``program_modes`` get the calls of ops while the recorder is on the stack."""
 
     program_modes: Sequence[Any] = ()
 
@@ -158,7 +158,7 @@ def tell_assigned(variable: Variable, value: RawArray | npt.ArrayLike) -> None:
 
 
 def tell(recorder: Recorder, record: Record) -> None:
-    """Add a structural record with one result to a recorder, and make the recorder follow the result.
+    """Add a record with one result, which no op made, to a recorder that then follows the result.
 
     Do nothing if the recorder follows no value, for example because its block has ended.
     """
@@ -169,7 +169,7 @@ def tell(recorder: Recorder, record: Record) -> None:
 
 
 class entered(Context):
-    """A block in which a recorder is the innermost recorder of this thread, and is in ``OPEN``."""
+    """A block in which ``recorder`` is this thread's innermost, and in OPEN: other threads notify it."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
@@ -209,8 +209,8 @@ def reachable_recorders(stack: tuple[Recorder, ...]) -> list[Recorder]:
     """Return the recorders of a stack to which something other than the stack refers.
 
     If nothing else refers to a recorder, nothing will take it off the stack: a KeyboardInterrupt at the
-    beginning of its ``__exit__`` has ended the block.  A ``Paused`` of that kind is replaced by the
-    recorder that it paused.
+    beginning of its ``__exit__`` has ended the block.  A ``Paused`` to which nothing else refers is
+    replaced by the recorder that it paused.
     """
     lost = [references_to_item(stack, i) <= ALONE for i in range(len(stack))]
     if not any(lost):

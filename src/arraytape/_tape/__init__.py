@@ -1,4 +1,4 @@
-"""The tape: recording, the backward pass and its guard, Jacobians, forward mode."""
+"""The tape: recording, the backward pass, its NaN rerun, Jacobians, forward mode."""
 
 from .._util.attach import RULES_FOR
 from .._util.imports import when_imported

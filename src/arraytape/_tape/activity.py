@@ -1,10 +1,10 @@
-"""Activity: the elements of each cotangent on which the target depends.
+"""Activity: masks that mark the elements of each cotangent on which the target depends.
 
-A guarded pass has a mask for each cotangent.  The mask is ``ALL``, or an array of counts: for each
-element the number of paths to the target along which every selection took the element.  The rule of an
-op that only selects, moves and adds elements is applied to the counts as to a cotangent.  The rule of
-any other op is probed: the rule runs on generic values in place of the data that the record keeps, with
-a cotangent that is 0 at inactive elements.  An element of the result that is 0 is inactive.
+A guarded pass (``guard.py``) has a mask for each cotangent.  The mask is ALL or an array of counts:
+for each element the number of paths to the target along which every selection took the element.  The
+rule of an op that only selects, moves and adds elements is applied to the counts as to a cotangent.  The
+rule of any other op is probed: it runs on made-up values in place of the data in the record, with a
+cotangent that is 0 at inactive elements.  An element of the result that is 0 is inactive.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Masks: TypeAlias = "RawArray | str | tuple[RawArray | str | None, ...]"
 
 
 class ActivityData(RawData):
-    """The operations of an ActivityPass on masks, which take the place of cotangents."""
+    """The array operations that an ActivityPass applies to masks in place of cotangents."""
 
     def move_to(self, data: RawArray) -> None:
         if data is not ALL:
@@ -42,10 +42,10 @@ class ActivityData(RawData):
     def fit_contribution(
         self, part: RawArray, shape: tuple[int, ...], dtype: np.dtype[Any], op: str = "an op"
     ) -> Any:
-        """Sum counts over broadcast axes, so that they have the shape of an op's input.
+        """Return the mask ``part`` summed over broadcast axes to the shape of an op's input.
 
-        Keep their dtype, but drop an imaginary part if the input is real.
-        part : the counts.  shape, dtype : those of the input.  op : the name of the op, for messages.
+        Its dtype stays, but its imaginary part is dropped if the input is real.
+        part : counts of paths.  shape, dtype : those of the input.  op : the op's name, for messages.
         """
         cut = is_complex(part) and not self.xp.isdtype(dtype, COMPLEX)
         return super().fit_contribution(part, shape, dtype if cut else part.dtype, op)
@@ -58,8 +58,9 @@ class ActivityData(RawData):
         return self.for_parts_of(raw, ones)
 
     def for_parts_of(self, data: RawArray, mask: RawArray) -> Any:
-        """Return ``mask`` as a complex array if ``data`` is complex, else as float64; ALL unchanged.
+        """Return ``mask`` as a complex array if ``data`` is complex, else as float64.
 
+        Return the mask ALL unchanged.
         A complex mask marks real and imaginary parts separately: a view may read the real part alone.
         """
         if mask is ALL or is_complex(mask) == is_complex(data):
@@ -69,9 +70,9 @@ class ActivityData(RawData):
         return self.xp.astype(mask != 0, self.xp.float64)
 
     def as_mask(self, counts: RawArray) -> Any:
-        """Return a mask with 1 where counts are not 0, and 0 elsewhere; ALL if no count is 0.
+        """Return a mask with 1 where ``counts`` of paths are not 0, else 0; ALL if no count is 0.
 
-        Counts are reduced to 0 and 1 after each record, since they would overflow otherwise.
+        A pass does so after each record, because the counts would overflow otherwise.
         """
         self.move_to(counts)
         with self.on_device_of(counts):
@@ -81,9 +82,9 @@ class ActivityData(RawData):
             return self.xp.where(inactive, 0.0, self.mask_of_ones(counts))
 
     def as_counts(self, active: Any, g: Any) -> Any:
-        """Return the mask ``active`` of the cotangent ``g`` as an array: ones in its shape for ALL.
+        """Return the mask ``active`` as an array; the mask ALL becomes ones in the shape of ``g``.
 
-        For several results both arguments and the return value are tuples.
+        g : the cotangent.  For several results, ``active``, ``g`` and the return value are tuples.
         """
         if type(g) is tuple:
             pairs = zip(active, g, strict=True)
@@ -91,8 +92,9 @@ class ActivityData(RawData):
         return self.mask_of_ones(g) if active is ALL else active
 
     def generic_values(self, data: RawArray, start: float) -> Any:
-        """Return made-up values in the shape and dtype of data: no two alike, none 0.
+        """Return made-up values in the shape and dtype of ``data``: no two alike, none 0.
 
+        start : any number; another one gives other values.
         The values form matrices of full rank, which the rules of solve and inv need.  So the angles
         are not evenly spaced: cosines of evenly spaced angles, plus 2, form matrices of rank 3.
         """
@@ -105,7 +107,7 @@ class ActivityData(RawData):
         return xp.astype(xp.reshape(line, data.shape), data.dtype)
 
     def generic_cotangent(self, active: Any, g: Any) -> Any:
-        """Return generic values in the shape of the cotangent ``g``, with 0 at inactive elements."""
+        """Return made-up values in the shape of the cotangent ``g``, but 0 where ``active`` is 0."""
         if type(g) is tuple:
             pairs = zip(active, g, strict=True)
             return tuple([p if p is None else self.generic_cotangent(a, p) for a, p in pairs])
@@ -114,7 +116,7 @@ class ActivityData(RawData):
 
 
 class ActivityPass(BackwardPass):
-    """A backward pass of masks, which runs next to a guarded pass of cotangents."""
+    """A backward pass on masks, not cotangents, by which a guarded pass finds inactive elements."""
 
     data: ActivityData
 
@@ -135,7 +137,7 @@ class ActivityPass(BackwardPass):
     def pull_users_rule(
         self, outs: Sequence[int], value_ids: Sequence[int], gradients: Gradients
     ) -> None:
-        """Mark all inputs as active if a result has a mask: a user's rule is never run on masks."""
+        """Give all inputs the mask ALL if a result has a mask, since user's rules never run on masks."""
         held = [self.take_cotangent(out) for out in outs]
         if any(mask is not None for mask in held):
             for value_id in value_ids:
@@ -143,14 +145,14 @@ class ActivityPass(BackwardPass):
 
 
 class Probe(NamedTuple):
-    """The results of a record's rules on two sets of generic values in place of the kept data.
+    """The results of a record's rules on two sets of made-up values in place of the data it keeps.
 
-    The cotangent is 0 at inactive elements, so an element of a contribution that no active element
-    reaches is 0.  The two sets differ only where the kept data is NaN or infinite (spoilt).  So an
-    element to which a spoilt value contributes differs between the two results.
+    The cotangent is 0 at inactive elements, so a result is 0 at elements that depend on no active one.
+    The two sets differ only where the kept data is NaN or infinite (spoilt).  So the two results differ
+    at the elements that depend on a spoilt value.
 
     spoilt : dict of boolean arrays by the name of kept data, True at NaN and infinities.
-    values : the first set of generic values, by the name of the kept data.
+    values : the first set of made-up values, by the name of the kept data.
     first, second : the results on each set.  An item for each rule is the sequence of its contributions:
     one, or one to each input if the rule is joint.
     """
@@ -164,7 +166,7 @@ class Probe(NamedTuple):
 def probe(
     data: ActivityData, plan: Plan, active: Masks, g: ResultCotangents, record: Record
 ) -> Probe | None:
-    """Run a record's rules on two sets of generic values; return None if a rule raises on them.
+    """Run a record's rules on two sets of made-up values; return None if a rule raises an error.
 
     active : the mask of the cotangent ``g`` of the record's result; a tuple for several results.
     """

@@ -221,7 +221,7 @@ def flat_results(results: Sequence[Array]) -> Any:
 
 
 class Colouring(NamedTuple):
-    """A structure, and the colours of its columns or rows.
+    """The structure (sparsity pattern) of a Jacobian, and the colours of its columns or rows.
 
     One product computes all columns (or rows) of a colour, because no two of them have an entry in the
     same row (or column).
@@ -275,7 +275,7 @@ def greedy(pattern: csr_array) -> Any:
 
 
 def structure_of(run: Linearization) -> Any:
-    """Return the structure of the Jacobian of ``run`` as CSR: the index sets of the results' elements.
+    """Return the structure (sparsity pattern) of the Jacobian of ``run`` as CSR, from its records.
 
     Row i has entries in the columns of the input elements on which result element i may depend.
     """
@@ -299,7 +299,7 @@ def stacked_rows(parts: list[Any]) -> Any:
 
 
 def rows_of(sets: IndexSets, value_id: int, size: int) -> Any:
-    """Return the index sets of a result of ``size`` elements, as CSR with one row for each element."""
+    """Return the rows of ``structure_of`` for the result ``value_id``, which has ``size`` elements."""
     found = sets.held.get(value_id)
     if found is None:
         return sets.none(size)
@@ -314,8 +314,8 @@ def compressed(
 ) -> tuple[Any, tuple[int, int] | None]:
     """Return the sparse Jacobian, and the position of a nonzero entry outside the structure, or None.
 
-    One product per colour computes the entries.  To find entries outside, one more product along a
-    random direction is compared with that of the sparse matrix.
+    One product per colour computes the entries.  To find entries outside, the Jacobian times a random
+    direction is compared with the sparse matrix times this direction.
     """
     from scipy import sparse
 
@@ -355,8 +355,8 @@ def entry_outside(
     """Return the position of a nonzero entry outside the structure, or None if there is none.
 
     places : numbers of the rows to search, or of the columns if ``colouring.by_rows`` is True: those
-    for which the check along a random direction failed.  Rounding may have made it fail, so that the
-    rows (or columns) are computed in full.
+    for which the check along a random direction failed.  These rows (or columns) are computed in full,
+    because the check may have failed by rounding alone.
     """
     pattern = colouring.pattern.T.tocsr() if colouring.by_rows else colouring.pattern
     for start in range(0, len(places), SEEN_AT_ONCE):
@@ -382,7 +382,7 @@ def entry_outside(
 def lines_at(
     caller: str, run: Linearization, places: np.ndarray[Any, Any], count: int, by_rows: bool
 ) -> Any:
-    """Return some rows of the matrix, or some columns if ``by_rows`` is False.
+    """Return some rows of the Jacobian, or some columns if ``by_rows`` is False, as NumPy data.
 
     places : the numbers of the rows (or columns).  count : the number of all rows (or columns).
     """
@@ -414,7 +414,7 @@ def products_with(
 
 
 def many(caller: str, run: Linearization, directions: np.ndarray[Any, Any], by_rows: bool) -> Any:
-    """Compute ``products_with`` for some directions, in one pass on batched data."""
+    """Return what ``products_with`` returns, by one pass with the directions along a hidden axis."""
     axis_id = new_axis_id()
     with active(axis_id):
         found = product(run, directions, by_rows, axis_id)

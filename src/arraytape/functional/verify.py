@@ -92,7 +92,7 @@ class Again:
         self.arrays = [x for part in self.leaves for x in part if x is not None]
 
     def at(self, arrays: Sequence[Array]) -> Any:
-        """Return the result of f with ``arrays`` in place of ``self.arrays``."""
+        """Return f's result, or its product with ``weights``, for ``arrays`` as arguments."""
         args, rest = list(self.args), iter(arrays)
         for n, leaves in zip(self.positions, self.leaves, strict=True):
             args[n] = nest.pack_nesting(

@@ -223,9 +223,9 @@ def length_of(given: list[Any], axes: list[Any]) -> int:
 def enter(x: Any, axis: int | None, axis_id: int) -> Any:
     """Return a leaf of an argument as ``f`` receives it: a new Array whose mapped axis is hidden.
 
-    The new Array shares the memory of x until a write, if the examples have no gaps in memory.  Else the
-    data is copied, so that the layout is that of a copied example.  The layout matters, because it
-    decides whether a reshape returns a view.
+    The new Array shares the memory of x until a write, if each example lies in memory without gaps.
+    Else the data is copied without gaps, because the layout decides whether a reshape returns a view.
+    A leaf with ``axis`` None keeps its axes.
     """
     if axis is None:
         if not isinstance(x, Array):

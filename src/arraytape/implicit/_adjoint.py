@@ -29,9 +29,10 @@ ZERO = UnconnectedGradients.ZERO
 
 
 class HiddenCalls:
-    """A factory of contexts for calls of f, which hide f's ops from the recorders outside.
+    """A factory of contexts for calls of odeint's f, which hide f's ops from the recorders outside.
 
-    In such a context f raises an error if it uses a watched Array that is not among ``leaves``.
+    In such a context f raises an error if it uses a watched Array that is not among ``leaves``, the
+    arguments of odeint.
 
     Attributes
     ----------
@@ -60,7 +61,7 @@ class HiddenCalls:
 
 
 def isolate_problem(problem: Problem) -> None:
-    """Replace the problem's arrays by private copies, and hide the calls of f by ``HiddenCalls``.
+    """Replace the problem's arrays by private copies, and set ``field.hide_calls`` to a HiddenCalls.
 
     Views are copied, too, because a read of a view counts as a use of its root, an Array outside of f.
     """
@@ -187,9 +188,10 @@ class Adjoint:
         )
 
     def spread_tolerance(self, tolerance: npt.ArrayLike) -> Any:
-        """Return the tolerance for z, given the one for y.
+        """Return the tolerance for the state z, which begins with y, given the tolerance for y.
 
-        A vector has a tolerance for each element of y; its smallest element serves the rest of z.
+        A number stays as it is.  A vector, with one element for each element of y, is extended to the
+        length of z by its smallest element.
         """
         given = np.asarray(tolerance)
         if given.ndim == 0:
@@ -254,9 +256,9 @@ def adjoint_gradients(
     dy: Array,
     leaves: list[Array],
 ) -> tuple[list[Any], list[Any]]:
-    """Return two lists of gradients: with respect to (y0, t0, times, *leaves), and to the Variables.
+    """Return two lists of gradients of a loss L: for (y0, t0, times, *leaves), and for the Variables.
 
-    ``states`` is (y0, outputs), and ``at`` is (t0, times of the outputs).
+    ``states`` is (y0, outputs), ``at`` is (t0, times of the outputs), and ``dy`` is dL/d(outputs).
     """
     (y0, y), (t0, times) = states, at
     problem = adjoint.problem

@@ -57,7 +57,7 @@ class System(NamedTuple):
 
 
 def factor_system(residual: Vector, jacobian: Vector) -> System:
-    """Return the System of a residual and a Jacobian, which may be singular or not finite."""
+    """Factor a Jacobian, which may be singular or not finite; return it and the residual as a System."""
     if not jacobian.size:
         return System(residual, jacobian, np.copy, 1.0)
     if not np.isfinite(jacobian).all():

@@ -208,7 +208,7 @@ class Examples:
     ) -> Array:
         """Return the results ``values`` of all examples as one Array with the hidden axes.
 
-        The Array lies on the device of the first of ``arrays``.
+        The Array lies on the device of the first of the ``arrays`` passed to ``Examples``.
         """
         whole = np.array(values, dtype=dtype).reshape((*self.shape, *shape))
         data = self.home.storage.asarray(whole, None, self.home.device, True)

@@ -94,10 +94,10 @@ def numbers_of(
 def check_repeats(
     problem: Problem, v: Array, given: Sequence[Any], probes: Sequence[tuple[Vector, Vector]]
 ) -> None:
-    """Raise RuntimeError if the user's function returns another residual than while it was solved.
+    """Raise RuntimeError if the user's function now returns another residual than during the solve.
 
     v : the solution, with the hidden axes of all examples.  probes : for each example a point near the
-    solution, and the residual that was computed there; empty if no recorder was active.
+    solution, and the residual there during the solve; empty if no recorder was active.
     """
     if not probes:
         return
@@ -126,7 +126,10 @@ def relative_change(before: Vector, now: Vector) -> float:
 
 
 def check_captures(numbers: Numbers, v: Vector) -> None:
-    """Run the function once to raise ValueError if it uses a followed value that is no argument."""
+    """Raise ValueError if the function uses a followed Array or Variable that is not in theta.
+
+    The function runs once, at v, to find out.
+    """
     problem = numbers.problem
     (recorder,) = recorders()
     problem.residual(numbers.point(v), own_handles(numbers.leaves))

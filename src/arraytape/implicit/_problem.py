@@ -252,9 +252,9 @@ class Numbers:
             )
 
     def _distance(self, v: Vector, r: Vector) -> float:
-        """Return the relative size of the Newton step at v, without a Jacobian.
+        """Return the size of the Newton step at v relative to v, without computing a Jacobian.
 
-        The result is 0 if the step is only rounding, as it may be where x is 0.
+        Return 0 if the step is only a rounding error, which can be large relative to a v near 0.
         """
         step = self.newton_step(v, r)
         size = relative_size(step, v)
@@ -276,9 +276,9 @@ class Numbers:
     def _errors(self, v: Vector, found: System) -> tuple[float, float]:
         """Return the relative size of the Newton step at v, and the relative error of the derivative.
 
-        The size of this step and that of the next one, which grows with the change of the Jacobian,
-        estimate the error.  If the estimate exceeds tol / 100, the derivatives at both ends of the step
-        are compared instead, because the step may be only rounding, for example if x is 0.
+        The error is estimated from the sizes of this step and of the next one.  If this estimate exceeds
+        tol / 100, the solution's derivatives at both ends of the step are compared instead, because the
+        step may be only a rounding error, for example if x is 0.
         """
         step = found.newton_correction
         size, limit = relative_size(step, v), self.problem.tol / 100.0

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Collocation(ExplicitMethod):
-    """A method whose step is a polynomial of degree 3, with the slope f at three points in the step.
+    """An implicit method: y in a step is a polynomial of degree 3 with the slope f at three points.
 
     Source: Hairer, Wanner, "Solving Ordinary Differential Equations II", sections IV.5 and IV.8.
     """

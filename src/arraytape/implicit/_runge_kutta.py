@@ -30,7 +30,7 @@ class Table(Protocol):
 
 
 class ExplicitMethod:
-    """An explicit method, which computes steps and their curves.
+    """An explicit Runge-Kutta method, which computes steps and their curves.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class ExplicitMethod:
     ) -> tuple[Any, ...]:  # fmt: skip
         """Return the new state, the stages (slopes) of the step, and the new state again.
 
-        The last result is the state as computed on Arrays, which differs from the first for Radau alone.
+        Radau returns SciPy's state first and the one computed on Arrays last; here both are the same.
         ``k`` is the slope at (t, y), or None to compute it; ``h`` is the length of the step.
         Source: Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section II.4.
         """
@@ -112,7 +112,7 @@ class DormandPrince8(ExplicitMethod):
         return xp.concat([xp.stack(start), rest])
 
     def curve_value(self, y: Array, curve: Array, x: Array) -> Array:
-        """Return the state on the curve at x, as ``ExplicitMethod.curve_value`` does.
+        """Return the state at x in [0, 1] of the step, like ``ExplicitMethod.curve_value``.
 
         Source: Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section II.6.
         """
@@ -136,7 +136,7 @@ class FixedStep(ExplicitMethod):
 
 
 def weighted_stages(weights: Data, stages: list[Array]) -> Array:
-    """Return the sum of s stages with weights (s,), or p sums with (p, s), added in SciPy's order."""
+    """Return the weighted sum of s stages, or p sums for weights of shape (p, s), as SciPy adds."""
     stacked, table = xp.stack(stages), stages[0]
     factors = xp.asarray(weights, dtype=np.zeros((), table.dtype).real.dtype, device=table.device)
     if weights.ndim == 1:

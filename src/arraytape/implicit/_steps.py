@@ -81,8 +81,8 @@ class Mesh:
     """The nodes: the times at which steps begin and end.
 
     ``first`` and ``last`` are the derivatives of the nodes with respect to the two ends of t_span.
-    Adaptive steps have constant lengths: nodes move with the first end, but the last node is the other
-    end.  Fixed steps are equal parts of the span.
+    Adaptive steps have constant lengths, so that nodes move with the first end; but the last node is the
+    other end.  Fixed steps are equal parts of the span, so that nodes move with both ends.
     """
 
     nodes: Data
@@ -109,7 +109,7 @@ class Mesh:
         return cls(nodes, 1.0 - last, last)
 
     def node_array(self, problem: Problem) -> Array:
-        """Return the nodes as an Array that has derivatives with respect to ends that are Arrays."""
+        """Return the nodes as an Array that is differentiable with respect to Arrays in t_span."""
         field = problem.field
         nodes = field.as_state_array(self.nodes, field.real)
         for end, weights in zip(problem.ends, (self.first, self.last), strict=True):
@@ -127,7 +127,10 @@ class Mesh:
 
 @dataclass
 class Replayed:
-    """Results of the steps: states at nodes, states at t_eval (``values``), curves; None if unneeded."""
+    """The results of repeated steps; a field is None if odeint does not need it.
+
+    states : y at the nodes.  values : y at t_eval.  curves : the coefficients of each step's polynomial.
+    """
 
     states: Array | None
     values: Array | None
@@ -135,7 +138,7 @@ class Replayed:
 
 
 def retake_steps(problem: Problem, mesh: Mesh, hints: list[Any] | None = None) -> Replayed:
-    """Take the steps of a mesh on Arrays; ``hints`` are the results of ``hint_of`` for the steps.
+    """Repeat the steps of a mesh on Arrays; ``hints`` has for each step what ``hint_of`` returned.
 
     The steps are divided into pieces of about sqrt(steps) steps.  A tape keeps the state at the first
     node of each piece, and the backward pass runs the piece again.
@@ -196,7 +199,8 @@ class Piece:
         """Take the steps on Arrays, from the state y; return a dict of their results.
 
         The key "end" has the last state.  Other keys are the fields of ``Replayed`` that odeint needs.
-        nodes : the nodes of these steps; None if they are constants.  points : the times in t_eval.
+        nodes : the nodes of these steps; None if they are constants.
+        points : the times of t_eval that lie in these steps; None if there are none.
         """
         problem, method = self.problem, self.problem.method
         states, values, curves, slope = [], [], [], None
@@ -227,9 +231,10 @@ class Piece:
         return found
 
     def check_repeated(self, end: Array) -> None:
-        """Raise RuntimeError if the state at the end differs from that of the first run.
+        """Store the last state ``end`` of the first run; in later runs, for gradients, compare with it.
 
-        Rounding errors, which depend on memory alignment, are allowed.  Only NumPy data is compared.
+        Raise RuntimeError if they differ by more than rounding errors, which depend on memory
+        alignment.  Only NumPy data is compared.
         """
         data = keep_data(end)
         first, self.first = self.first, data if self.first is None else self.first
@@ -245,7 +250,7 @@ class Piece:
         return t, nodes[i - self.start + 1] - t
 
     def points_in_step(self, i: int) -> slice:
-        """Return the slice of this piece's points that lie in step i."""
+        """Return the slice of ``points()``, this piece's times of t_eval, that lies in step i."""
         ends = np.searchsorted(self.where, [i, i + 1]) if self.where is not None else (0, 0)
         return slice(int(ends[0]), int(ends[1]))
 
@@ -306,7 +311,7 @@ class OdeSolution:
     def _steps(self, at: Data) -> Data:
         """Return for each time the index of the step that contains it.
 
-        At a node, which two steps share, SciPy's choice is returned.
+        At a node, which two steps share, the step that ends there is chosen, as in SciPy.
         """
         ascending = self._nodes[-1] >= self._nodes[0]
         nodes = self._nodes if ascending else self._nodes[::-1]

@@ -260,7 +260,7 @@ def span_ends(t_span: Sequence[Array | float]) -> tuple[tuple[Any, Any], tuple[f
 def points_of(
     field: Field, t_eval: Array | npt.ArrayLike | None, span: tuple[float, float]
 ) -> tuple[Any, Any]:
-    """Return t_eval as an Array and as NumPy data, or (None, None).
+    """Return t_eval as an Array and as NumPy data, or (None, None) if t_eval is None.
 
     Raises ValueError where ``solve_ivp`` does: times must be sorted, and lie in t_span.
     """
@@ -281,7 +281,7 @@ def points_of(
 
 
 def args_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return ``args`` as a tuple, () for None; raise TypeError, as SciPy, for what is not iterable."""
+    """Return ``args`` as a tuple, () for None; raise TypeError, as SciPy does, if not iterable."""
     if args is None:
         return ()
     try:
@@ -371,7 +371,7 @@ def by_adjoint_of(problem: Problem, values: Array, mesh: Mesh) -> Array:
 
 
 def solve_fixed(problem: Problem, continuous: bool) -> Any:
-    """Solve by equal steps on Arrays, without SciPy; vmap and ``xp.function`` support this, too."""
+    """Solve by equal steps on Arrays, without SciPy's solver, so that vmap and ``xp.function`` work."""
     from ._steps import Mesh, retake_steps
 
     mesh = Mesh.equal(problem.span, float(problem.options["max_step"]))

@@ -626,7 +626,7 @@ class Call:
 
 
 class Limits:
-    """The bounds of a minimum, on which some of its elements may lie.
+    """The lower and upper bounds of the elements of x in a minimization.
 
     pairs : True if ``bounds`` has a pair for each element, False if it is a pair of arrays.
     """
@@ -643,13 +643,13 @@ class Limits:
         self.same = np.asarray(self.from_low >= self.to_high)
 
     def condition(self, f: Callable[..., Any]) -> dict[str, Any]:
-        """Return the keyword of ``find_solution_of`` that states a minimum of f; with bounds it is F."""
+        """Return the keyword of ``find_solution_of``: F with ``stationary(f)`` if bounded, else f."""
         return {"F": self.stationary(f)} if self.any else {"f": f}
 
     def stationary(self, f: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function F(x, *args) that is 0 where f has its minimum within the bounds.
 
-        F is f's gradient, but at the elements in ``held`` it is the distance of x from the bound.
+        F is f's gradient; in the elements that ``held`` marks, F is x minus the bound instead.
         """
         slope = xp.grad(f)
         low, high = (xp.asarray(np.where(np.isinf(b), 0.0, b)) for b in (self.low, self.high))
@@ -663,14 +663,18 @@ class Limits:
         return F
 
     def held(self, x: RawArray, g: RawArray) -> tuple[Any, Any]:
-        """Return masks of elements on their lower and upper bound beyond which f would decrease.
+        """Return two masks: elements of x that their lower bound holds, and that their upper one holds.
 
-        g is the gradient at x.
+        A bound holds an element on it if f, with the gradient g at x, decreases beyond the bound.  The
+        first mask also has all elements whose two bounds are equal.
         """
         return (x <= self.from_low) & (g > 0.0) | self.same, (x >= self.to_high) & (g < 0.0)
 
     def check_bounds(self, x: Vector, args: tuple[Any, ...], f: Callable[..., Any]) -> None:
-        """Raise NotASolution if f's slope is 0 on a bound, or f has no minimum in the other elements."""
+        """Raise NotASolution if f's slope is 0 in an element on its bound: there x's derivative jumps.
+
+        Also raise if f's Hessian has a negative eigenvalue in the elements that no bound holds.
+        """
         if not self.any:
             return
         at = xp.asarray(np.asarray(x, dtype=float))

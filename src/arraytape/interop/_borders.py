@@ -26,7 +26,7 @@ PADDING = {
 
 
 def continued_indices(length: int, mode: str, before: int, after: int) -> Any:
-    """Return the index in the original line of each element of the padded line; -1 for the constant."""
+    """Return for each element of a padded line its index in the original line; -1 for a constant."""
     if not length:
         return np.full(before + after, -1)
     constant = {"constant_values": -1} if PADDING[mode] == "constant" else {}
@@ -56,7 +56,7 @@ def extend_lines(
 
 
 def fold_lines(g: RawArray, axis: int, length: int, mode: str, before: int, xp: Namespace) -> Any:
-    """Return the cotangent of the x of ``extend_lines``; copies of an element add up."""
+    """Return the cotangent of x in ``extend_lines``, given g of the padded x; add up g of all copies."""
     lines = (slice(None),) * axis
     if PADDING[mode] == "constant":
         return g[(*lines, slice(before, before + length))]

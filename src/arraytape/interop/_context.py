@@ -23,7 +23,7 @@ AMBIENT.append(lambda: (ENTERED.get(), frozenset(EVERYWHERE)))
 
 
 def note_entered() -> Callable[[], Setting[frozenset[str]]]:
-    """Return a function that makes a Setting of the contexts that are active now."""
+    """Return a factory of contexts that restore the set of libraries whose interop is active now."""
     libraries = ENTERED.get()
     return lambda: Setting(ENTERED, libraries)
 

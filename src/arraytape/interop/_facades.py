@@ -68,7 +68,7 @@ def keeping(library: str, name: str, rule: Function) -> Function:
 
 
 def making(library: str, name: str) -> Function:
-    """Return a ``zeros``, ``ones`` or the like that returns an Array to a caller that uses Arrays.
+    """Return a version of ``np.zeros`` or the like that returns an Array if its caller uses Arrays.
 
     Such a caller writes into the result later, and a write into NumPy data would not be recorded.
     """
@@ -97,7 +97,7 @@ class RefusingVectorize(np.vectorize):
         return super().__call__(*args, **keywords)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle as ``np.vectorize`` itself, because no module holds this class by name."""
+        """Return the pickled form of an ``np.vectorize``: no module holds this class by name."""
         return np.vectorize, (), vars(self)
 
 
@@ -327,7 +327,7 @@ def no_rule(name: str, option: str = "") -> TypeError:
 
 # --- a float that keeps Arrays -----------------------------------------------------------------------
 class SoftFloatType(type):
-    """A metaclass: a call of its class with an Array returns a 0-d Array, any other call a float."""
+    """A metaclass: in a context ``cls(x)`` is a 0-d Array for an Array x; else it is a float."""
 
     library = "sklearn"
 
@@ -345,6 +345,6 @@ class SoftFloatType(type):
 
 
 class SoftFloat(float, metaclass=SoftFloatType):
-    """A ``float`` for modules of metrics: a call keeps Arrays; as a dtype it is float64."""
+    """A ``float`` for a library's module: a call keeps an Array, and as a dtype the class is float64."""
 
     dtype = np.dtype(float)

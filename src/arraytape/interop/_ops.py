@@ -130,7 +130,10 @@ class Raw(dict[type, Function]):
         return refuse_device
 
     def compute_or_note(self, *args: Any, **keywords: Any) -> Any:
-        """Compute the library's results, and add the call to the trace if one is being made."""
+        """Return the library's results; if a function is being traced, add the call to the trace.
+
+        Raise TypeError if an Array is among the arguments.
+        """
         if has_array(args) or has_array(keywords.values()):
             # The library's function, which has a hook, would call this op again.
             raise no_rule(self.op.name, "an Array among its options")
@@ -140,7 +143,10 @@ class Raw(dict[type, Function]):
         return self.compute_on_numpy(*args, **keywords)
 
     def compute_on_numpy(self, *args: Any, **keywords: Any) -> Any:
-        """Compute results that share no memory with operands, with warnings at the user's line."""
+        """Return the library's results, copied if they share memory with operands.
+
+        Warnings of the library point at the user's line.
+        """
         given = [read_only(arg) for arg in args]
         found = at_users_line(self.forward)(*given, **keywords)
         arrays = [x for arg in given for x in (arg if isinstance(arg, list) else [arg])]
@@ -175,7 +181,7 @@ class Raw(dict[type, Function]):
 
 
 def hide_from_warnings(function: Any) -> Function:
-    """Return a copy of a function whose frames ``warnings.warn`` skips, like a trampoline's."""
+    """Return a copy of a function whose frames ``warnings.warn`` skips: see ``_hooks.trampoline``."""
     code = function.__code__.replace(co_filename=TRAMPOLINE)
     made = FunctionType(
         code, function.__globals__, function.__name__, function.__defaults__, function.__closure__

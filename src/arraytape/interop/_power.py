@@ -36,7 +36,7 @@ def box_cox(lam: Array, x: Array, axis: int | None = 0, keepdims: bool = False) 
 def likelihood(lam: Array, z: Array, logs: Array, axis: int | None, keepdims: bool) -> Array:
     """Return the log-likelihood of lambda, given that the transformed data z are normal.
 
-    (lambda - 1) sum(logs) is the logarithm of the Jacobian determinant of the transformation.
+    logs : (lambda - 1) sum(logs) is the logarithm of the transformation's Jacobian determinant.
     """
     count = z.size if axis is None else z.shape[axis]
     own = (lam - 1.0) * xp.sum(logs, axis=axis, keepdims=keepdims)

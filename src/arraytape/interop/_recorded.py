@@ -2,7 +2,7 @@
 
     recorded_function("scipy.linalg.expm", rule, arrays=["A"], cores=[2])
 
-The signatures of the op and of the hook follow from the function's own.
+The op and the hook get their parameters from the signature of the library's function.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def function_op(
     path: str, *rules: Rule | None, arrays: Sequence[str], options: Sequence[str] = (),
     packed: Packed = NOTHING, **statement: Any,
 ) -> LibraryOp:  # fmt: skip
-    """Return the op of a library's function.
+    """Return an op that runs a library's function, with its derivative given by ``rules``.
 
     arrays : the function's parameters that take arrays.  options : further parameters that the rule
     handles; options in INERT are added.  packed : names for the elements of parameters that take a
@@ -81,7 +81,7 @@ def recorded_function(
     path: str, *rules: Rule | None, arrays: Sequence[str], options: Sequence[str] = (),
     packed: Packed = NOTHING, refuses: Mapping[str, Sequence[Any]] = NOTHING, **statement: Any,
 ) -> LibraryOp:  # fmt: skip
-    """Give a library's function a rule, hook it, and return its op.
+    """Define the op of a library's function, hook the function to call the op, and return the op.
 
     A call raises TypeError if an option that has no rule differs from its default.  refuses : maps
     an option to those of its values that have no rule.
@@ -122,7 +122,7 @@ def refused_functions(*paths: str) -> None:
 def of_path(path: str) -> Function:
     """Import and return the function of a full name, such as "scipy.linalg.expm".
 
-    If the function has a hook, its original still runs on NumPy data.
+    The function may have a hook, which runs the library's code on NumPy data.
     """
     module, _, name = path.rpartition(".")
     found: Function = getattr(importlib.import_module(module), name)

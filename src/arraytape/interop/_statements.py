@@ -119,7 +119,7 @@ def hooks(
 def prepares(module: str, *names: str) -> Callable[[Prepare], Prepare]:
     """Run the decorated function before these functions of a module, for Arrays.
 
-    It gets the call's arguments in a dict from names to values, and may replace values.
+    The decorated function gets a dict of the call's arguments by name, and may replace values in it.
 
     names : functions of the module, or methods with a dot.
     """
@@ -141,8 +141,8 @@ def keeps_arrays(module: str) -> None:
 def stands_in(module: str, name: str, **rules: Function) -> None:
     """Replace an object in a module's globals by a StandIn, whose functions in ``rules`` accept Arrays.
 
-    The StandIn's other functions refuse Arrays.  Its ``__wrapped__`` is the original object, from which
-    the analysis in ``_exits`` learns what a call does.
+    The StandIn's other functions raise TypeError for Arrays.  Its ``__wrapped__`` is the original
+    object, whose code the analysis in ``_exits`` reads.
     """
 
     def put_stand_in(target: ModuleType) -> None:
@@ -164,7 +164,7 @@ def replaces(module: str, name: str, value: object) -> None:
 
 # --- the search for a rule ----------------------------------------------------------------------------
 def function_with_rule(functions: Sequence[str], modules: Sequence[str], how: str) -> str | None:
-    """Return the name of the function whose rule would have kept a value on the tape in a context.
+    """Return the name of a function whose rule would have kept a value on the tape in a context.
 
     Return None if no rule would have.  The tables of all imported packages are imported, but no
     package is changed.
@@ -190,9 +190,9 @@ def function_with_rule(functions: Sequence[str], modules: Sequence[str], how: st
 
 
 def defined_as(functions: Iterable[tuple[str, str]]) -> set[str]:
-    """Return the full names that functions, given as pairs (module, name), have where defined.
+    """Return the full names of functions, given as pairs (module, name), in their defining modules.
 
-    A pair may name another module, from which the function can be imported, too.
+    The module of a pair may be another one, which only imports the function.
     """
     found = set()
     for module, name in functions:
@@ -272,7 +272,7 @@ def missing(what: str) -> None:
 
 
 def install(library: str) -> None:
-    """Apply a library's tables to its imported modules, and to other modules at their import."""
+    """Apply a library's tables (of statements) to its imported modules, to others at their import."""
     for package, table in TABLES[library].items():
         if table not in READ:
             when_imported(package, reader_of(table))

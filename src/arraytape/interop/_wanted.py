@@ -29,7 +29,7 @@ def is_wanted(values: Iterable[Any]) -> bool:
 
 
 def uses_arrays(function: Callable[..., Any], values: Iterable[Any]) -> bool:
-    """Return True if values hold an Array, or the user's function reads an Array from outside."""
+    """Return True if ``values`` hold an Array, or a user's function reads one that is no argument."""
     return has_array(values) or (not is_librarys(function) and has_array(used_by(function)))
 
 
@@ -42,7 +42,7 @@ def nested_leaves(value: object) -> list[Any]:
 
 
 def used_by(function: Callable[..., Any], depth: int = DEEPEST) -> list[Any]:
-    """Return the objects in a function's closure, defaults, globals and attributes of ``self``."""
+    """Return what a function, and functions that it uses, read from closure, globals and ``self``."""
     if isinstance(function, functools.partial):
         return [*function.args, *function.keywords.values(), *used_by(function.func, depth)]
     found: list[Any] = []

@@ -30,9 +30,9 @@ PAIRWISE, MORE = "sklearn.metrics.pairwise", "scipy.stats._morestats"
 # --- the namespace ------------------------------------------------------------------------------------
 @hooks("scipy._lib._array_api", "array_namespace", dispatched=True)
 def array_namespace(*arrays: Any, **options: Any) -> Any:
-    """Return arraytape for Arrays, also together with NumPy's arrays, which SciPy would refuse.
+    """Return arraytape for Arrays, even if NumPy arrays, which SciPy would refuse, are among them.
 
-    Inside a context SCIPY_ARRAY_API=1 is not needed.
+    Outside a context and without SCIPY_ARRAY_API=1, SciPy's own function runs.
     """
     from scipy._lib import _array_api
 
@@ -91,7 +91,10 @@ ROUNDED = PatchedNamespace(clip=clip, maximum=maximum, sqrt=root_of_variance)
 
 
 def clips_rounding(module: str, name: str, **asks: Callable[..., Any]) -> None:
-    """Replace global functions of ``name`` by ``asks``, so that a PatchedNamespace keeps derivatives."""
+    """Make the function ``name`` run with some of its globals replaced by the functions ``asks``.
+
+    Each of these returns the namespace in which ``name`` computes: a PatchedNamespace.
+    """
 
     @hooks(module, name, dispatched=True)
     def run_in_namespace(*args: Any, **keywords: Any) -> Any:
@@ -132,7 +135,7 @@ class Variance:
 
 
 def takes_root(name: str, variance: str) -> None:
-    """Let ``name`` take the root of a ``Variance``, which its function ``variance`` then returns."""
+    """Make ``name``, which takes a root, get a ``Variance`` from its global function ``variance``."""
 
     @hooks("scipy.stats._stats_py", name, dispatched=True)
     def deviation(*args: Any, **keywords: Any) -> Any:
@@ -163,10 +166,10 @@ clips_rounding(
 # --- scores of a perfect fit -----------------------------------------------------------------------
 @hooks("sklearn.metrics._regression", "_assemble_fraction_of_explained_deviance", dispatched=True)
 def explained_fraction(**given: Any) -> Any:
-    """Return scikit-learn's fractions, with the derivatives of their formula.
+    """Return scikit-learn's scores, with the derivatives of 1 - numerator / denominator.
 
-    scikit-learn writes the fractions into ``ones(...)``, which here returns an Array with these
-    derivatives.
+    scikit-learn overwrites all elements of ``ones(...)`` but perfect scores.  So ``ones`` returns an
+    Array with these derivatives here.
     """
     numerator, denominator = given["numerator"], given["denominator"]
     varies = denominator != 0
@@ -182,7 +185,10 @@ def explained_fraction(**given: Any) -> Any:
 
 # --- likelihoods with respect to the exponent --------------------------------------------------------
 def by_exponent(name: str, formula: Callable[..., Array]) -> None:
-    """Replace the derivatives of ``name``, whose code has a branch for one ``lmb``, by ``formula``'s."""
+    """Give the value of the function ``name`` the derivatives of ``formula``.
+
+    SciPy's code has a branch for one value of ``lmb``, where the derivative would be lost.
+    """
 
     @hooks(MORE, f"{name}.__wrapped__", dispatched=True)
     def likelihood(data: ArrayInput, axis: int = 0, *, lmb: Array | float) -> Any:

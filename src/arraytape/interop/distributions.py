@@ -91,7 +91,10 @@ replaces(CONTINUOUS, "xp_promote", xp_promote)
 def moment_about_another_center(
     self: Any, order: int, moment_as: Sequence[ArrayInput], a: ArrayInput, b: ArrayInput
 ) -> Any:
-    """Compute SciPy's sum over stacked moments: NumPy would convert a list of Arrays to numbers."""
+    """Return the moment about b, as SciPy's sum of ``moment_as``, the moments about a.
+
+    The moments are stacked first, because NumPy would convert a list of Arrays to numbers.
+    """
     a, b, *moments = arraytape.broadcast_arrays(*all_arrays((a, b, *moment_as)))
     i = np.reshape(np.arange(order + 1.0), (-1,) + (1,) * a.ndim)
     terms = arraytape.special.binom(order, i) * arraytape.stack(moments) * (a - b) ** (order - i)
@@ -138,7 +141,7 @@ Derive = Callable[[Array, Arrays, Array, Any, str], Any]
 
 
 class Rule:
-    """The rule of a method's op: a function of named operands that calls ``derive`` with a list."""
+    """The rule of a method's op: a callable that passes the operands to ``derive`` in one list."""
 
     def __init__(self, derive: Derive, names: Sequence[str]) -> None:
         self.derive, self.count = derive, len(names)
@@ -197,7 +200,7 @@ def methods_with(
 ) -> Callable[..., None]:
     """Return a function that attaches the rule ``derive`` to methods of distributions, by their names.
 
-    rest : see ``op_of_method``.
+    rest : the rule of the other operands: see ``op_of_method``.
     """
 
     def state_rules(*names: str, module: str = CONTINUOUS) -> None:
@@ -302,7 +305,7 @@ def derive_formula(function: Function) -> Derive:
 def derive_summed(
     g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
-    """Return the parameters' cotangents, where y is the sum of the probabilities up to k."""
+    """Return None for k and the parameters' cotangents, where y sums the probabilities up to k."""
     k, *parameters = operands
     first = distribution._get_support(*[plain_data(p) for p in parameters])[0]
     last = np.floor(plain_data(k))
@@ -322,9 +325,10 @@ def derive_summed(
 def derive_fisher(
     g: Array, operands: Arrays, y: Array, distribution: rv_generic, method: str
 ) -> Any:
-    """Return the cotangent of the odds, ``g * y * (x - mean) / odds``, and None for all others.
+    """Return the cotangent of the odds, ``g * y * (x - mean) / odds``, and None for other operands.
 
-    The probability y is proportional to odds ** x in Fisher's distribution, the only one with this rule.
+    This holds for Fisher's noncentral hypergeometric distribution, whose y is proportional to odds ** x.
+    Raise TypeError for other distributions.
     """
     if type(distribution).__name__ != "nchypergeom_fisher_gen":
         raise no_rule(f"scipy.stats.{distribution.name}.pmf")
@@ -378,9 +382,10 @@ def integral(distribution: rv_generic, x: Array, parameters: Sequence[Any], uppe
 
 
 def beyond(distribution: rv_generic, x: Array, given: Sequence[Any]) -> Array:
-    """Return an Array of value 0 that has the derivatives of the distribution function F(x).
+    """Return an Array of value 0 whose derivative with respect to x is that of F(x).
 
-    It is the integral of the density from the number x, as a constant, to x.
+    F is the distribution function.  The Array is the integral of the density to x, from a constant that
+    is equal to x.
     """
     here = plain_data(x)
     with Quiet():
@@ -400,8 +405,8 @@ def panels(
 
     The intervals lie between x and an end of the support.  The ends inside are quantiles at LEVELS.
 
-    here : the values of x.  there : the end of the support, perhaps infinite, the upper one if
-    ``upper``.
+    here : the values of x.  there : the end of the support (the upper one if ``upper``), perhaps
+    infinite.
     """
     levels = np.broadcast_to(LEVELS.reshape((-1,) + (1,) * here.ndim), (len(LEVELS), *here.shape))
     with Quiet():
@@ -481,7 +486,7 @@ def derive_entropy(
 ) -> Any:
     """Return the cotangents of the operands: the shape parameters, loc and scale.
 
-    They are the derivatives of SciPy's formula for the entropy, plus log(scale).  loc gets None.
+    The differentiated formula is SciPy's entropy for loc 0 and scale 1, plus log(scale).  loc gets None.
     """
     count = distribution.numargs
 

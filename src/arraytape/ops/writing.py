@@ -178,9 +178,9 @@ def is_region(value: Array, x: Array, key: Index) -> bool:
 def fit_write(
     x: Array, data: RawArray, raw: Index, basic: bool, handle: Array, v: Any, value: Any
 ) -> tuple[Any, Any, Any]:
-    """Return the data of x, the key and the value of a write, as raw data of one storage.
+    """Return the data of x, the key and the value of a write, as raw data of one array library.
 
-    If the key or the value has hidden axes of vmap, x gets them, too.
+    If the key or the value has hidden axes of vmap, add these axes to x.
     Raise TypeError if x is real and the value is complex, or if the value cannot be converted.
 
     raw, v : the key and the value as raw data.  basic : True if the key has no arrays.
@@ -207,7 +207,7 @@ def fit_write(
 
 
 def apart_from(data: Any, key: Any) -> Any:
-    """Return a key with copies of the arrays that share memory with ``data``: see READS_KEYS_LATE."""
+    """Return ``key`` with copies of its arrays that share memory with ``data``, which is written to."""
     memory = data.data if type(data) is Batched else data
     parts = [
         part.copy() if type(part) is type(memory) is np.ndarray and overlap(part, memory) else part
@@ -268,7 +268,7 @@ def overlap(v: RawOperand, data: Any) -> bool:
 
 
 def add_hidden_axes(x: Array, *values: Any) -> tuple[int, Any]:
-    """Give the root of x all hidden axes of ``values``, so that they can be written to x.
+    """Add vmap's hidden axes of ``values`` to the root of x, so that they can be written to x.
 
     The root's value is repeated along each new axis.  Return the new value id and data of x.
     """
@@ -319,9 +319,10 @@ def record_put(
     written: RawArray,
     memory: RawArray,
 ) -> None:
-    """Record the write ``x[key] = value`` after it was done, and give the root a new value id.
+    """Record the write ``x[key] = value`` after it was done, and give x's root a new value id.
 
-    written, memory : the data of x, and the memory of its root, to which the value was written.
+    The root is the Array whose memory the view x shows, or x itself if x is no view.
+    written, memory : the data of x and of the root at the time of the write.
     """
     if MODES:
         tell_written(x)
@@ -371,13 +372,14 @@ def record_write(
     key: Any,
     more: tuple[Any, ...] = (),
 ) -> None:
-    """Give a root a value id for its new value, and pass the record of the write to the recorders.
+    """Give ``root`` a new value id after a write, and pass a record of the write to the recorders.
 
-    A recorder gets the record, and then follows the new value, if it follows the old value or the
-    written value.  If there is no such recorder, the new id is 0.
+    A recorder (a tape) gets the record, and then follows the new value, if it follows the old value or
+    the written value.  If there is no such recorder, the new id is 0.
 
-    plan : PUT or ADD.  value : the written value, as raw data or a Python scalar.
-    path : the path from the root to the Array that was written to.
+    root : the Array that owns the memory.  plan : the kind of the record, PUT or ADD.
+    value : the written value, as raw data or a Python scalar.
+    path : the keys that lead from the root to the view that was written to.
     key : for PUT the key of the write, for ADD the sign.  more : the last field of a PUT record: see
     ``overwritten``.  The class PutRecord in ``aliasing`` lists the fields.
     """
@@ -458,10 +460,10 @@ def overwritten(x: Array, key: Index, value: RawOperand) -> Any:
 def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
     """Return the method for an in-place operator, such as ``__iadd__`` for the op add and short "add".
 
-    If x or the operand has a value id, and the op is not add or subtract, the op itself is recorded, and
-    its result replaces x's value.  Otherwise the op computes in x's memory.
+    If a tape follows x or the operand, and the op is not add or subtract, the method records
+    ``x op y`` and gives x the result.  Otherwise the method computes in x's memory.
 
-    One function, because further function calls would slow down ``x += y``.
+    The method is one long function, because further function calls would slow down ``x += y``.
     """
     functional = getattr(operator, {"and": "and_", "or": "or_"}.get(short, short))
     raw = getattr(operator, f"i{short}")
@@ -601,7 +603,7 @@ def updates(
 
 
 def fit_operand(op: Op, x: Array, handle: Array, data: RawArray, other: RawOperand) -> Any:
-    """Return the other operand of an in-place op as raw data in the storage of x.
+    """Return the other operand of an in-place op as raw data of the array library of x.
 
     Raise ValueError or TypeError if the result's shape or dtype does not fit into x.
 
@@ -635,9 +637,9 @@ def fit_operand(op: Op, x: Array, handle: Array, data: RawArray, other: RawOpera
 def check_in_numpy(
     op: Op, raw: Callable[[Any, Any], Any], data: RawArray, other: RawOperand
 ) -> None:
-    """Raise NumPy's error if the operands, without hidden axes, do not fit an in-place op.
+    """Raise NumPy's error if the operands, without vmap's hidden axes, do not fit an in-place op.
 
-    The op is tried on NumPy arrays of ones.  Nothing is checked for data of other libraries.
+    Run the op on NumPy arrays of ones to find out.  If x's data is not NumPy's, check nothing.
     """
     if storage_of(data).beneath(data).kind is not np.ndarray:
         return

@@ -143,6 +143,7 @@ def signature_part(value: Any, places: dict[int, int], gone: Callable[[], None])
     """Return the part of a signature for one argument.
 
     places : id(Array) -> number of the Array, so that a repeated Array has the same number.
+    gone : called when an object is freed that the signature compares by identity.
     """
     kind = type(value)
     if isinstance(value, Array):
@@ -162,7 +163,7 @@ def signature_part(value: Any, places: dict[int, int], gone: Callable[[], None])
 
 
 def array_signature(x: Array) -> Any:
-    """Return the properties of an Array on which a program depends, such as its type and layout."""
+    """Return the properties of x on which a program depends; raise Apart if x cannot be traced."""
     if x._value_id == -1:  # x is a view, whose data may have to be updated
         x._sync()
     data = x._data
@@ -184,7 +185,7 @@ def marks_of(x: Array) -> tuple[Any, ...]:
 def is_read_only(x: Array) -> bool:
     """Return True if x is a view that cannot be written to, such as a broadcast.
 
-    Such a view cannot be an argument of a trace: lifted without its root, it would become writable.
+    Such a view cannot be an argument of a trace, which would replace its data by writable data.
     """
     return bool(x._state & IS_VIEW) and not UNWRITABLE.isdisjoint(
         [kind for kind, _ in x._view.path]
@@ -208,7 +209,7 @@ def is_flat(values: Sequence[Any]) -> bool:
 
 
 def check_apart(handles: Iterable[Array]) -> None:
-    """Raise Apart if one of these Arrays shares memory with another one or with NumPy code."""
+    """Raise Apart if one of these Arrays shares memory with another one or code outside arraytape."""
     roots = set()
     for x in handles:
         root = root_of(x)

@@ -105,7 +105,7 @@ class Call:
         self.trace.spoil(why)
 
     def trace_call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Run the function and return its result.  Restore the Arrays' data, even if it raises."""
+        """Run the function and return its result.  Restore the Arrays' data, even after an error."""
         try:
             return self.traced_run(args, keywords)
         except BaseException:  # an interrupt may have stopped ``close_trace``: call it again
@@ -157,8 +157,8 @@ class Call:
     def containers(self, value: Any, met: set[int]) -> None:
         """Store in ``same`` which containers in the result ``value`` are arguments of the call.
 
-        If another mutable container is in the result twice, or existed before the call, no program
-        is made, because it would return a new container.  met : ids of the containers found so far.
+        If another mutable container is in the result twice, or existed before the call, make no program,
+        because the program would return a new container.  met : ids of the containers found so far.
         """
         parts = nest.parts_of_nesting(value)
         if parts is None:
@@ -202,7 +202,7 @@ class Call:
         self.lifter.loans.end()
 
     def given_ids(self) -> list[int]:
-        """Return the id of each output, and then of each written value, in ``recorded.records``.
+        """Return the ids by which the tape's records refer to each output, then to each written value.
 
         The id is 0 for a value that the tape does not follow.
         """
@@ -218,9 +218,9 @@ class Call:
 
     # --- description of the result ----------------------------------------------------------------
     def describe_leaf(self, leaf: Any) -> Given:
-        """Return where a leaf of the result comes from.
+        """Return where a leaf of the result comes from: see ``Given``.
 
-        If the call made the leaf, an Array, the Array's traced data is replaced by its value.
+        If the leaf is an Array that the call made, replace its traced data by NumPy data.
         """
         if not isinstance(leaf, Array):
             return self.plain_leaf(leaf)
@@ -296,7 +296,7 @@ class Call:
                 refresh(leaf)
 
     def settle_array(self, x: Array) -> None:
-        """Replace the data of an Array that the call has made, if it is traced, by the traced value.
+        """If x, which the call has made, has traced data, replace the data by its value, a NumPy array.
 
         The value is copied if it is read-only or shares memory with another Array of the call.
         """
@@ -324,7 +324,10 @@ class Call:
             self.release_traced()
 
     def note_what_ran(self) -> None:
-        """Add the functions that ran to ``found``, for later calls; set ``late`` if some are new."""
+        """Add the state that the call used to ``found``, which later calls compare; set ``late`` if new.
+
+        If a user's object raises when it is inspected, make no program of the call.
+        """
         given: set[int] = set()
         pending = [self.result]
         while pending:
@@ -339,7 +342,7 @@ class Call:
             self.spoil_call(unreadable(error))
 
     def check_state(self) -> None:
-        """Refuse a program (``spoil_call``) if the call has changed Python state that it can read."""
+        """Refuse a program (``spoil_call``) if the call changed Python state that the function reads."""
         self.drawn = self.state.moving.moved_path()
         try:
             after = self.state.read(self.values)
@@ -379,7 +382,7 @@ class Call:
                 self.settle_array(holder)
 
     def kept_traced(self) -> list[Traced]:
-        """Return the traced data that outlives the call; data of the lifted arguments is left out."""
+        """Return the live traced data, except for that which stands in for data of existing Arrays."""
         own = {id(one.traced) for one in self.lifter.lifted.values()}
         return [traced for traced in self.trace.live if id(traced) not in own]
 

@@ -80,7 +80,7 @@ class Effect:
 
 
 def noted(leaf: Any) -> Any:
-    """Return a ``Value`` for a leaf that is an Array, else the leaf."""
+    """Return a ``Value`` (node and data in the trace) for a leaf that is an Array, else the leaf."""
     if not isinstance(leaf, Array):
         return leaf
     trace, data = ACTIVE.get(), current(leaf)[1]

@@ -1,7 +1,7 @@
 """Programs run node by node over another namespace of the array API standard, such as jax.numpy.
 
 ``Function.program`` is an ``Export``.  Its ``run(namespace)`` returns a function of that library's
-arrays.  ``Over`` has the raw functions that programs call and that the standard does not name.
+arrays.  ``Over`` adds the functions that programs call and that the standard does not name.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SPELLED = {  # name of a NumPy ufunc -> its name in the array API standard
 
 
 class Over(Standard):
-    """The raw functions that programs call, computed by another namespace of the array API standard."""
+    """The functions on bare arrays that programs call, computed by another array API namespace."""
 
     def is_complex(self, x: RawArray) -> bool:
         return bool(self.base.isdtype(x.dtype, "complex floating"))
@@ -109,7 +109,7 @@ class Over(Standard):
         return getattr(self.base, np.dtype(dtype).name)
 
     def argument(self, value: Any) -> Any:
-        """Return an argument of a call, with NumPy's dtypes, scalars and arrays as the namespace's."""
+        """Convert NumPy dtypes, scalars and arrays in an argument of a call to the namespace's own."""
         kind = type(value)
         if kind is tuple or kind is list:
             return kind([self.argument(part) for part in value])
@@ -153,7 +153,7 @@ class Export:
         return [node.op for node in self.program.nodes if node.is_call]
 
     def path(self, call: Call, place: int) -> str:
-        """Return the path of the lifted Array with this number, such as "w" or "model.weight"."""
+        """Return the path of the Array that is input number ``place``, such as "w" or "model.weight"."""
         if place >= len(call.arrays):
             known = [id(x) for x in call.reached]
             found = id(call.lifter.handles[place])
@@ -220,7 +220,7 @@ class Export:
     ) -> Any:
         """Return the leaf of the result that ``given`` describes, or the root of a leaf that is a view.
 
-        outputs : the outputs of the program.  values : number of a lifted Array -> its value after the
+        outputs : the outputs of the program.  values : number of an input -> its value after the
         program.  leaves : the leaves of the arguments.
         """
         if given.output >= 0:

@@ -63,11 +63,11 @@ TOO_MANY = f"it was called with more than {SIGNATURES} signatures. Pass what var
 class Entry:
     """The state of one signature: its traced calls, its plans, or why its calls run eagerly.
 
-    pending : a list of traced calls that no later call has equalled yet.  plans : a list of plans,
-    the newest first.  eager : the reason why calls run the function itself, or "".  spoiled : the
-    reason why the last traced call has no program, or "".  misses : the number of traced calls that
-    led to no plan.  found : a ``Found`` with the Python state that traced calls used, although no
-    names in the function's code lead to that state.
+    pending : a list of traced calls that no later call has equalled yet.  plans : a list of ``Plan``
+    objects (generated code), the newest first.  eager : the reason why calls run the function itself, or
+    "".  spoiled : the reason why the last traced call has no program, or "".  misses : the number of
+    traced calls that led to no plan.  found : a ``Found`` with the Python state that traced calls used,
+    although no names in the function's code lead to that state.
     """
 
     def __init__(self) -> None:
@@ -274,9 +274,9 @@ class Function(Generic[P, R]):
         return entry
 
     def by_plans(self, plans: list[Plan], values: Sequence[Any], failed: list[Exception]) -> Any:
-        """Return the result of the first plan that can replay the call, or MISFIT if none can.
+        """Return the result of the first plan (generated code) that fits the call; MISFIT if none does.
 
-        Errors that plans raise before they have written anything are added to ``failed``.
+        Add to ``failed`` the errors that plans raise before they write to an Array; raise later errors.
         """
         for plan in plans:
             try:
@@ -295,8 +295,8 @@ class Function(Generic[P, R]):
     def as_it_is(self, why: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Run the function itself, and count the reason ``why``.
 
-        If the function is ``strict``, raise RuntimeError instead, except under a tape or ``vmap``, or
-        where ``diagnose.saved_data`` packs data.
+        If the function is ``strict``, raise RuntimeError instead, except under a tape, under ``vmap`` or
+        inside of ``diagnose.saved_data``.
         """
         if self.strict and why not in (MAPPED, PACKED) and not watched():
             raise RuntimeError(f"function {self.name}: not replayed, {why} [at {user_line()}]")
@@ -307,7 +307,7 @@ class Function(Generic[P, R]):
 
     # --- traced calls and plans -------------------------------------------------------------------
     def trace_alone(self, entry: Entry, given: CallArguments) -> Any:
-        """Trace a call; run the function itself if another thread traces or there are enough plans."""
+        """Trace a call; run the function itself if another thread traces or ``limit`` plans exist."""
         if len(entry.plans) >= self.limit:
             return self.as_it_is(
                 f"it has {self.limit} programs already", given.args, given.keywords
@@ -329,7 +329,7 @@ class Function(Generic[P, R]):
             self.tracer.pop(getpid(), None)
 
     def trace(self, entry: Entry, given: CallArguments) -> Any:
-        """Run the function and record its computations; make a plan if an earlier call was equal."""
+        """Run the function and trace its computations; make a plan if an earlier trace was equal."""
         try:
             call = Call(self.eager, given.form.names, given.values, tape_here(), entry.found)
         except Exception as error:
@@ -365,7 +365,7 @@ class Function(Generic[P, R]):
         """Compare a traced call with the pending calls of its signature.
 
         If the call equals a pending call, make a plan.  If the values that both calls read are equal
-        but the programs differ, make the entry eager.  Otherwise, keep the call for later comparisons.
+        but the programs differ, replay no calls of the signature.  Otherwise, keep the call as pending.
         """
         apart = "its calls differ", ""
         if call.late:

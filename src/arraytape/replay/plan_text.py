@@ -38,9 +38,10 @@ MISFIT = object()  # the result of ``replay`` for arguments of another kind than
 
 
 class NotCommitted(Exception):
-    """The error if a write to an Array or a callback raises: other writes may have been made already.
+    """The error that ends a replay if a write to an Array raises, or a callback.
 
-    So no other plan may be tried.  seen : the exception, which ``Function.__call__`` raises.
+    Other writes may have been made already, so the call must not be run again by another plan.
+    seen : the exception, which ``Function.__call__`` raises.
     """
 
     def __init__(self, seen: Exception) -> None:
@@ -184,7 +185,7 @@ class PlanText:
                 self.lines.append(f"if state[{i}] is not {self.named(x)}: changed({path!r})")
 
     def apart(self, call: Call) -> None:
-        """Write the check that no two of the Arrays are the same, or share memory.
+        """Write the check that no two input Arrays of the program are the same, or share memory.
 
         In a replay, the check is skipped if each Array still has the data of the last replay.
         ``known[0]`` is a tuple of weak references to that data.  It is replaced as a whole because
@@ -207,9 +208,10 @@ class PlanText:
         ]
 
     def foreign(self, call: Call) -> None:
-        """Write the comparison of NumPy arrays of users, whose contents are constants of the program.
+        """Write the comparison of users' ndarrays with the copies of them that the program uses.
 
-        All such arrays are compared, used or not: other constants may have been computed from them.
+        The ndarrays that the program does not use are compared, too, because other constants may have
+        been computed from them.
         """
         for data, node in {id(data): (data, node) for data, node in call.trace.foreign}.values():
             a, b = self.named(data), self.named(node.value)
@@ -271,7 +273,7 @@ class PlanText:
             place = end
 
     def result_leaf(self, given: Given) -> str:
-        """Return the expression for one leaf of the result in the generated code."""
+        """Return the generated code's expression for a leaf of the result, as ``given`` describes it."""
         if given.view >= 0:
             return f"part{given.view}"
         if given.output >= 0:
@@ -283,10 +285,10 @@ class PlanText:
         return self.named(given.value)
 
     def rebuilt(self, structure: Any, names: Iterator[str], same: Mapping[int, int]) -> str:
-        """Return the expression that builds a nesting like ``structure`` with other leaves.
+        """Return an expression that builds a nesting like ``structure``, with ``names`` as the leaves.
 
-        names : the names of the leaves.  same : id(container) -> number of the argument that is this
-        container; the expression then is that argument itself.
+        same : id of a container -> number of the argument that is this container.  The expression for
+        such a container is the argument itself.
         """
         kind = KINDS[type(structure)]
         if kind is None:

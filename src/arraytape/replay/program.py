@@ -98,7 +98,7 @@ class Guard(NamedTuple):
     line: str
 
     def holds(self, value: np.ndarray[Any, Any]) -> bool:
-        """Return True if this value of the node satisfies the condition."""
+        """Return True if ``value``, the node's value in a replay, satisfies the condition."""
         if self.kind == "shape":
             return bool(value.shape == self.expected)
         if self.kind == "value":

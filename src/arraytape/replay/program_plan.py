@@ -117,7 +117,7 @@ class Plan:
 
 
 def own_name(name: str, program: Program) -> str:
-    """Return `name`, with ``_`` or ``f_`` added if the generated code uses that name otherwise."""
+    """Return `name`, with ``_`` or ``f_`` added if the generated code uses `name` for another object."""
     if NUMBERED.match(name):
         return f"f_{name}"
     taken = {"failed", "guards", "idle", "memory", *dir(np), *(node.op for node in program.nodes)}

@@ -134,10 +134,10 @@ def needed(back: Program, front: set[Node]) -> list[Node]:
 def with_inputs(
     back: Program, saved: Sequence[Node], inputs: Sequence[Node]
 ) -> tuple[Program, list[int]]:
-    """Return the pullback as a program of its own, and the numbers of the function's inputs it reads.
+    """Return a program that runs the pullback alone, and a list of the input numbers that it reads.
 
-    The program's inputs are these inputs, then the nodes ``saved``, then the cotangents.  back : the
-    pullback within the joint program.  inputs : the inputs of the function.
+    The program's inputs are those of the function's ``inputs`` that it reads, then one for each node in
+    ``saved``, then the cotangents.  back : the pullback, whose nodes refer to the forward program.
     """
     of = {node: Node(INPUT, like=node) for node in saved}
     given = {*inputs}

@@ -72,9 +72,9 @@ class Recorded:
         self.start, self.sources = len(self.all), len(self.tape.leaves)
 
     def end_records(self, lifted: Sequence[Lifted]) -> None:
-        """Copy the new records, and replace traced data in the tape's own records by values.
+        """Copy the records of the traced call, and replace traced data in the tape's records by values.
 
-        A second call, after an interrupt, only replaces traced data.
+        If an interrupt stops the method, a second call only replaces traced data.
         """
         tape = self.tape
         if tape.records is not self.all:

@@ -2,9 +2,9 @@
 
 A plan calls its ``Taped`` object with the Arrays.  The object runs the program and adds the record.  At
 the first backward pass, ``pull_function`` traces the pass through the function's own records
-(``Recorded``).  The program of that trace is the pullback of later replays (``pull.py``).  In other
-passes, the function's own records are computed again from the call's inputs ("unfolded").  Such passes
-are guarded reruns, passes under outer recorders, passes with several cotangents at once, and tangents.
+(``Recorded``).  The program of that trace is the pullback of later replays (``pull.py``).  In some
+passes, the function's own records are computed again from the call's inputs ("unfolded"): in guarded
+reruns, under outer recorders, with several cotangents at once, and for tangents.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from .tracing.traced_storage import TRACED
 class Taped:
     """The callable by which a plan runs its program under a tape.
 
-    results : the ids of outputs and writes, as numbered by ``Recorded``.  made : those of ``results``
-    that are not the id of an input.  kept : the nodes of the values that records keep.  computing : a
+    results : the ids of outputs and writes, numbers from ``Recorded``.  made : the ids in ``results``
+    that no input has.  kept : the nodes of the values that the function's records keep.  computing : a
     program that computes only ``kept``.  traceable : whether the backward pass may be traced.  pulled :
     the program together with its pullback; None until a backward pass was traced.
     """
@@ -81,9 +81,10 @@ class Taped:
         return *self.run(*data), ()
 
     def __call__(self, handles: Sequence[Array]) -> Any:
-        """Run the program on Arrays, add a record to the tape, and return outputs, writes and ids.
+        """Run the program on Arrays, add a record to the tape, and return (outputs, writes, value ids).
 
-        Return None, before anything ran, if the tape around the call differs from the traced one.
+        Return None without running the program if no tape can take the record, or if the tape follows
+        other Arrays than in the traced call.
         """
         tape = tape_here()
         if tape is None:
@@ -105,7 +106,7 @@ class Taped:
         return outputs, writes, [names[number] for number in self.results]
 
     def names(self, value_ids: Sequence[int], outs: Sequence[int]) -> dict[int, int]:
-        """Return a dict from each id that ``records`` use to the value id that it has in one call.
+        """Return a dict from ids in ``records``, which are numbers from 0 on, to one call's value ids.
 
         value_ids : the value ids of the call's inputs.  outs : the new value ids for ``made``.  Ids of
         intermediate values are left out.
@@ -187,7 +188,7 @@ class TapedCall(CallOfUser):
             return None
 
     def unfold(self, value_ids: Sequence[int], outs: Sequence[int]) -> list[Record]:
-        """Return the records that the function itself would have made.
+        """Return the records that the function would have made on the tape if it had run itself.
 
         value_ids : the value ids of the inputs.  outs : the value ids of the results.
         """
@@ -226,7 +227,7 @@ class TapedCall(CallOfUser):
 def renamed_results(record: Record, known: Sequence[int]) -> Record:
     """Return a record with a new id for each result whose id is in ``known``.
 
-    The record of the replayed call has results with these ids already.
+    ``known`` has the result ids of the replayed call's record, which is on the tape already.
     """
     new = tuple(
         [new_value_id() if value_id in known else value_id for value_id in results_of(record)]
@@ -242,8 +243,8 @@ def are_plain(seeds: Sequence[Any]) -> bool:
 def pull_function(at: Any, record: Record) -> None:
     """Pull cotangents through the record of a replayed call; see ``Structural.pull_cotangents``.
 
-    The pullback's program is used if ``at`` is a plain ``BackwardPass`` over NumPy data.  In other
-    passes, and before there is such a program, the function's own records are used.  at : the pass.
+    at : the pass.  The program of the pullback runs if ``at`` is a plain ``BackwardPass`` over NumPy
+    data.  In other passes, or if there is no such program yet, the function's own records are used.
     """
     _, outs, value_ids, call = CallRecord(*record)
     seeds = [at.peek(out) for out in outs]

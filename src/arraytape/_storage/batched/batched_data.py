@@ -303,7 +303,8 @@ def check_open(axis_ids: AxisIds) -> None:
 def surplus(data: Batched, shape: tuple[int, ...]) -> AxisIds:
     """Return the ids of the hidden axes of ``data`` that ``shape`` lacks and whose vmap has ended.
 
-    shape : the ``Shape`` of a recorded value, which has the value's hidden axes.
+    shape : the ``Shape`` of a recorded value, which has the value's hidden axes.  A contribution to the
+    value's gradient is summed over the returned axes.
     """
     own, open_axes = getattr(shape, "axis_ids", ()), ACTIVE.get()
     return tuple([n for n in data.axis_ids if n not in own and n not in open_axes])

@@ -101,7 +101,10 @@ class Part:
 
 
 class BatchedNamespace:
-    """A namespace for batched and plain data: the array API standard's functions and ``Standard``'s."""
+    """A namespace for batched and plain data.
+
+    It has the array API standard's functions, and those that the class ``Standard`` adds.
+    """
 
     def __init__(self) -> None:
         self.linalg, self.fft = Part(self, "linalg."), Part(self, "fft.")
@@ -203,10 +206,10 @@ class BatchedNamespace:
     def of_numbers(
         self, name: str, x: RawArray | Batched, others: Sequence[RawArray], keywords: dict[str, Any]
     ) -> Any:
-        """Return the raw function ``name`` of the data, along a new axis of length 1.
+        """Apply a function of NumPy or CuPy to a batched 0-d x, along a new axis of length 1.
 
-        This serves 0-d arrays, which have no visible axis.  A first call, on zeros of the visible
-        shape, raises NumPy's errors and tells the result's shape.
+        Without that axis the function would work along a hidden one.  A first call, on zeros of the
+        visible shape, raises NumPy's errors and tells the result's shape.
         """
         function, axis_ids = function_of(name, (x,)), axis_ids_of((x, *others))
         hidden = tuple(lengths_of((x, *others)).values())

@@ -1,6 +1,7 @@
 """The Python operators of batched data, and the functions whose results stay diagonal.
 
-Diagonal data is a ``Batched`` with ``diagonal`` = (vector, start, stop) in place of raw data.
+Diagonal data, such as the seeds of a Jacobian, has ``Batched.diagonal`` in place of raw data: the tuple
+(vector, start, stop) for rows start to stop of the matrix diag(vector).
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ def fits(value: Any, vector: RawArray) -> bool:
 def keeps_zeros(groups: Sequence[Sequence[int]], values: tuple[Any, ...], vector: RawArray) -> bool:
     """Return True if a function of ``values`` is 0 where the diagonal data among them is 0.
 
-    groups : tuples of indices of operands in which the function is jointly linear.  So it is 0 where
-    all operands of one group are 0, whatever the other operands are.
+    groups : tuples of indices of operands in which the function is jointly linear.  So the function is 0
+    where all operands of one group are 0, whatever the other operands are.
     """
     zero = [is_diagonal_data(v) or (isinstance(v, int | float) and v == 0) for v in values]
     for group in groups:

@@ -1,6 +1,6 @@
 """Indexing of batched data, with keys for its visible axes.
 
-``each_one`` calls a function without a batched form for one array after the other.
+``each_one`` calls a function for one array after the other if it cannot take all arrays at once.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def is_array_part(part: Any) -> bool:
 def key_parts(key: Index, rank: int) -> list[Any]:
     """Return the parts of a key for ``rank`` axes, with full slices in place of Ellipsis.
 
-    Raises IndexError if the key has more than one Ellipsis or indexes more axes.
+    Raises IndexError if the key has several Ellipses or indexes more than ``rank`` axes.
     """
     parts = list(key) if type(key) is tuple else [key]
     taken = 0

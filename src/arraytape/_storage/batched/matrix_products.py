@@ -36,9 +36,9 @@ def matmul_reflected(b: RawArray, a: RawArray) -> Any:
 
 
 def rows_times(a: Batched, b: RawArray) -> Any:
-    """Return ``a @ b`` of a batched a and a plain b, computed as one product with the rows of all a.
+    """Return ``a @ b`` of a batched a and a plain b, by one product: all arrays' rows are stacked.
 
-    Return None for shapes that need the function ``general``.
+    Return None for shapes that only the function ``general`` handles.
     """
     if len(b.shape) != 2 or not a.ndim or a.shape[-1] != b.shape[0]:
         return Batched(a.data @ b, a.axis_ids) if len(b.shape) == 1 and a.ndim else None
@@ -57,9 +57,10 @@ def rows_times(a: Batched, b: RawArray) -> Any:
 
 
 def times_columns(a: RawArray, b: Batched) -> Any:
-    """Return ``a @ b`` of a plain a and a batched b; for few columns, as one product with all columns.
+    """Return ``a @ b`` of a plain a and a batched b.
 
-    Return None for shapes that need the function ``general``.
+    If the arrays in b have few columns, use one product with the columns of all arrays.
+    Return None for shapes that only the function ``general`` handles.
     """
     if not b.ndim or a.shape[-1:] != (b.shape[-2:-1] or b.shape):
         return None
@@ -108,7 +109,7 @@ def solved_by(
 ) -> Any:
     """Return ``a^-1 b``, solved for all arrays at once by ``solve_of(xp)(matrices, right_hand_sides)``.
 
-    solve_of : function of a raw namespace xp that returns its function for linear systems.
+    solve_of : a function that returns the solver of a raw namespace xp, such as NumPy.
     """
     if not axis_ids_of((a, b)):
         return solve_of(namespace_of(a))(a, b)

@@ -55,7 +55,7 @@ def answering(module: str, name: str, formula: Formula) -> Function:
 
 
 def connect_answers(value: Any, formula: Any) -> Any:
-    """Return the library's values with the derivatives of the formulas."""
+    """Return the library's values with the derivatives of the formulas; None leaves a value as it is."""
     if formula is None:
         return value
     if isinstance(formula, tuple):

@@ -94,7 +94,7 @@ class Fit:
         return np.asarray(detached(self.given[name]))
 
     def examine_arrays(self) -> None:
-        """Raise TypeError for an Array that was not read, because its derivatives would be missing."""
+        """Raise TypeError for an Array not in ``asked``, because its derivatives would be missing."""
         parameters = self.estimator.get_params(deep=False)
         for name, value in {**self.given, **parameters}.items():
             if value is not self.estimator and has_array([value]) and name not in self.asked:
@@ -103,8 +103,8 @@ class Fit:
     def without_derivative(self, connected: Iterable[str]) -> dict[str, Array]:
         """Return the fitted attributes that have no formula, as results of ops without rules.
 
-        connected : names of the attributes that have a formula.  If a gradient needs one of the others,
-        the op without a rule raises an error.  As NumPy numbers they would silently be constants.
+        connected : names of the attributes that have a formula.  If a gradient needs another attribute,
+        the op without a rule raises an error; a NumPy number would silently be a constant.
         """
         parameters = self.estimator.get_params(deep=False)
         arrays = nested_arrays([*self.given.values(), *parameters.values()])
@@ -123,7 +123,7 @@ class Fit:
         }
 
     def refuse_fit(self, why: str, instead: str = "") -> NoReturn:
-        """Raise the TypeError that this fit has no derivative: why, and what to do instead."""
+        """Raise TypeError; the message says why the fit has no derivative, and what to do instead."""
         raise TypeError(f"{self.where}: {why}. {instead or INSTEAD} [at {user_line()}]")
 
 
@@ -143,7 +143,7 @@ Result = Callable[[Any, Fit], Any]
 class Statement:
     """The declaration of how the fits of a class are differentiated.
 
-    connect : function of a Fit that returns the fitted attributes as functions of the Arrays.
+    connect : function of a Fit that returns a dict of fitted attributes, computed from the Arrays.
     examine : function of a Fit that runs before the fit, and may refuse it by ``fit.refuse_fit``.
     ignores : names of arguments and parameters without influence on the fit's derivatives.
     result : function of the fitted estimator and the Fit that returns the method's result; None if
@@ -182,8 +182,8 @@ def connects_fit(
 ) -> Callable[[Connect], Connect]:  # fmt: skip
     """Return a decorator for a function of a Fit that returns fitted attributes (see Statement.connect).
 
-    The decorator attaches a hook to ``method`` of each class, which calls the decorated function
-    after scikit-learn's fit.  For examine, ignores and result see Statement.
+    The decorator hooks ``method`` of each class.  The hook runs scikit-learn's fit and then the
+    decorated function.  For examine, ignores and result see Statement.
     """
 
     def declare_fit(connect: Connect) -> Connect:
@@ -306,9 +306,9 @@ def is_result(name: str, value: object) -> bool:
 
 
 def result_without_rule(name: str, value: float | NumpyData, arrays: list[Array]) -> Array:
-    """Return a value as the result of an op of ``arrays`` without a rule.
+    """Return ``value`` as the result of an op on ``arrays`` that has no derivative rule.
 
-    A gradient that needs the result raises an error with ``name``.
+    A gradient that needs this result raises an error that contains ``name``.
     """
 
     def give_value(*_: Array) -> tuple[Array, None]:

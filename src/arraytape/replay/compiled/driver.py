@@ -355,7 +355,7 @@ FASTCALL = 0x80  # METH_FASTCALL: C passes an array of the arguments, and their 
 
 
 class Table(np.ndarray[Any, Any]):
-    """The table of a compiled program, see above, as an int64 array.
+    """The words of a compiled program (see the module's docstring) as an int64 array.
 
     kept : objects that must live as long as the table.
     """
@@ -456,9 +456,10 @@ def layout_words(
 def table_of(
     scratch: int, layouts: Sequence[Sequence[int]], records: Sequence[Sequence[int]]
 ) -> Table:
-    """Return the table of a program.
+    """Return the words of a compiled program as an array: see the module's docstring.
 
     scratch : the address of the scratch memory.  layouts : ``layout_words`` of each argument.
+    records : the words of each record (a call that the driver makes).
     """
     given = [word for layout in layouts for word in layout]
     inner = [word for record in records for word in record]
@@ -467,11 +468,11 @@ def table_of(
 
 
 def python_function(table: Table, released: bool = False) -> Callable[..., bool | None]:
-    """Return a Python function that runs a compiled program, given by its table, on NumPy arrays.
+    """Return a Python function that runs a compiled program on NumPy arrays.
 
     The function returns None if nothing unusual happened, True if the results must not be used, and
-    False if a result underflowed.  It keeps the table alive.  released : whether other threads may run
-    during a call; if so, each call needs scratch memory of its own.
+    False if a result underflowed.  table : the program as an array of words; the function keeps it
+    alive.  released : True to release the GIL in a call; each call then needs its own scratch memory.
     """
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = (
@@ -487,10 +488,10 @@ def python_function(table: Table, released: bool = False) -> Callable[..., bool 
 
 # --- records ----------------------------------------------------------------------------------------
 def kernel_record(function: int, pointers: Sequence[int], count: int | None) -> list[int]:
-    """Return a record, as a list of ints, that calls the kernel at the address ``function``.
+    """Return the words (ints) of a record that makes the driver call the kernel at ``function``.
 
-    pointers : three words for each pointer.  count : the number of elements, or None if the kernel's
-    code contains that number.
+    function : the address of the kernel, a compiled loop.  pointers : three words for each pointer.
+    count : the number of elements, or None if the kernel's code contains that number.
     """
     words = [*pointers] if count is None else [*pointers, count]
     return [function, HEAD + len(words), *words]
@@ -500,10 +501,10 @@ def loop_record(
     loop: InnerLoop, pointers: Sequence[int], dims: Sequence[int], steps: Sequence[int],
     outer: Sequence[tuple[int, Sequence[int]]],
 ) -> list[int]:  # fmt: skip
-    """Return a record, as a list of ints, that calls one of NumPy's loops.
+    """Return the words (ints) of a record that makes the driver call the inner loop of a NumPy ufunc.
 
     pointers : three words for each operand.  dims, steps : the arguments ``dimensions`` and ``steps`` of
-    NumPy's loop.  outer : a pair (size, stride of each operand) for each axis over which the call is
+    the loop.  outer : a pair (size, stride of each operand) for each axis over which the call is
     repeated, the outermost first.
     """
     count = len(pointers) // POINTER

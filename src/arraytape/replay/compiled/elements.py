@@ -20,9 +20,10 @@ Writer = Callable[[Kernel, np.dtype[Any], int, list[str]], str]
 
 
 def instruction(floats: str, integers: str = "", bools: str = "") -> Writer:
-    """Return a writer of the binary instruction with these names for each kind of operands.
+    """Return a function that writes a binary LLVM instruction and returns the result's name.
 
-    The name "" makes the writer raise Unsupported.
+    floats, integers, bools : the instruction's name for operands of this kind.  If the name is "", the
+    function raises Unsupported.
     """
 
     def write(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
@@ -46,7 +47,7 @@ def comparing(floats: str, integers: str) -> Writer:
 
 
 def intrinsic(name: str) -> Writer:
-    """Return a writer of a call of LLVM's function ``llvm.name``, for floats."""
+    """Return a function that writes a call of LLVM's intrinsic ``llvm.name``; operands are floats."""
 
     def write(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:
         kind = value_type(dtype, width)
@@ -60,7 +61,7 @@ def intrinsic(name: str) -> Writer:
 
 
 def floats_only(text: str) -> Writer:
-    """Return a writer of a unary instruction, which raises Unsupported if the dtype is not floating.
+    """Return a function that writes a unary instruction, and raises Unsupported for other than floats.
 
     text : the instruction, with {kind} for LLVM's type, {x} for the operand and {one} for 1.0.
     """
@@ -94,10 +95,10 @@ def write_logical_not(kernel: Kernel, dtype: np.dtype[Any], width: int, args: li
 
 
 def extreme(name: str) -> Writer:
-    """Return a writer of maximum or minimum.
+    """Return a function that writes the code of "maximum" or "minimum", whichever ``name`` is.
 
-    If an operand is NaN, the result is the first NaN.  Of 0.0 and -0.0, the instruction returns the
-    same operand as NumPy, which ``chooses_first_zero`` determines.
+    If an operand is NaN, the code returns the first NaN.  Of 0.0 and -0.0, the code returns the same
+    operand as NumPy, which ``chooses_first_zero`` determines.
     """
 
     def write(kernel: Kernel, dtype: np.dtype[Any], width: int, args: list[str]) -> str:

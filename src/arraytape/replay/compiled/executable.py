@@ -68,7 +68,7 @@ class Executable:
     def patient_run(self, patience: float) -> Run:
         """Return a function that makes NumPy's calls and, once, compiles the program in a thread.
 
-        It does so when NumPy's calls have taken ``patience`` seconds in all.
+        The function starts the thread when NumPy's calls have taken ``patience`` seconds in all.
         """
         left = patience
         started = False
@@ -272,7 +272,10 @@ class Watched:
         return FALLBACK
 
     def fall_back(self, *inputs: Data) -> Any:
-        """Run NumPy's calls in place of machine code, and count such fallbacks in the next calls."""
+        """Compute the segment by NumPy, because machine code met an unusual value; count such calls.
+
+        The first of them replaces ``run`` by ``watched_run``, which watches the next WATCHED calls.
+        """
         self.fallen += 1
         if self.scope[self.native] == self.run:
             self.calls, self.fallen = 0, 1
@@ -280,7 +283,7 @@ class Watched:
         return self.numpys(*inputs)
 
     def watched_run(self, *arrays: Data) -> bool | None:
-        """Run machine code.  After WATCHED calls, leave it to NumPy if half of them fell back."""
+        """Run the machine code; give it up if NumPy had to redo half of the last WATCHED calls."""
         self.calls += 1
         if self.calls > WATCHED:
             if 2 * self.fallen >= WATCHED:
@@ -295,7 +298,7 @@ class Watched:
 
 
 def never(*arrays: Data) -> bool:
-    """Return True, which requests NumPy's calls; this replaces machine code that is not usable."""
+    """Return True, so that the caller computes with NumPy; stands in for unusable machine code."""
     return True
 
 

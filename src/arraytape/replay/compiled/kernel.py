@@ -56,7 +56,10 @@ class Place(NamedTuple):
 
 
 class Pointer(NamedTuple):
-    """A pointer of a kernel: a buffer, the offset in bytes, and the bytes from one block to the next."""
+    """A pointer to data that a kernel (one LLVM function) uses.
+
+    step : the bytes from one block (some rows of an array) to the next; 0 if all blocks use one place.
+    """
 
     buffer: Buffer
     offset: int
@@ -72,7 +75,7 @@ class Kernel:
 
     pointers : Pointer -> its name in the text.  declared : declarations of LLVM's functions that the
     text calls.  block : the label of the current basic block.  counted : whether the number of elements
-    is the last word of the record.
+    is the last word of the record (the words that the driver passes to the function).
     """
 
     def __init__(self) -> None:
@@ -193,7 +196,7 @@ class Kernel:
 
     # --- guards -------------------------------------------------------------------------------------
     def require_not(self, condition: str, width: int) -> None:
-        """Write code that requests NumPy's calls instead if an element of ``condition`` is true.
+        """Write code that makes NumPy compute the segment again if an element of ``condition`` is true.
 
         The code sets the lowest bit of ``%bad``, which the driver tests at the end.
         """

@@ -66,7 +66,7 @@ def native_target() -> Any:
 
 
 def target_machine() -> Any:
-    """Return a description of this processor for LLVM: a new one, which an engine can own."""
+    """Return a new description of this processor for LLVM; new, because an engine takes ownership."""
     import llvmlite.binding as llvm
 
     return native_target().create_target_machine(

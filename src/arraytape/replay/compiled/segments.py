@@ -30,7 +30,7 @@ LEAST = 2  # the least number of calls of NumPy that a segment of machine code m
 
 
 class Segment:
-    """A part of a program.
+    """A part of a program that runs wholly as machine code, or wholly as calls of NumPy.
 
     program : the part as a program.  origin : node of ``program`` -> node of the whole program.
     native : whether the part shall run as machine code.  lowered : the machine code, or None.
@@ -92,7 +92,7 @@ class Segments:
     def leave_to_numpy(self, nodes: Iterable[Node], why: str) -> None:
         """Let NumPy compute the calls ``nodes``, for the reason ``why``.
 
-        Raise Unsupported if NumPy computes all of them already: cutting again would not help.
+        Raise Unsupported if NumPy computes all of them already: another cut would not help.
         """
         new = [node for node in nodes if node not in self.numpys]
         if not new:
@@ -141,7 +141,10 @@ class Segments:
         return x
 
     def parts_by_level(self, levels: Mapping[Node, int]) -> list[Segment]:
-        """Return a segment for each number in ``levels``, with the views and constants that it reads."""
+        """Return a segment for each number in ``levels``, a dict node -> number of its segment.
+
+        A segment also makes the views and constants that its nodes read.
+        """
         numbers = sorted({*levels.values()})
         if not numbers:
             return []

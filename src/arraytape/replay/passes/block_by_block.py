@@ -93,7 +93,10 @@ def is_member(node: Node) -> bool:
 
 
 def blocked(program: Program) -> Program:
-    """Replace each group of calls by one BLOCKED node, and its results by ITEM nodes."""
+    """Replace each group of elementwise calls by one BLOCKED node, which computes them block by block.
+
+    The node's value is a tuple, from which ITEM nodes take the results of the group.
+    """
     if not any(map(is_member, program.nodes)):
         return program
     program = with_added_parts(program)
@@ -115,8 +118,8 @@ def blocked(program: Program) -> Program:
 def groups_of(program: Program) -> dict[Node, list[Node]]:
     """Return a dict from each member of a group to the list of all members of the group.
 
-    A group has the calls on one shape with one level.  A node's level is greater than that of each
-    operand in another group, so that no path of operands leads out of a group and back into it.
+    A group has the elementwise calls on one shape with one level.  A node's level is greater than that
+    of each operand in another group, so that no path of operands leads out of a group and back.
     """
     level: dict[Node, int] = {}
     shape: dict[Node, Any] = {}  # member of a group -> its shape; full sum -> its operand's shape
@@ -144,10 +147,10 @@ def read_outside(program: Program, group: dict[Node, list[Node]]) -> set[Node]:
 
 
 def collapsed(members: list[Node], wanted: set[Node], of: dict[Node, Node]) -> list[Node]:
-    """Return the BLOCKED node of a group, and an ITEM node for each result.
+    """Return a BLOCKED node, which computes ``members``, and an ITEM node for each result.
 
-    wanted : nodes that are read outside of their group; the group's results are the members among
-    them.  of : old node -> new node; this function adds the ITEM node of each result.
+    wanted : nodes that are read outside of their group; the results are the members in ``wanted``.
+    of : old node -> new node; this function adds the ITEM node of each result.
     """
     inside = {x: of[x] for node in members for x in operands(node) if x in of}
     for node in members:
@@ -188,7 +191,7 @@ def with_added_parts(program: Program) -> Program:
     """Replace each chain of writes that adds values to slices of zeros by one ADDED node.
 
     Backward passes have such chains: a slice's cotangent is added to zeros, as for ``x[1:] - x[:-1]``.
-    All values of the chain must be results of one group.
+    All values of the chain must be results of one group (calls that are computed block by block).
     """
     group = groups_of(program)
     readers: dict[Node, set[Node]] = defaultdict(set)
@@ -211,10 +214,10 @@ def with_added_parts(program: Program) -> Program:
 
 
 def write_chain(node: Node, readers: Mapping[Node, set[Node]]) -> tuple[list[Part], set[Node]]:
-    """Return the Parts that a chain of "put" nodes (writes) adds to zeros, and the nodes of the chain.
+    """Return the values that a chain of "put" nodes (writes) adds to zeros, and the nodes of the chain.
 
-    node : the last "put".  readers : node -> the nodes that read it.  The list of Parts is empty if
-    `node` is not the end of such a chain.
+    The values come as Parts, with their rows.  node : the last "put".  readers : node -> the nodes that
+    read the node.  The list of Parts is empty if `node` is not the end of such a chain.
     """
     parts: list[Part] = []
     chain = {node}
@@ -242,11 +245,11 @@ def fills(value: Operand, x: Node, key: Index) -> bool:
 
 
 def in_turn(shape: tuple[int, ...], parts: Sequence[Part]) -> list[Part] | None:
-    """Return ``parts`` in descending order of their first rows, or None.
+    """Return ``parts``, values to be added to slices of zeros, in descending order of their first rows.
 
-    The loop writes the blocks of the first part, and adds those of the others to rows written before.
-    All parts have the same number of rows.  Return None if the new order would change the last bits of
-    a sum of three or more terms, or if the first part is subtracted.
+    The generated loop needs this order: it stores the rows of the first part, and adds the rows of the
+    others to rows that it has stored.  All parts have equally many rows.  Return None if the new order
+    would change the last bits of a sum of three or more terms, or if the first part is subtracted.
     """
     turn = sorted(parts, key=lambda part: -part[1].indices(shape[0])[0])
     if turn[0] is not parts[0]:  # the first two terms may be swapped: their sum has the same bits

@@ -110,7 +110,7 @@ def inverse_factored(known: Definite | Elimination, a: RawArray, *given: Any) ->
 
 
 def solve_triangular(a: np.ndarray[Any, Any], b: RawArray, turned: bool) -> Any:
-    """Return the solution x of ``a @ x = b`` for a lower triangular matrix a, or for its transpose."""
+    """Return x for ``a @ x = b``, or ``a.T @ x = b`` if ``turned``, where a is lower triangular."""
     return in_columns(lambda columns: Triangle(a, LOWER).solve_system(columns, turned), b)
 
 

@@ -100,6 +100,7 @@ class Look:
     def __call__(self, *values: Any) -> float:
         """Return 0 if all sums of squares are below ``most`` or no checked value has a NaN, else NaN.
 
+        NaN makes the guard of the check fail.
         values : the values of the nodes ``given``, then the sums of squares.
         """
         given, sums = values[: len(self.given)], values[len(self.given) :]
@@ -114,7 +115,7 @@ class Look:
         return any(np.isnan(known[node]).any() for node in self.found)
 
     def node(self, sums: Sequence[Node]) -> Node:
-        """Return a LOOKED_AT node for this check; sums : the nodes of the sums of squares."""
+        """Return a node that calls this check.  sums : the nodes that compute the sums of squares."""
         return Node(LOOKED_AT, self, (*self.given, *sums), like=np.float64(0.0))
 
 
@@ -185,7 +186,7 @@ def size_of(x: Node | float | np.floating[Any], known: Mapping[Node, float]) -> 
 
 # --- values that are computed only to be checked ------------------------------------------------------
 class LazyCheck(NamedTuple):
-    """The NaN check of a value that only this check reads, so that the value need not be computed.
+    """The NaN check of a value that nothing else reads, so that the value is computed for it alone.
 
     given : nodes that the program computes anyway.  nodes : the calls that compute the value from them.
     """
@@ -256,8 +257,8 @@ def grouped_by_place(
 ) -> list[tuple[int, list[LazyCheck]]]:
     """Return pairs (index, checks) of checks with the same dtype that can be made after the same node.
 
-    The index is that of the last node in ``given``.  The pairs are sorted by index.  places : node ->
-    its index in the program.
+    The index is that of the last node in the checks' ``given``.  The pairs are sorted by index.
+    places : node -> its index in the program.
     """
     groups: dict[tuple[int, Any], list[LazyCheck]] = defaultdict(list)
     for check in checks:
@@ -292,7 +293,7 @@ def lazy_checks(program: Program) -> Iterator[LazyCheck]:
 
 
 def is_bounded(node: Node) -> bool:
-    """Return True if bounds of the operands imply a bound of the node, or if it is a boolean mask."""
+    """Return True if a node is an elementwise boolean mask, or is finite for operands in [-1, 1]."""
     if node.dtype == np.bool_ and facts_of(node.op).per_element:
         return bool(node.shape)
     if not (is_plain(node) and node.shape):
@@ -307,9 +308,10 @@ def is_unknown(x: Node) -> bool:
 
 
 def most_of(given: Sequence[Node], nodes: Sequence[Node]) -> float | None:
-    """Return the largest limit in MODERATE that bounds all ``nodes``, or None if no limit does.
+    """Return the largest limit in MODERATE that implies finite values; None if no limit does.
 
-    If the sums of squares of ``given`` are below the limit, all float values of ``nodes`` are finite.
+    If the sum of squares of each node in ``given`` is below the limit, all floats of ``nodes``, which
+    are computed from ``given``, are finite.
     """
     floats = [*filter(is_unknown, nodes)]
     for most in MODERATE.get(min([x.dtype.itemsize for x in floats]), ()):

@@ -66,7 +66,7 @@ def rounded(program: Program) -> Program:
 
 
 def loosened(program: Program, rules: Rules) -> Program:
-    """Return the program after the given rules, which are not applied to nodes that keep their bits."""
+    """Return the program after ``rules``, but leave alone the nodes whose bits must not change."""
     exact, guarded = deciding(program), without_nan(program)
     known: dict[Any, Node] = {}
     extremes: set[Node] = set()

@@ -99,7 +99,7 @@ def without_dead_code(program: Program) -> Program:
 
 # --- equal calls --------------------------------------------------------------------------------------
 def shared(node: Node, known: dict[Any, Node]) -> Node:
-    """Return the node in ``known`` of an equal call on the same operands, so that it is made once.
+    """Return the node in ``known`` for an equal call or constant, so that equal calls are made once.
 
     If there is none, add `node` to ``known`` and return it.  known : key of a call or constant -> node.
     """
@@ -305,9 +305,9 @@ def apart(key: Index, other: Index, shape: tuple[int, ...]) -> bool:
 
 
 def read_of_write(node: Node, new: New) -> Node | None:
-    """Replace a read of a written array by the value that was written at the same key.
+    """Replace ``x[key]`` by the value that the last overlapping write put at the same key.
 
-    Later writes at keys that do not overlap are skipped.
+    Without such a value, read from x as it was before the later writes that do not overlap the key.
     """
     if not is_basic(node.args[1]):
         return None
@@ -383,7 +383,7 @@ def part_of_zeros(node: Node, new: New) -> Node | None:
 
 
 def accumulated(node: Node, new: New) -> Node | None:
-    """Replace ``x + scatter_add(value, shape, key)`` by a "put" of ``x[key] + value`` into x."""
+    """Replace ``x + scatter_add(value, shape, key)`` by x with ``x[key] + value`` put at ``key``."""
     for i in (0, 1):
         spread, x = node.args[i], node.args[1 - i]
         if type(spread) is not Node or spread.op not in ("scatter_add", "scattered"):
@@ -409,7 +409,7 @@ def masked(x: np.ndarray[Any, Any], mask: np.ndarray[Any, Any], chosen: bool) ->
 
 
 def is_choice(node: Node, least: int) -> bool:
-    """Return True if a ``where`` returns at least ``least`` floats, and its mask has this shape, too."""
+    """Return True if a ``where`` returns at least ``least`` floats, and its mask has the same shape."""
     mask = node.args[0]
     if node.dtype not in INTEGERS or node.size < least or type(mask) is not Node:
         return False

@@ -79,7 +79,7 @@ def share_axes(s: Operand) -> Axes | None:
 
 
 def slope_of_share(node: Node, new: New) -> Node | None:
-    """Replace ``a / t - sum(a * (s / t))`` by ``(a - sum(a * s)) / t``."""
+    """Replace ``a / t - sum(a * (s / t))`` by ``(a - sum(a * s)) / t``, if s is a softmax ``e / t``."""
     for found in SLOPE_OF_SHARE.matches(node):
         a, t, s, total, product = (found[name] for name in ("a", "t", "s", "total", "product"))
         axes = share_axes(s)
@@ -121,7 +121,7 @@ def sum_of_slope(node: Node, new: New) -> Node | None:
 
 
 def exp_of(s: Operand, axes: Axes) -> Node | None:
-    """Return e if s is the softmax ``e / t`` over these axes, or e times one number for each row.
+    """Return e if s is the softmax ``e / sum(e)`` over ``axes``, or ``c * e`` with one c for each row.
 
     Return None for another s.
     """
@@ -134,9 +134,9 @@ def exp_of(s: Operand, axes: Axes) -> Node | None:
 
 
 def means_of(x: Operand, axes: Axes) -> list[tuple[Any, Node]]:
-    """Return all pairs (a, e) such that x is ``sum(a * e) / t`` or ``sum(a * s)`` over these axes.
+    """Return all pairs (a, e) such that x is ``sum(a * e) / sum(e)`` or ``sum(a * s)`` over ``axes``.
 
-    That is the mean of a over each row, weighted by the softmax s of e.
+    Here s is ``e / sum(e)``, a softmax.  So x is the mean of a over each row, weighted by s.
     """
     if type(x) is not Node:
         return []
@@ -151,7 +151,7 @@ def means_of(x: Operand, axes: Axes) -> list[tuple[Any, Node]]:
 
 
 def sum_of_shares(node: Node, new: New) -> Node | None:
-    """Replace ``sum(c / t * e)`` by c, where c has one number for each row: t is the sum of e."""
+    """Replace ``sum(c / t * e)`` by c, if t is ``sum(e)`` and c has one number for each row."""
     axes, product = axes_of(node), node.args[0]
     if axes is None:
         return None

@@ -53,7 +53,7 @@ def with_dots(program: Program, exact: Collection[Node] = ()) -> Program:
     uses = program.uses()
 
     def summed(node: Node, x: Node) -> Node:
-        """Return the node for the sum of x, with the layout of the sum `node`."""
+        """Return a node like `node` for the sum of x, made of dot products if possible."""
         alone = uses[x] <= 1 and not x.keywords
         if alone and x.op == "add" and all(is_positive(y) and same_layout(y, x) for y in x.args):
             return like(node, "add", np.add, summed(node, x.args[0]), summed(node, x.args[1]))

@@ -46,7 +46,10 @@ def with_rare_ties(program: Program) -> Program:
 
 
 def with_rare_slopes(program: Program) -> Program:
-    """Replace additions of the derivative of a maximum y in ``exp(x - y)`` by ``add_to_extremes``."""
+    """Replace additions that are usually additions of 0 by ``add_to_extremes``, which tests for 0.
+
+    The addend is the derivative with respect to a maximum y that occurs in ``exp(x - y)``.
+    """
     uses = program.uses()
     shifts = {found["y"] for node in program.nodes for found in SHIFTED_EXP.matches(node)}
 

@@ -12,9 +12,10 @@ from ..program import Node
 
 
 def ufunc_of(node: Node) -> np.ufunc | None:
-    """Return NumPy's ufunc for a node that calls it without keywords and with one result, or None.
+    """Return the ufunc of NumPy that computes a node, or None.
 
-    Raw functions and Python operators that do the same as a ufunc on the node's dtype count, too.
+    The node may call the ufunc itself, or a raw function or Python operator that does the same on its
+    dtype.  Return None for calls with keywords or several results.
     """
     if node.keywords or node.shape is None:
         return None
@@ -37,7 +38,7 @@ def call_into(ufunc: np.ufunc | None, function: str, args: str, into: str) -> st
 
 @functools.cache
 def same_beside_numbers() -> bool:
-    """Return True if maximum and minimum return equal bits for a number and an array filled with it.
+    """Return True if ``maximum(x, 2)`` has the bits of ``maximum(x, full_like(x, 2))``; so for minimum.
 
     Depending on NumPy's version, signed zeros and NaN may differ.
     """
@@ -70,6 +71,6 @@ ROUNDED_IN_PLACE = frozenset(("multiply", "square"))
 
 
 def may_overwrite_operands(node: Node) -> bool:
-    """Return True if a ufunc's result in an operand's memory takes no longer, and has the same bits."""
+    """Return True if a ufunc that writes over its operand takes no longer and returns the same bits."""
     rounded = node.dtype.kind == "c" and node.size == 1 and node.op in ROUNDED_IN_PLACE
     return node.op not in SLOW_IN_PLACE and not rounded

@@ -1,4 +1,4 @@
-"""Functions that read the interpreter's settings, and the objects that objects written in C hold."""
+"""Functions that read the interpreter's settings, or objects that an object written in C refers to."""
 
 from __future__ import annotations
 

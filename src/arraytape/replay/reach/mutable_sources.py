@@ -69,7 +69,7 @@ class Moving:
             self.watch_mutable("np.random", sys.modules["numpy.random"].mtrand._rand)
 
     def watch_mutable(self, path: str, value: Any) -> bool:
-        """Add ``value`` if it is a random generator or iterator; return True if its state is known."""
+        """Add ``value`` if it is a random generator or iterator; return True if a state can be read."""
         found = None if self.closed else look_of(value)
         if found is not None:
             self.looks.append((path, found, found()))

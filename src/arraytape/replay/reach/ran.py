@@ -82,8 +82,8 @@ class Ran:
     def note(self, frame: FrameType) -> bool:
         """Register the function of a frame that starts, and the function's arguments.
 
-        Return True if a user's function calls a library's function: the caller then passes the result
-        to ``returned``.
+        Return True if a user's function calls a library's function: ``Calls`` then passes the result to
+        ``returned``.
         """
         code, above = frame.f_code, frame.f_back
         returns = False
@@ -172,9 +172,10 @@ def running_function(
 
 
 def functions_in(member: Any) -> Iterator[FunctionType]:
-    """Yield the Python functions that an attribute of a class or module consists of.
+    """Yield the Python functions within ``member``, the value of an attribute of a class or module.
 
-    For a property these are its getter, setter and deleter; for a staticmethod, the function within.
+    These are ``member`` itself if it is a function, the function of a staticmethod or classmethod, and
+    the getter, setter and deleter of a property.
     """
     kind = type(member)
     if kind is FunctionType:
@@ -187,7 +188,7 @@ def functions_in(member: Any) -> Iterator[FunctionType]:
 
 
 class Found:
-    """State that traced calls of one signature used, and to which no names in the code lead.
+    """State that traced calls of one signature used, but that ``State`` cannot find by names in code.
 
     roots : id -> weak reference to a function or object that was used.  codes : the code of users'
     functions that ran.  bare : code whose function object was not found -> its globals.  settings : a
@@ -222,9 +223,10 @@ class Found:
         return before != (len(self.roots), len(self.bare), len(self.settings))
 
     def add_functions(self, ran: Ran, reached: Collection[int]) -> None:
-        """Add the functions that ``State`` has not compared, except for functions made in the call.
+        """Add the functions that ran but that ``State`` has not compared, unless the call made them.
 
-        For a function that ``running_function`` did not find, search the objects that refer to its code.
+        ran : the functions that ran.  Where it has the code but no function object, search the objects
+        that refer to the code for the function.  reached : see ``add_what_ran``.
         """
         inner = {one for code, _ in ran.functions for one in code_names(code).inner}
         unknown = {}
@@ -245,7 +247,7 @@ class Found:
         self.bare |= {code: known for (code, _), known in unknown.items() if code in missing}
 
     def add_objects(self, ran: Ran, known: Collection[int]) -> None:
-        """Add the objects that outlive the call, except for those whose ids are in ``known``.
+        """Add the objects in ``ran`` that still exist after the call, unless their id is in ``known``.
 
         Garbage is collected first, so that dead objects in cycles are not mistaken for living ones.
         """

@@ -11,7 +11,7 @@ class Apart(Exception):
 
 
 class Changed(Exception):
-    """The error if a Python value differs from that in the traced call; its text is the value's path."""
+    """The error if a Python value has changed since the traced call; its text is the value's path."""
 
 
 def unreadable(error: Exception) -> str:

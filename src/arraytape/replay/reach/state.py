@@ -166,7 +166,7 @@ class State:
                 self.add(f"modules[{name!r}]", name, module, 0)
 
     def globals_of(self, known: Any) -> str:
-        """Return an expression that reads ``known``, the globals of code that has no known function."""
+        """Return an expression that reads ``known``, the globals of code without a function object."""
         module = known.get("__name__")
         if getattr(sys.modules.get(module), "__dict__", None) is known:
             return self.name_of_globals(f"modules[{module!r}].__dict__", known)
@@ -407,7 +407,7 @@ class State:
             self.parts_of_list(parts, path, held, depth)
 
     def memory_of(self, name: str, path: str, value: Any) -> None:
-        """Generate code that compares the buffer that an object exports, such as a number of ctypes."""
+        """Generate code that compares the bytes of an object with a buffer, such as a ctypes number."""
         try:
             self.demand(f"buffer_of({name}) == {self.named(buffer_of(value))}", path)
         except (TypeError, BufferError, ValueError):
@@ -562,7 +562,10 @@ class State:
                 self.add(f"modules['builtins'].{label}", label, value, 0)
 
     def parts_unnamed(self, place: str, path: str, known: Any) -> None:
-        """Generate code that compares all globals, because code may compute the names that it reads."""
+        """Generate code that compares all globals in ``known``, because code may read any of them.
+
+        place : the expression that reads ``known``.
+        """
         self.demand(f"len({place}) == {len(known)}", path)
         for label, value in [*known.items()]:
             if not label.startswith("__"):
@@ -590,7 +593,7 @@ class State:
         return True
 
     def name_of_globals(self, name: str, known: Any) -> str:
-        """Return the first expression for the globals ``known``; ``name`` if there is none yet."""
+        """Return an expression for the globals ``known``: ``name``, or that of an earlier call."""
         return self.seen.setdefault(("globals", id(known)), (name, known))[0]
 
     def parts_of_class(self, name: str, cls: Any) -> None:
@@ -615,7 +618,7 @@ class State:
     def parts_of_base(self, name: str, base: Any) -> None:
         """Generate code that compares a module, or one class without its bases.
 
-        Compared are attributes that code names; all attributes, if code may read computed names.
+        If code may compute the names that it reads, compare all attributes, else those that code names.
         """
         is_class = isinstance(base, type)
         any_name = self.any_attribute or (is_class and self.found.libraries)
@@ -652,7 +655,10 @@ class State:
         return bool(codes) and any(one.__code__ in codes for one in functions_in(value))
 
     def about_class(self, name: str, cls: type) -> None:
-        """Generate code that compares a class's name, subclasses and fields; note an ABC."""
+        """Generate code that compares a class's name, subclasses and dataclass fields.
+
+        Set ``abstract`` if the class has the metaclass ABCMeta.
+        """
         if "__subclasses__" in self.attributes and (id(cls), "__subclasses__") not in self.seen:
             self.seen[id(cls), "__subclasses__"] = "", cls
             self.add(f"{name}.__subclasses__()", cls.__name__, cls.__subclasses__(), DEPTH // 2)
@@ -767,7 +773,7 @@ def quick_text(lines: list[Any], arrays: list[str]) -> str:
 
 
 def read_once(parts: list[str]) -> list[str]:
-    """Return the conditions, changed so that each ``__dict__`` (see TABLES) is read only once."""
+    """Return the conditions, changed to read each object's ``__dict__`` (see TABLES) only once."""
     tables = [found[0] for part in parts for found in TABLES.finditer(part) if found["name"]]
     names = {table: f"t{i}" for i, table in enumerate(tables) if tables.count(table) > 1}
     known: set[str] = set()
@@ -789,7 +795,10 @@ def read_once(parts: list[str]) -> list[str]:
 
 
 def assigned(name: str, assignment: str, condition: str) -> str:
-    """Return ``condition`` with ``assignment`` in place of the first use of ``name``; "" if unused."""
+    """Return ``condition`` with ``(assignment)``, such as ``(a := b.c)``, for the first use of ``name``.
+
+    Return "" if the condition does not use the name.
+    """
     text, count = re.subn(rf"\b{name}\b", lambda _: f"({assignment})", condition, count=1)
     return text if count else ""
 
@@ -841,7 +850,10 @@ def installed(cls: type) -> bool:
 
 
 def is_routine(value: Any) -> bool:
-    """Return True for functions and methods, also Cython's, which hold no data of users."""
+    """Return True for functions and methods, also those of C and Cython, but not for partial objects.
+
+    A ``functools.partial`` holds arguments, which must be compared.
+    """
     return inspect.isroutine(value) and not isinstance(value, functools.partial)
 
 

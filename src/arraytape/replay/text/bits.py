@@ -72,7 +72,7 @@ class Bits:
         return name, lines
 
     def spread_bits(self, name: str, chosen: bool, dtype: np.dtype[Any]) -> str:
-        """Return the line that turns the integers 0 and 1 into 0 and -1, or, if not chosen, -1 and 0."""
+        """Return the line that turns 0 and 1 in an array into 0 and -1; if not chosen, into -1 and 0."""
         if chosen:
             return f"{self.named('negative', np.negative)}({name}, {name})"
         one = self.named(f"_1_{dtype}", ONES.setdefault(dtype, ONE.astype(dtype)))

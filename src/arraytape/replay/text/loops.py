@@ -104,9 +104,9 @@ class Loop:
     def added_memory(self, node: Node) -> None:
         """Choose memory for an ADDED node: an array of zeros to whose row slices results are added.
 
-        The slices may overlap.  The result for the first slice is written, not added: that slice begins
-        at the latest row.  Blocks of the other results are added at the end of each step of the loop,
-        when the rows to which they are added have been written.
+        The slices may overlap.  They are in descending order of their first rows.  The result for the
+        first slice is written instead of added.  The other results are added at the end of each step of
+        the loop, because their rows have been written by then.
         """
         shape, parts = node.args
         source, name = self.source, self.new(node)
@@ -137,9 +137,10 @@ class Loop:
         return str(self.source.names[node])
 
     def may_go(self, x: Node, node: Node, item: Node) -> bool:
-        """Return True if a result may use the memory of the input x; no other input may share it.
+        """Return True if a result may be written into the memory of the input x of the loop.
 
-        node : the member that computes the result.  item : the program's node for the result.
+        This requires that no other input shares the memory.  node : the member that computes the
+        result.  item : the program's node for the result.
         """
         source = self.source
         if not same_layout(x, node) or not source.is_free(self.place, x, item):
@@ -181,7 +182,7 @@ class Loop:
 
     # --- lines of calls ---------------------------------------------------------------------------
     def operand_text(self, x: Operand, node: Node) -> str:
-        """Return the expression for the block of an operand of the member `node`."""
+        """Return the expression for the rows of operand x that one step of the loop needs for `node`."""
         if type(x) is Node:
             return self.names[x]
         number = as_operand(x, node)
@@ -232,7 +233,10 @@ class Loop:
         self.source.looks[item] = f"array(n{i})"
 
     def loop_call(self, node: Node, args: list[str], into: str) -> None:
-        """Write the call of a member on a block, with its result in the memory ``into``."""
+        """Write the call of `node`, a member of the loop's group, on the blocks ``args``.
+
+        into : the expression for the memory that receives the result.
+        """
         if node.op == "where":
             if args[2] != into:
                 self.lines.append(f"copyto({into}, {args[2]})")

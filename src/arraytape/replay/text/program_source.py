@@ -117,7 +117,10 @@ class Source:
         show(file, self.text, self.function)
 
     def input(self, node: Node) -> str:
-        """Return the parameter for an input; a float or complex 0-d array becomes a NumPy scalar."""
+        """Return the name of the function's parameter for an input node.
+
+        Write a line that makes a float or complex 0-d array a NumPy scalar.
+        """
         self.names[node] = name = f"x{len(self.names)}"
         if node.shape == () and node.dtype.kind in "fc":
             self.scalars.add(node)
@@ -206,7 +209,7 @@ class Source:
     def given(self, node: Node, taken: set[Node]) -> str:
         """Return the text of an output: a copy if it shares memory with an input, constant or output.
 
-        taken : the nodes whose memory earlier outputs use; those of this output are added.
+        taken : the nodes whose memory earlier outputs use; add those whose memory this output uses.
         """
         name = self.names[node]
         if node in self.scalars:
@@ -227,7 +230,7 @@ class Source:
         return self.text_of(node, True) + (".copy(order='K')" if copied else "")
 
     def place_of(self, node: Node) -> Node:
-        """Return the node whose memory a node uses, after all take-overs."""
+        """Return the node for which the memory of `node` was made (see ``take_over``)."""
         while node in self.places:
             node = self.places[node]
         return node
@@ -345,7 +348,7 @@ class Source:
         self.lines.append(f"{name} = {value}")
 
     def ufunc(self, place: int, node: Node, ufunc: np.ufunc) -> None:
-        """Write a ufunc call, with the memory of an operand that is not read later as output."""
+        """Write a ufunc call whose output is, if possible, an operand that no later call reads."""
         if node.shape == () and self.infix(node):
             return
         if node.op == "matmul" and all(map(for_blas, (*node.args, node))):
@@ -409,9 +412,9 @@ class Source:
         return self.spreads[key]
 
     def infix(self, node: Node) -> bool:
-        """Write arithmetic of scalars with an operator; return False for another call.
+        """Write arithmetic of scalars with an operator, such as ``a + b``; return False for other calls.
 
-        Products of NumPy's complex scalars are rounded in another way than those of arrays.
+        Complex results are excluded: scalar products are rounded in another way than those of arrays.
         """
         sign = facts_of(node.op).infix
         if not sign or not all(self.is_scalar(x) for x in node.args) or node.dtype.kind == "c":
@@ -431,7 +434,7 @@ class Source:
         self.taken_over.add(x)
 
     def part(self, node: Node) -> str:
-        """Return the text of a "getitem" node, or of an "item" node: one of several results."""
+        """Return the text of a "getitem" node, or of an "item" node, which is one result of several."""
         whole = self.text_of(node.args[0], True)
         if node.op == "item":
             return f"{whole}[{node.args[1]}]"
@@ -497,9 +500,9 @@ class Source:
         ]
 
     def choose(self, place: int, node: Node) -> bool:
-        """Write ``where`` into the memory of its last operand.
+        """Write a "where" node that overwrites its last operand, by ``copyto(y, x, where=condition)``.
 
-        Return False if that operand is read later, or has another layout.
+        Return False, and write nothing, if this is impossible, for example because y is read later.
         """
         condition, x, y = node.args
         other = getattr(x, "dtype", node.dtype)
@@ -516,7 +519,7 @@ class Source:
         return True
 
     def key(self, key: Index) -> str:
-        """Return the text of an index between its brackets."""
+        """Return the text of the index ``key``, to be put between brackets."""
         parts = key if type(key) is tuple else (key,)
         return ", ".join(map(self.part_of_key, parts)) or "()"
 
@@ -537,7 +540,7 @@ class Source:
         return True
 
     def begin_put(self, place: int, node: Node) -> None:
-        """Choose memory for a "put" node, and fill it with the data before the write."""
+        """Choose memory for the result of a "put" node, and copy the first operand there if needed."""
         x = node.args[0]
         if self.may_write(place, node):
             self.take_over(node, x)
@@ -582,9 +585,10 @@ class Source:
         return not overlap or is_basic(key)
 
     def straight(self, place: int, node: Node, function: str, args: str) -> bool:
-        """Write a ufunc call whose output is the slice to which a later "put" would copy the result.
+        """Write a ufunc call that computes directly into the slice that a later "put" node overwrites.
 
-        Return False if the result has another reader than one "put", or if its bits would differ.
+        So the result need not be copied there.  Return False, and write nothing, if other nodes read
+        the result, or if its bits would differ.
         """
         put = self.put_of(node)
         between = self.program.nodes[place + 1 : self.last[node]] if put is not None else []
@@ -604,7 +608,10 @@ class Source:
         return True
 
     def put_of(self, node: Node) -> Node | None:
-        """Return the "put" node that copies `node` into a slice which may be its output, or None."""
+        """Return the "put" node that copies the result of `node` into a slice, or None.
+
+        Return None, too, if `node` cannot compute directly into the slice.
+        """
         nodes, last = self.program.nodes, self.last.get(node)
         put = nodes[last] if last is not None and last < len(nodes) else node
         alone = put.op == "put" and put.args[2] is node and put.args[0] is not node
@@ -668,7 +675,10 @@ class Source:
             self.lines.append(f"del {', '.join(sorted(names))}")
 
     def look(self, node: Node, guards: list[int]) -> None:
-        """Write a LOOKED_AT node: a NaN check that runs only if a sum of squares is too large."""
+        """Write a LOOKED_AT node: a NaN check, skipped if all sums of squares are below a limit.
+
+        guards : a list with the number of the guard that fails if a value has a NaN.
+        """
         look: Look = node.call  # type: ignore[assignment]
         number = len(look.given)
         given, sums = ([self.text_of(x, True) for x in node.args[:number]],

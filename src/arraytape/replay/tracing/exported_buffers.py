@@ -42,7 +42,7 @@ class Loan:
 
 
 class Loans:
-    """The exported copies of one trace.
+    """All copies of Arrays' data that NumPy code received during one trace.
 
     spoil : ``Trace.spoil``, called with a reason why there is no program.  live : a ``Loan`` for each
     copy that may still exist.
@@ -69,7 +69,7 @@ class Loans:
                 self.live.remove(loan)
 
     def give(self) -> None:
-        """Write to each copy what was written to its Array."""
+        """Update each copy whose Array has new values, so that NumPy code sees the write."""
         for loan in self.live:
             now = current(loan.x)[1]
             if now is not loan.known:
@@ -79,7 +79,7 @@ class Loans:
                 loan.known = now
 
     def end(self) -> None:
-        """Make each living copy the data of its Array, because they share memory after an eager call."""
+        """Make each copy that NumPy code still holds the data of its Array, as after an eager call."""
         for loan in self.live:
             if not loan.lives:
                 continue

@@ -35,7 +35,7 @@ STARTERS = ("start", "submit")  # methods of threads and executors that start wo
 
 
 class Lifted(NamedTuple):
-    """An Array whose data is traced, and its data, ``_state`` and ``_value_id`` from before."""
+    """An Array that holds traced data, and its former data, ``_state`` and ``_value_id``."""
 
     handle: Array
     data: Any
@@ -80,7 +80,7 @@ class Lifter:
         self.put_in(x)
 
     def found(self, x: Array) -> None:
-        """Replace the data of an Array that the function uses, or of its root, by traced data."""
+        """Replace the data of an Array that the function uses by traced data; for a view, its root's."""
         try:
             root = root_of(x)
             if type(root._data) is not np.ndarray:
@@ -126,9 +126,10 @@ class Lifter:
         x._data = traced
 
     def put_back(self) -> dict[int, tuple[Node, Any, int]]:
-        """Restore the data of each lifted Array, and return the values that the function wrote.
+        """Restore the data of each lifted Array, and return the values that the function wrote to them.
 
-        The result maps an index into ``handles`` to (node, value, value id).  If an interrupt stops the
+        The result is a dict from an Array's index in ``handles`` to (node, value, value id): the node
+        that computes the value, and the id that a tape follows, or 0.  If an interrupt stops the
         method, a second call restores the remaining Arrays.
         """
         for place, (x, data, state, value_id, traced, _) in enumerate(self.lifted.values()):
@@ -180,7 +181,10 @@ class Lifter:
         return self.ran.note(frame)
 
     def look(self, values: Iterable[Any]) -> None:
-        """Replace the data of the Arrays among an op's operands by traced data, also in lists."""
+        """Replace the data of the Arrays in ``values``, an op's operands, by traced data.
+
+        Before that, apply the writes of NumPy code to exported copies (``Loans.collect``).
+        """
         if self.is_looking:
             return
         self.is_looking = True
@@ -203,14 +207,14 @@ class Lifter:
                 self.look_into(value, (*around, value))
 
     def look_after_write(self) -> None:
-        """Apply a write to an Array also to the copies that NumPy code has of the Array's data."""
+        """Update the copies of Arrays' data that NumPy code holds, after an op wrote to an Array."""
         if self.loans.live and not self.is_looking:
             self.loans.give()
             self.look(())
 
 
 class LiftingMode(Mode):
-    """A mode that passes the operands of each op to the Lifter, before the op runs."""
+    """A mode that notifies the ``Lifter`` of each op on Arrays, and of other reads and writes."""
 
     def __init__(self, lifter: Lifter) -> None:
         self.lifter = lifter

@@ -79,7 +79,7 @@ class Trace:
         return [x for x in [one() for one in self.made] if x is not None]
 
     def input(self, data: RawArray) -> Traced:
-        """Return traced data that is an input of the program."""
+        """Return ``data`` as traced data, a new input of the program."""
         node = Node(INPUT, like=data)
         self.program.inputs.append(node)
         self.program.nodes.append(node)
@@ -102,7 +102,7 @@ class Trace:
         return node
 
     def from_outside(self, data: np.ndarray[Any, Any]) -> Traced:
-        """Return a traced copy of a user's ndarray; replays check that the two are still equal."""
+        """Return a traced copy of a user's ndarray; replays check that the ndarray is unchanged."""
         node = self.constant(data.copy(order="K"))
         self.foreign.append((data, node))
         return self.traced(node, node.value)
@@ -110,8 +110,8 @@ class Trace:
     def memory(self, data: np.ndarray[Any, Any]) -> Node:
         """Return a constant node for an ndarray.
 
-        If the ndarray may be written to, the node holds a copy.  A replay checks that ``data`` still
-        equals the copy.
+        If ``data`` may be written to and a copy has the same strides, the node holds a copy.  A replay
+        checks that ``data`` still equals the copy.
         """
         if id(data) in self.constants or (not data.flags.writeable and data.base is None):
             return self.constant(data)
@@ -134,7 +134,7 @@ class Trace:
         self.spoiled = self.spoiled or why
 
     def guard(self, kind: str, node: Node, expected: bytes | tuple[int, ...] | None) -> None:
-        """Add a ``Guard``, a condition for each replay, with the source line that runs now."""
+        """Add a ``Guard`` on ``node``, which each replay checks, with the user's line that runs now."""
         self.program.guards.append(Guard(kind, node, expected, exit_line()))
 
     def look(self, x: Traced) -> Any:
@@ -147,7 +147,7 @@ class Trace:
 
     # --- calls that are added to the program ------------------------------------------------------
     def opaque(self, name: str) -> str:
-        """Return a unique name for a call of a function outside arraytape."""
+        """Return a unique op name for a call of a function outside arraytape; store the user's line."""
         name = f"{FOREIGN}.{name}.{len(self.program.nodes)}"
         self.places[name] = user_line()
         return name
@@ -184,7 +184,10 @@ class Trace:
         return self.traced(node, value)
 
     def look_around(self) -> None:
-        """Set ``quiet``, or refuse a program, if the user has set np.errstate or warnings filters."""
+        """Set ``quiet`` if the traced function has set np.errstate or warnings filters.
+
+        Replays then run without NumPy's warnings.  Spoil the trace if warnings are recorded or raise.
+        """
         state = error_state()
         if state != self.state:
             self.state, errors = state, np.geterr()
@@ -201,7 +204,7 @@ class Trace:
     def raised(
         self, op: str, call: Raises, args: tuple[Any, ...], keywords: Mapping[str, Any]
     ) -> None:
-        """Add a guard that the call raises the same error again."""
+        """Add a node for ``call``, and a guard: a replay needs the same error from the raw function."""
         node = Node(f"{RAISES}.{op}", call, args, keywords, like=call.ALWAYS)
         self.program.nodes.append(node)
         self.guard("value", node, call.ALWAYS.tobytes())
@@ -240,9 +243,10 @@ class Trace:
 
     # --- arguments as nodes -----------------------------------------------------------------------
     def taken(self, args: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...], list[Any]]:
-        """Return the arguments with ndarrays in place of traced data, and with nodes in place of data.
+        """Return three forms of the arguments of a call: the values, the nodes and the ndarrays.
 
-        The third result is a list of the ndarrays among the arguments.
+        The values have ndarrays in place of traced data; the nodes have nodes in place of all data.
+        The ndarrays are a flat list of those in the values.
         """
         values, nodes, data = [], [], []
         for x in args:
@@ -276,9 +280,9 @@ class Trace:
 
 
 class Raises:
-    """A callable that calls a raw function and returns whether that raises the same error as ``error``.
+    """A callable that calls a raw function, and returns whether the function raises the error ``error``.
 
-    A program calls it in place of a raw function that raised in the traced call.
+    If a raw function raised in the traced call, the program has a call of a ``Raises`` in its place.
     """
 
     ALWAYS = np.asarray(True)  # the result that a replay needs: the same error again

@@ -165,14 +165,14 @@ def integers(key: slice) -> slice:
 
 
 def looked_at(x: RawArray | Traced) -> Any:
-    """Return the value of data on the host; if it is traced, add a guard that compares the value."""
+    """Return the value of ``x``; if x is traced, add a guard, so that replays need the same value."""
     if type(x) is Traced and x.trace is ACTIVE.get():
         return x.trace.look(x)
     return traced_value(x)
 
 
 def is_plain_operand(x: Any) -> bool:
-    """Return True if an operand is traced data, an ndarray or a number, and no Array or batched data."""
+    """Return True if an operand is traced data, an ndarray or a number; False for Arrays and batches."""
     return type(x) is Traced or not (type(x) is Batched or hasattr(x, HANDLE))
 
 
