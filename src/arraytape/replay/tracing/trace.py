@@ -111,8 +111,8 @@ class Trace:
         """Return a constant node for an ndarray.
 
         If the ndarray may be written to, a replay checks that ``data`` still equals a copy.  The node
-        holds this copy if it has the strides of ``data``; a copy of a broadcast, or of a slice with gaps,
-        has other strides.
+        holds this copy if it has the strides of ``data``.  A copy of a broadcast, or of a slice with
+        gaps, has other strides.
         """
         if id(data) in self.constants or (not data.flags.writeable and data.base is None):
             return self.constant(data)
