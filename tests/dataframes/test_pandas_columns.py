@@ -103,6 +103,27 @@ METHODS = {
     "pivot_table": lambda d: d.pivot_table(index="s", values="a", aggfunc="mean"),
     "reset_index": lambda d: d.set_index("s")["a"].reset_index()["a"],
     "unique": lambda d: pd.Series(d["a"].unique()),
+    "astype": lambda d: d["a"].astype(float) * d["c"],
+    "nlargest": lambda d: d["a"].nlargest(2),
+    "nlargest of a table": lambda d: d.nlargest(2, "a")["c"],
+    "nsmallest with NaN": lambda d: d[["a", "b"]].nsmallest(4, "b", keep="all"),
+    "mode": lambda d: d["b"].mode(),
+    "mode of a table": lambda d: d[["a", "b"]].mode(),
+    "drop_duplicates": lambda d: d.drop_duplicates("b")["a"],
+    "rank": lambda d: d["a"].rank() * d["c"],
+    "key of a group": lambda d: d.groupby("a")["c"].sum(),
+    "key of a merge": lambda d: d[["a", "c"]].merge(d[["a", "b"]], on="a"),
+    "index": lambda d: d.set_index("a")["c"],
+    "divmod": lambda d: sum(divmod(d["a"], 0.7)),
+    "values @": lambda d: pd.Series([d["a"].values @ WEIGHTS[:4]]),
+    "asarray of a table": lambda d: np.percentile(d[["a", "c"]], 30.0),
+    "dot": lambda d: d[["a", "c"]].dot(d[["a", "c"]].T),
+    "one column's values": lambda d: xp.asarray(d[["a"]].values)[:, 0],
+    "agg": lambda d: d[["a", "c"]].agg(["mean", "std"]),
+    "apply to rows": lambda d: d[["a", "c"]].apply(lambda r: r["a"] * r["c"], axis=1),
+    "pivot_table with margins": lambda d: d.pivot_table(
+        index="s", columns="n", values="a", margins=True
+    ),
     "write": lambda d: written(d["a"]),
 }  # fmt: skip
 
@@ -111,6 +132,8 @@ def written(column):
     column = column.copy()
     column.iloc[1] = column.iloc[0] * 3.0
     column.loc[2:] = 0.5
+    column.iloc[2:] = column.iloc[:2]
+    column.iloc[3] = None
     return column
 
 
@@ -165,7 +188,8 @@ def test_an_error_names_the_method_and_the_users_line(name):
 
 
 @pytest.mark.parametrize("f", [
-    lambda d: d["a"].rolling(2).mean(), lambda d: d["a"].astype(float), lambda d: d["a"].quantile(0.3),
+    lambda d: d["a"].rolling(2).mean(), lambda d: d["a"].astype("Float64"),
+    lambda d: d["a"].quantile(0.3),
 ])  # fmt: skip
 def test_what_pandas_computes_in_compiled_code_is_warned_of(f):
     x = xp.asarray(A)
@@ -175,6 +199,23 @@ def test_what_pandas_computes_in_compiled_code_is_warned_of(f):
     np.testing.assert_allclose(np.asarray(y), float(total(xp.asarray(f(plain(A))))))
     with pytest.warns(xp.TapeWarning, match="left the tape"):
         assert tape.gradient(y, x) is None
+
+
+@pytest.mark.parametrize("f", [
+    lambda d: d.nlargest(2, "a")["c"].sum(), lambda d: d["c"].sum() + d["a"].rank().sum(),
+    lambda d: d.groupby("a")["c"].sum().sum(), lambda d: d.drop_duplicates("a")["c"].sum(),
+])  # fmt: skip
+@pytest.mark.filterwarnings("error")
+def test_what_only_compares_values_is_no_lost_gradient(f):
+    table = plain(A)[["a", "b", "c", "s"]]
+    assert not xp.grad(f)(table)["a"].any()
+
+
+def test_an_error_says_where_the_methods_of_arrays_are():
+    with pytest.raises(AttributeError, match=r"column\.to_numpy\(\)\.sum .at"):
+        taped(xp.asarray(A))["a"].values.sum()
+    with pytest.raises(AttributeError, match=r"'nothing'$"):
+        taped(xp.asarray(A))["a"].values.nothing()
 
 
 def test_the_dtype_has_a_name():

@@ -148,7 +148,7 @@ def test_tables_of_pandas_and_polars():
     places = pandas.DataFrame({"a": PLACES})
     scaler = sklearn.preprocessing.MinMaxScaler().set_output(transform="polars")
     transformed = {
-        "Pass the Array itself on: tables of pandas": lambda x: pandas.DataFrame(x)[0],
+        "Take columns by .to_numpy() and compute with Arrays": lambda x: pandas.DataFrame(x)[0],
         "Pass the Array itself on: tables of polars": lambda x: xp.asarray(polars.Series(x)),
         "scaler.fit_transform return tables of pandas, by set_output(transform='pandas')":
             lambda x: xp.asarray(scaler.fit_transform(x[:, None])["x0"]) * x,

@@ -263,7 +263,8 @@ def test_a_filter_by_numerator_where_lines_are_continued_is_refused():
         h = xp.asarray(B)
         tape.watch(h)
         y = signal.upfirdn(h, SIGNALS, 2, mode="wrap")
-    with pytest.raises(TypeError, match=r"upfirdn with mode='wrap'.*no derivative"):
+    said = "upfirdn with an Array as the filter h and mode='wrap' has no derivative"
+    with pytest.raises(TypeError, match=said):
         tape.gradient(y, h)
 
 

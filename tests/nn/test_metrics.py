@@ -158,7 +158,7 @@ def test_logits_lists_and_weights_of_rows_are_taken():
         (
             lambda: metrics.SparseCategoricalAccuracy()([0], [1.0, 2.0]),
             ValueError,
-            "one for each row",
+            "one label for each row",
         ),
         (lambda: metrics.Mean()([1j]), TypeError, "takes real numbers"),
         (lambda: metrics.Mean()([1.0], [1.0, 2.0]), ValueError, "sample_weight"),

@@ -524,7 +524,7 @@ def test_what_has_no_derivative_and_does_not_jump_is_constant_or_the_value(name)
 
 # --- programs -----------------------------------------------------------------------------------------
 # What programs call that is no raw function, or of which nothing is known to hold.
-WITHOUT = {"count_ties", "item"}
+WITHOUT = {"item"}
 
 
 @pytest.mark.parametrize(

@@ -246,3 +246,95 @@ def test_replays_of_second_derivatives_are_right_where_values_coincide():
         a = hermitian(rng, 3, np.float64, np.asarray(values))
         expected = second("exp", a, weights, np.asarray(d))
         np.testing.assert_allclose(np.asarray(replayed(xp.asarray(a))), expected, atol=1e-5)
+
+
+def kronecker_inverse(a, q):
+    """Return the solution x of a @ x + x @ a = q."""
+    n = a.shape[-1]
+    eye = xp.eye(n)
+    both = a[:, None, :, None] * eye[None, :, None, :] + eye[:, None, :, None] * a[None, :, None, :]
+    return xp.reshape(
+        xp.linalg.inv(xp.reshape(both, (n * n, n * n))) @ xp.reshape(q, (-1, 1)), (n, n)
+    )
+
+
+def lyapunov(w, v, a, q):
+    return v @ ((v.mT @ q @ v) / (w[:, None] + w[None, :])) @ v.mT
+
+
+# By eigenvalues and vectors, and without.  The quotients of a pair depend on other values, too.
+JOINT = {
+    "lyapunov": (lyapunov, kronecker_inverse),
+    "two powers": (
+        lambda w, v, a, q: ((v * w) @ v.mT) @ q @ ((v / w) @ v.mT),
+        lambda a, q: a @ q @ xp.linalg.inv(a),
+    ),
+    "with the matrix": (
+        lambda w, v, a, q: a @ ((v / w) @ v.mT) @ q @ ((v * w**2) @ v.mT),
+        lambda a, q: q @ a @ a,
+    ),
+    "with the trace": (
+        lambda w, v, a, q: ((v * w**2) @ v.mT) @ q * xp.sum(w**3) / xp.prod(w),
+        lambda a, q: a @ a @ q * xp.sum((a @ a) * a) / xp.linalg.det(a),
+    ),
+    "one power": (lambda w, v, a, q: (v * w**4) @ v.mT @ q, lambda a, q: a @ a @ a @ a @ q),
+}
+
+
+def orders_of(function, weights, along, orders):
+    """Return a list of the gradient, and of gradients of directional derivatives."""
+    last = xp.grad(lambda a: xp.sum(function((a + a.mT) / 2.0) * weights))
+    found = [last]
+    for _ in range(orders - 1):
+        last = xp.grad(lambda a, last=last: xp.sum(last(a) * along))
+        found.append(last)
+    return found
+
+
+def compared(name, values, orders, seed=11):
+    rng = np.random.default_rng(seed)
+    n = len(values)
+    a = xp.asarray(hermitian(rng, n, np.float64, np.asarray(values)))
+    along, weights = (xp.asarray(hermitian(rng, n, np.float64)) for _ in range(2))
+    q = xp.asarray(rng.normal(size=(n, n)))
+    by_vectors, reference = JOINT[name]
+    ways = (lambda a: by_vectors(*xp.linalg.eigh(a), a, q)), (lambda a: reference(a, q))
+    found, expected = (orders_of(f, weights, along, orders) for f in ways)
+    for order, (one, two) in enumerate(zip(found, expected, strict=True)):
+        one, two = np.asarray(one(a)), np.asarray(two(a))
+        assert np.abs(one - two).max() <= 10.0 ** (order - 6) * np.abs(two).max(), order + 1
+
+
+@pytest.mark.parametrize(
+    "values", [[1, 1], [1, 1 + 1e-15], [1, 1 + 1e-7], [1, 1 + 4e-6], [1, 1, 2]]
+)
+@pytest.mark.parametrize("name", JOINT)
+def test_quotients_that_depend_on_other_values_have_right_second_derivatives(name, values):
+    compared(name, values, 2)
+
+
+@pytest.mark.parametrize("values", [[1, 1], [1, 1, 2], [1, 1 + 1e-7]])
+def test_third_derivatives_are_right_where_values_coincide(values):
+    compared("one power", values, 3)
+
+
+@pytest.mark.parametrize("name", ["log", "expm1", "quartic"])
+@pytest.mark.parametrize("n", [2, 3])
+def test_a_function_that_is_0_at_coinciding_values_has_its_slope_there(name, n):
+    f, at, slope = {
+        "log": (xp.log, 1.0, 1.0),
+        "expm1": (lambda w: xp.exp(w) - np.e, 1.0, np.e),
+        "quartic": (lambda w: w**4 - w, 1.0, 3.0),
+    }[name]
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        a, weights = hermitian(rng, n, np.float64, at), hermitian(rng, n, np.float64)
+
+        def target(a, weights=weights):
+            w, v = xp.linalg.eigh((a + a.mT) / 2.0)
+            return xp.sum(((v * f(w)) @ v.mT) * xp.asarray(weights))
+
+        found = np.asarray(xp.grad(target)(xp.asarray(a)))
+        np.testing.assert_allclose(found, slope * weights, rtol=1e-7, atol=1e-7)
+        _, tangent = xp.jvp(target, (xp.asarray(a),), (xp.asarray(weights),))
+        np.testing.assert_allclose(float(tangent), slope * np.sum(weights**2), rtol=1e-7)

@@ -17,8 +17,11 @@ from arraytape.replay.compiled import driver, executable, machine, segments
 from arraytape.replay.compiled.inner_loops import inner_loop
 from arraytape.replay.compiled.lowering import Lowered, Lowering
 from arraytape.replay.compiled.machine import Unsupported
-from arraytape.replay.program import Node, Program
+from arraytape.replay.passes.simplify import simplified
+from arraytape.replay.program import Node, Program, mapped_leaves, put
+from arraytape.replay.tracing.traced_storage import TRACED, added_at
 from helpers import replayed_programs
+from helpers.raw_programs import traced
 
 pytest.importorskip("llvmlite", reason="pip install arraytape[compiled]")
 
@@ -183,6 +186,111 @@ def test_writes_come_after_the_reads_of_the_old_values(f, monkeypatch):
     assert given_up == []
 
 
+# --- memory of large programs ---------------------------------------------------------------------
+LARGE = 30_000
+
+
+def rectified(x):
+    """Return a loss and its gradient; the gradient of each maximum reads a guard on ties."""
+    with xp.GradientTape() as tape:
+        tape.watch(x)
+        y = x
+        for _ in range(6):
+            y = xp.tanh(xp.exp(xp.maximum(y, 0.0))) * x
+        loss = xp.sum(y)
+    return loss, tape.gradient(loss, x)
+
+
+def summed_on_the_way(x):
+    """Return sums of values that later values do not depend on, and values that do depend on sums."""
+    totals, y = [], x
+    for k in range(7):
+        y = xp.sin(xp.tanh(y) * x)
+        z = xp.cos(y) + k
+        totals += [xp.sum(z), xp.max(y * z, keepdims=True)]
+    y = xp.exp(y) * x
+    return *totals, y, y + totals[3] + totals[5], xp.sum(y - totals[1] * z), z[::2] * totals[0]
+
+
+def summed_before_a_write(x):
+    y = xp.cos(x)
+    z = xp.sin(y)
+    total = xp.sum(z)
+    w = y * 2.0
+    z[1:] = w[1:] - z[:-1]
+    return z, w, total + 1.0
+
+
+def summed_before_a_write_in_place(x):
+    y = xp.cos(x)
+    z = xp.exp(xp.stack([x, y]))
+    u, v = y * 2.0, y + 1.0
+    total = xp.sum(u * z[0])
+    w = u * v
+    z[0] = xp.sin(v)
+    return z, total, w
+
+
+MEMORY = {  # the limit, in arrays of LARGE elements
+    rectified: 3,
+    summed_on_the_way: 5,
+    summed_before_a_write: 1.1,
+    summed_before_a_write_in_place: 4.5,
+}
+
+
+@pytest.mark.parametrize("f", MEMORY)
+def test_large_programs_need_little_memory_and_have_numpys_bits(f):
+    """Only values that something else than elementwise calls reads are kept as a whole."""
+    rng = np.random.default_rng(2)
+    step = compiled(f)
+    for _ in range(5):
+        step(xp.asarray(rng.normal(size=LARGE)))
+    made = step.last_plan().executable
+    assert made.compiled, step.explain()
+    assert made.reasons == []
+    assert sum(part.lowered.bytes for part in made.segments) < MEMORY[f] * 8 * LARGE
+    for part in made.segments:
+        assert compare_segment(part, lambda shape: rng.normal(size=shape))
+
+
+def test_a_tie_that_appears_in_a_large_program_is_seen():
+    x = np.random.default_rng(0).normal(size=LARGE)
+    step = warmed(compiled(rectified), xp.asarray(x))
+    replayed = step.counts["replayed"]
+    for place in (0, 5, LARGE // 2, LARGE - 1):
+        y = x.copy()
+        y[place] = 0.0
+        found, expected = step(xp.asarray(y)), rectified(xp.asarray(y))
+        np.testing.assert_allclose(found[1], expected[1], rtol=1e-13)
+    assert step.counts["replayed"] < replayed + 4
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_values_that_are_only_checked_for_nan_are_not_computed(dtype):
+    def calls(x, y):
+        z = TRACED.xp.matmul(x + y, TRACED.xp.matrix_transpose(y))
+        assert not TRACED.has_nan(TRACED.xp.matmul(z, x) * 2)
+        assert not TRACED.has_nan(TRACED.xp.sum(y, axis=0))
+        return [x + y]
+
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(2, 5, 3)).astype(dtype)
+    lowering = Lowering(simplified(traced(calls, [x, y])))
+    assert [node.op for node in lowering.program.nodes if node.is_call] == ["add"]
+    run, result = Lowered(lowering).run, np.empty_like(x)
+    for given in (x, y):
+        assert run(x, y, result) is None
+        for unusual in (np.nan, np.inf, -np.inf, np.finfo(dtype).max / 8, 1e30):
+            given[2, 1], old = unusual, given[2, 1]
+            with np.errstate(all="ignore"):
+                z = (x + y) @ y.T @ x
+            moderate = dtype == "f8" and unusual == 1e30
+            assert moderate or np.isnan(z).any() or np.isinf(z).any()
+            assert run(x, y, result) is (None if moderate else driver.FALLBACK)
+            given[2, 1] = old
+
+
 # What is drawn: the layout of an operand.
 LAYOUTS = {
     "plain": lambda x: x,
@@ -200,7 +308,30 @@ CALLS = {
     "extremes": lambda x, y: (xp.max(xp.real(x - y), axis=1), xp.min(xp.abs(x * y), axis=0)),
     "choices": lambda x, y: (xp.where(xp.real(x) > 0.2, x * 2, y), xp.abs(x) + xp.abs(y)),
     "parts": lambda x, y: (x[1:] + y[-1:], xp.concat([x, y])[::2] * 2, xp.stack([x[0], y[0]]) + 1),
-}
+    "powers": lambda x, y: (xp.abs(x) ** 1.5 + 1, xp.abs(x) ** xp.real(y), (x + y) ** 3),
+    "results into parts": lambda x, y: (with_put(x, xp.cosh(x)), with_put(y, xp.exp(y))),
+    "real and imaginary parts": lambda x, y: (xp.real(x * y) * 2, xp.imag(x * y), xp.real(x) + y),
+    "running": lambda x, y: (
+        xp.cumulative_sum(x * y, axis=0), xp.cumulative_prod(x + y, axis=1)[:, ::2] * 2,
+        xp.cumulative_sum(x[1:2], axis=0),
+    ),
+    "bounds": lambda x, y: (
+        xp.clip(xp.real(x), -0.5, 0.5) + 1, xp.clip(xp.real(x - y), xp.real(y), 0.7) * 2,
+    ),
+    "no elements": lambda x, y: (
+        xp.sum(x[:0] * 2, axis=0) + y, xp.concat([x[:0], y, x]) * 2, (x * 2)[:, :0], x[:, :0] @ y[:0],
+        xp.prod(x[:0] + y[:0]) * x,
+    ),
+    "any and all": lambda x, y: (
+        xp.any(xp.real(x) > xp.real(y), axis=0), xp.all(xp.abs(x) < 2.5, axis=1, keepdims=True),
+    ),
+}  # fmt: skip
+
+
+def with_put(x, y):
+    z = xp.stack([x, x])
+    z[1, :, ::-1] = y
+    return z
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -285,6 +416,73 @@ def test_reductions_have_numpys_bits_on_drawn_layouts(seed):
         options = {"axis": axis, "keepdims": bool(rng.random() < 0.3)}
         served += max(compare_call(raw, [x], options, drawn_numbers(rng)), 0)
     assert served > 40
+
+
+def drawn_key(rng, shape):
+    """Return a key of slices, numbers, new axes and arrays of integers, with at least one array."""
+    common = [int(n) for n in rng.integers(1, 4, rng.integers(0, 3))]
+    parts = []
+    for n in shape[: int(rng.integers(1, len(shape) + 1))]:
+        start = int(rng.integers(0, n))
+        parts.append([
+            slice(start, None, int(rng.integers(1, 3))), start - n * int(rng.integers(0, 2)),
+            rng.integers(-n, n, [m if rng.random() < 0.8 else 1 for m in common]).astype(
+                rng.choice(["i8", "i8", "i4", "u1"])
+            ) % n,
+        ][rng.choice(3, p=[0.25, 0.15, 0.6])])  # fmt: skip
+    if not any(isinstance(part, np.ndarray) for part in parts):
+        parts[0] = rng.integers(0, shape[0], common)
+    parts = [x.T.copy().T if isinstance(x, np.ndarray) and rng.random() < 0.2 else x for x in parts]
+    if rng.random() < 0.3:
+        parts.insert(int(rng.integers(0, len(parts) + 1)), None)
+    if rng.random() < 0.3:
+        parts.append(...)
+    return tuple(parts)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.every(2)
+def test_keys_with_index_arrays_have_numpys_bits(seed):
+    rng = np.random.default_rng(seed)
+    served = 0
+    for _ in range(80):
+        x = drawn_layout(rng)
+        fill = drawn_numbers(rng)
+        fill(x)
+        key = drawn_key(rng, x.shape)
+        values = np.asarray(rng.normal(size=x[key].shape) * 3).astype(x.dtype)
+        if values.ndim and rng.random() < 0.4:
+            values = values[:1]
+        value = values if rng.random() < 0.7 else 2
+        raw, args = [
+            (numpy_namespace.getitem, (x, key)), (put, (x, key, value)),
+            (added_at, (x, key, values)),
+            (numpy_namespace.scatter_add, (np.zeros_like(x[key]) + values, x.shape, key)),
+        ][rng.integers(4)]  # fmt: skip
+        given = [*{id(y): y for y in arrays_in(args)}.values()]
+        inputs = [Node("input", like=y) for y in given]
+        nodes = dict(zip(map(id, given), inputs, strict=True))
+        expected = np.asarray(raw(*args))
+        own = mapped_leaves(args, lambda y, nodes=nodes: nodes.get(id(y), y))
+        name = {"added_at": "add_at"}.get(raw.__name__, raw.__name__)
+        call = Node(name, raw, own, like=expected)
+        try:
+            lowered = Lowered(Lowering(Program(inputs, [*inputs, call], [], [call])))
+        except Unsupported:
+            continue
+        result = np.ndarray(call.shape, call.dtype, strides=call.strides)
+        scratch = [np.empty(lowered.bytes, np.uint8)] if lowered.own_scratch else []
+        assert lowered.run(*given, result, *scratch) is None
+        assert executable.has_same_bits(result, expected), (name, x.shape, x.strides, key)
+        served += 1
+    assert served > 50
+
+
+def arrays_in(value):
+    """Return the arrays in a nesting of arguments."""
+    found = []
+    mapped_leaves(value, lambda x: found.append(x) if isinstance(x, np.ndarray) else None)
+    return found
 
 
 UNARY = ("sin", "exp", "tanh", "log1p", "cbrt", "sqrt", "square", "negative", "absolute", "rint",

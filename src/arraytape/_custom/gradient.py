@@ -199,7 +199,7 @@ class UserRule:
         self.layouts = [Layout(x) for x in (*trace.arrays, *self.variables)]
 
     def __call__(self, cotangents: Sequence[Array]) -> list[Array | None]:
-        """Return one gradient or None for each Array argument, then for each Variable that f read."""
+        """Return grad_fn's gradients of the Array arguments, then of the Variables that were read."""
         found, of_variables = self._answer(cotangents)
         parts = of_arrays(self.name, found, self.forms)
         parts += counted_gradients(self.name, of_variables, [], len(self.variables), "variables")
@@ -214,9 +214,9 @@ class UserRule:
         ]
 
     def _answer(self, cotangents: Sequence[Array]) -> tuple[Any, Any]:
-        """Call ``grad_fn``; return its gradients of the arguments and of the Variables, unchecked.
+        """Call ``grad_fn``; return its gradients of the arguments, and of the Variables, unchecked.
 
-        A read of a Variable raises RuntimeError if the Variable was assigned to since f read it.
+        Raise RuntimeError if grad_fn reads a Variable that was assigned to since the function read it.
         """
         changed = [v for v, data in self.variable_values if v._data is not data]
         refuse = RefuseChanged(self.name, changed)
@@ -283,10 +283,10 @@ def split_gradients(name: str, found: Any) -> tuple[Any, Any]:
 
 
 def of_arrays(name: str, found: Nesting, forms: Sequence[Form]) -> list[Any]:
-    """Return the gradients of the Array arguments as a flat list, dropping those of numbers.
+    """Return the gradients of the Array arguments as a flat list, without those of numbers.
 
-    found : the gradients that grad_fn returned.  They may belong to the Arrays alone, to Arrays and
-    numbers, or to all leaves of the arguments: the first of ``forms`` with the right count is used.
+    found : the gradients that grad_fn returned, for the Arrays alone, for Arrays and numbers, or for all
+    arguments.  ``forms`` lists these selections; the first one with as many leaves as ``found`` is used.
     """
     errors = []
     for form in forms:
@@ -349,11 +349,11 @@ def fitting_gradient(name: str, part: Any, layout: Layout, whose: str) -> Array 
 def summed_over_examples(
     part: Array | None, layout: Layout, axes: tuple[int, ...], name: str
 ) -> Array | None:
-    """Sum a gradient over the hidden axes that its argument does not have.
+    """Sum a gradient over the hidden axes, those of a vmap, that its argument does not have.
 
-    Such an axis holds the examples of a vmap.  An argument that all examples share gets the sum of their
-    gradients.  axes : the hidden axes of the cotangents; a surplus axis that is not among them raises
-    ValueError, because grad_fn then uses a value that differs between examples and is no argument.
+    An argument that all examples of the vmap share gets the sum of their gradients.  axes : the hidden
+    axes of the cotangents.  Raise ValueError if another axis would be summed, because grad_fn then used
+    a value that differs between examples and is no argument.
     """
     if part is None:
         return None

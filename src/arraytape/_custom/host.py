@@ -110,10 +110,10 @@ def host_function(f: Callable[..., Any], vjp: Callable[..., Any]) -> HostFunctio
 
 
 class HostFunction:
-    """A function of NumPy arrays that is called with Arrays, with its VJP; made by ``host_function``.
+    """A function of NumPy arrays that accepts Arrays and has a VJP; made by ``host_function``.
 
-    vjp : the VJP, a function of NumPy arrays or another HostFunction; None for a function without a
-    derivative, such as a vjp itself.
+    vjp : the VJP, a function of NumPy arrays or another HostFunction; None if there is no derivative,
+    as for a plain ``vjp``, which ``pull`` calls as a HostFunction of its own.
     """
 
     def __init__(self, f: Callable[..., Any], vjp: Callable[..., Any] | None, name: str) -> None:

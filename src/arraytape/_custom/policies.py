@@ -79,8 +79,8 @@ def op_of(function: Callable[..., Any]) -> Op | None:
 def checked_op(function: Callable[..., Any]) -> Op:
     """Return the op whose public function is ``function``.
 
-    Raise ValueError if there is no such op, or if the op is composed of other ops: a mode gets the calls
-    of the other ops, but not the call of the composed op.
+    Raise ValueError if there is no such op, or if the op is composed of other ops.  A policy's mode
+    intercepts the calls of those other ops, but not the call of the composed op.
     """
     op = op_of(function)
     if op is not None and op.functions:
@@ -117,7 +117,7 @@ def compared(value: Any) -> Any:
 
 
 class Results:
-    """The raw results of one call of an op, kept so that the second run can return them.
+    """The raw results of an op's call in the first run, kept for the same call in the second run.
 
     data : the raw results.  states : the state bits of their Arrays.  several : the type of tuple that
     the op returned, or None if it returned one Array.
@@ -163,7 +163,7 @@ class Kept(NamedTuple):
 
 
 class PolicyMode(ProgramMode):
-    """A mode that intercepts the calls of the ops of a policy and counts them for each op."""
+    """A mode, an interceptor of op calls, which counts the calls of each op of a policy."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
@@ -232,7 +232,7 @@ class Giving(PolicyMode):
         return answer
 
     def check_complete(self) -> None:
-        """Raise RuntimeError unless each op of the policy ran as often as in the first run."""
+        """Raise RuntimeError unless each op that the first run counted was now called as often."""
         for op, times in self.first.calls.items():
             if self.calls[op] != times:
                 raise self.other(

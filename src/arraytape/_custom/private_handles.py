@@ -25,7 +25,7 @@ from .._util.nest import Nesting
 
 
 class Inputs(NamedTuple):
-    """The arguments of one run of a function; ``arrays`` are the private handles in ``args``."""
+    """The arguments of one run of a function; ``arrays`` lists the function's own Arrays in ``args``."""
 
     args: tuple[Any, ...]
     keywords: dict[str, Any]
@@ -146,8 +146,8 @@ def replaced(leaves: Sequence[Any], places: Sequence[int], values: Sequence[Any]
 def note_use(given: Sequence[Any], private: Sequence[Array]) -> None:
     """Note, for a later warning, that a call uses Arrays which no recorder follows yet.
 
-    ``note_cut`` sets a Cut, a note on an unrecorded op, on each such argument.  The private handle gets
-    the same Cut, since the function sees only the handle.
+    ``note_cut`` sets a Cut, a note on an unrecorded op, on each Array in ``given``, the caller's
+    arguments.  Their handles in ``private`` get the same Cuts, because the function sees only these.
     """
     pairs = [(x, y) for x, y in zip(given, private, strict=True) if isinstance(x, Array)]
     note_cut("a call", (), [handle._value_id for _, handle in pairs], [x for x, _ in pairs])

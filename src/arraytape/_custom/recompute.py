@@ -151,7 +151,7 @@ def seen_by(mode: Mode | None) -> AbstractContextManager[Any]:
 class RecomputedCall(Call):
     """A call that keeps the function and its arguments, so that the function can run again.
 
-    keeping : the mode of the first run with the results that the policy kept; None without a policy.
+    keeping : the mode that stored results of ops in the first run; None without a policy.
     state : the Variables to which the function assigned, with the data that they held before.
     samples : some elements of each result of the first run, for the comparison with the second run.
     """

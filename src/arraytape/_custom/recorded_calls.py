@@ -1,12 +1,12 @@
-"""The records of calls of user-defined functions, and how passes go through such records.
+"""The records of calls of user-defined functions, and their rules for backward and forward passes.
 
-A whole call becomes one record, whose fields ``CallRecord`` names.  A backward pass through a record of
-the plan ``CUSTOM`` calls the user's ``grad_fn``.
+A whole call becomes one record, whose fields ``CallRecord`` names.  If the plan (kind) of the record is
+``CUSTOM``, a backward pass calls the user's ``grad_fn``.
 
 ``grad_fn`` may use values that the function computed.  Without records of these values a second
 derivative would silently be wrong.  So a call also keeps the records of the ops inside the function
-(``history``) if a recorder may record the gradient.  These records are handed to the recorders just
-before ``grad_fn`` runs.
+(``history``) if a recorder may record the gradient.  The recorders get these records just before
+``grad_fn`` runs.
 """
 
 from __future__ import annotations
@@ -123,8 +123,8 @@ class Call:
     ) -> None:
         """Keep the records of the ops inside the function as ``history``.
 
-        inner : the ids of the results inside the function; 0 for a result that is one of the inputs.
-        outs : the ids of the same results for the caller.
+        inner : the ids that the results had inside the function, 0 for a result that is an input.
+        outs : the ids that the caller's Arrays of the same results have.
         """
         self.history = [(r, recorder.noticed.get(i)) for i, r in enumerate(recorder.records)]
         # These records carry a result's cotangent from its id for the caller to its id inside the
@@ -174,7 +174,7 @@ class Call:
         return found
 
     def run_inside(self, function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
-        """Call a function in the contexts, such as interop's, that were active when the call ran."""
+        """Call a function inside the contexts of ``CARRIED`` that were active when this Call was made."""
         with ExitStack() as stack:
             for enter in self.surroundings:
                 stack.enter_context(enter())
@@ -268,9 +268,9 @@ def hand_over(plan: Structural, record: Record, followers: Sequence[Recorder]) -
 def tell_exits(
     inside: FunctionRecorder, value_ids: Sequence[int], followers: Sequence[Recorder]
 ) -> None:
-    """Report the exits inside a function to the caller's recorders, as exits of each followed input.
+    """Report the exits (conversions to NumPy) inside a function to the caller's recorders.
 
-    These recorders do not know the values inside the function that were converted.
+    These recorders do not know the converted values, so an exit is reported for each followed input.
     """
     if not inside.exits:
         return

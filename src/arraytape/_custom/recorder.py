@@ -73,7 +73,7 @@ class FollowedIds(set[int]):
         return False
 
     def is_captured(self, value_id: int) -> bool:
-        """Return True if a hidden recorder follows a value that was not computed from the inputs."""
+        """Return True if an outer recorder follows a value that the function did not compute."""
         return not self.made_of_inputs(value_id) and self.followed_outside(value_id)
 
     def __contains__(self, value_id: Any) -> bool:
@@ -184,9 +184,9 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
                 recorder.assigned(variable, value)
 
     def record(self, record: Record) -> None:
-        """Treat captured inputs as ``on_capture`` says, note exits and cusps, and keep the record.
+        """Apply ``on_capture`` to captured inputs, note a conversion to NumPy (exit) or a cusp.
 
-        The record is kept only if ``keeps_records`` is True.
+        Keep the record if ``keeps_records`` is True.
         """
         plan, value_ids = PLANS[record[0]], inputs_of(record)
         if plan is LEFT and not self.followed.made_of_inputs(value_ids[0]):
@@ -253,7 +253,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
     def result_ids(self, leaves: Sequence[Array]) -> list[int]:
         """Return the value id of each result, or 0 for a result that does not depend on the inputs.
 
-        This recorder must be active, since ``current`` may record the read of a view.
+        Call this while the recorder is active, because ``current`` may record that a view was read.
         """
         value_ids = [current(leaf)[0] for leaf in leaves]
         for value_id in value_ids:
@@ -301,10 +301,10 @@ class Trace:
         self.y, self.rule, self.leaves = y, rule, nest.leaves(y)
 
     def input_ids(self) -> list[int]:
-        """Return the value ids of the arguments, then of the captures, then of the trainable Variables.
+        """Return the value ids of the Array arguments, the captured Arrays and the trainable Variables.
 
-        The caller's recorders must be active, since this method reads the Variables, so that the
-        caller's tapes watch them.
+        The caller's recorders must be active: this method reads the Variables, so that the caller's
+        tapes watch them.
         """
         variables = [current(variable)[0] for variable in self.recorder.variables]
         return [*self.value_ids, *self.recorder.captures, *variables]

@@ -23,7 +23,13 @@ from .._util.errors import user_line
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
+BINARY = {
+    **{
+        x: getattr(operator, x)
+        for x in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+    },
+    "divmod": divmod,
+}
 OTHERS = ("eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "abs")
 # For each reduction of pandas: NumPy's function, the one that skips NaN, and the result for no elements.
 REDUCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any], float]] = {
@@ -98,6 +104,7 @@ class ArrayColumn(ExtensionArray):  # type: ignore[misc]
     @classmethod
     def _from_sequence(cls, scalars: Any, *, dtype: Any = None, copy: bool = False) -> ArrayColumn:
         kind = dtype.numpy_dtype if isinstance(dtype, ArrayDtype) else None
+        scalars = scalars.array if isinstance(scalars, TABLES) else scalars
         if isinstance(scalars, ArrayColumn):
             scalars = scalars._array
         elif not isinstance(scalars, Array | np.ndarray) or scalars.dtype == object:
@@ -108,6 +115,13 @@ class ArrayColumn(ExtensionArray):  # type: ignore[misc]
     @property
     def dtype(self) -> ArrayDtype:
         return ArrayDtype(self._array.dtype)
+
+    def __getattr__(self, name: str) -> Any:
+        """Raise the error for a method of arrays that columns of pandas lack, such as ``sum``."""
+        advice = ""
+        if not name.startswith("_") and hasattr(np.ndarray, name):
+            advice = f": take the Array, column.to_numpy().{name} [at {user_line()}]"
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{advice}")
 
     @property
     def nbytes(self) -> int:
@@ -121,6 +135,10 @@ class ArrayColumn(ExtensionArray):  # type: ignore[misc]
         return type(self)(found) if found.ndim else found
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if pd.api.types.is_list_like(value):
+            value = self._from_sequence(value, dtype=self.dtype)
+        elif value is None or value is pd.NA:
+            value = np.nan
         self._array[check_array_indexer(self, key)] = unwrap_column(value)
 
     def __array__(
@@ -136,8 +154,7 @@ class ArrayColumn(ExtensionArray):  # type: ignore[misc]
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if any(isinstance(x, TABLES) for x in inputs):
             return NotImplemented
-        made = getattr(ufunc, method)(*[unwrap_column(x) for x in inputs], **options)
-        return tuple(map(wrap_column, made)) if isinstance(made, tuple) else wrap_column(made)
+        return wrap_columns(getattr(ufunc, method)(*map(unwrap_column, inputs), **options))
 
     def to_numpy(
         self, dtype: npt.DTypeLike | None = None, copy: bool = False, na_value: Any = None
@@ -151,6 +168,15 @@ class ArrayColumn(ExtensionArray):  # type: ignore[misc]
             return self.__array__(dtype, copy or None)
         return namespace().asarray(self._array, copy=copy or None)
 
+    def astype(self, dtype: Any, copy: bool = True) -> Any:
+        """Convert the column; one of NumPy's floating-point dtypes keeps it on the tape."""
+        wanted = pd.api.types.pandas_dtype(dtype)
+        if isinstance(wanted, ArrayDtype):
+            wanted = wanted.numpy_dtype
+        if not isinstance(wanted, np.dtype) or wanted.kind not in "fc":
+            return super().astype(wanted, copy=copy)
+        return type(self)(namespace().astype(self._array, wanted, copy=copy))
+
     def map(self, mapper: Any, na_action: str | None = None) -> Any:
         if not callable(mapper) or na_action is not None:
             return super().map(mapper, na_action=na_action)
@@ -161,6 +187,11 @@ class ArrayColumn(ExtensionArray):  # type: ignore[misc]
         first: Any
         _, first = np.unique(untracked_values(self), return_index=True)
         return type(self)(self._array[np.sort(first)])
+
+    def _mode(self, dropna: bool = True) -> ArrayColumn:
+        values = pd.Series(untracked_values(self))
+        first = values[~values.duplicated()]
+        return self.take(first[first.isin(values.mode(dropna=dropna))].sort_values().index)
 
     def value_counts(self, dropna: bool = True) -> pd.Series:
         return pd.Series(untracked_values(self)).value_counts(dropna=dropna)
@@ -262,6 +293,10 @@ def wrap_column(found: Any) -> Any:
     return ArrayColumn(found) if found.dtype.kind in "fc" else np.asarray(found)
 
 
+def wrap_columns(found: Any) -> Any:
+    return tuple(map(wrap_column, found)) if isinstance(found, tuple) else wrap_column(found)
+
+
 def untracked_values(column: ArrayColumn) -> np.ndarray[Any, Any]:
     """Return the values as NumPy data that no tape records as an untracked conversion.
 
@@ -291,13 +326,13 @@ def column_operator(function: Callable[..., Any], swapped: bool = False) -> Call
         if any(isinstance(x, TABLES) for x in others):
             return NotImplemented  # pandas aligns the tables and calls the operator with columns
         operands = [self._array, *map(unwrap_column, others)]
-        return wrap_column(function(*(operands[::-1] if swapped else operands)))
+        return wrap_columns(function(*(operands[::-1] if swapped else operands)))
 
     return operate
 
 
-for short in (*BINARY, *OTHERS):
+for short, function in BINARY.items():
+    setattr(ArrayColumn, f"__{short}__", column_operator(function))
+    setattr(ArrayColumn, f"__r{short}__", column_operator(function, swapped=True))
+for short in OTHERS:
     setattr(ArrayColumn, f"__{short}__", column_operator(getattr(operator, f"__{short}__")))
-for short in BINARY:
-    reflected = column_operator(getattr(operator, f"__{short}__"), swapped=True)
-    setattr(ArrayColumn, f"__r{short}__", reflected)

@@ -7,17 +7,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_bool_dtype, is_numeric_dtype
+from pandas.api.types import is_numeric_dtype
 
 from .._array.array import Array, namespace
 from .._util.container_kinds import TABLES, Kind
 from . import holds_arrays
 from .messages import no_numbers
 from .pandas_columns import ArrayColumn
-
-
-def has_numbers(series: pd.Series) -> bool:
-    return is_numeric_dtype(series.dtype) and not is_bool_dtype(series.dtype)
 
 
 def numbers_of(series: pd.Series) -> Any:
@@ -44,7 +40,7 @@ def columns_by_key(table: pd.DataFrame) -> dict[Any, pd.Series]:
 
 def flatten_frame(table: pd.DataFrame) -> tuple[dict[Any, Any], pd.DataFrame]:
     columns = columns_by_key(table)
-    return {name: numbers_of(x) for name, x in columns.items() if has_numbers(x)}, table
+    return {name: numbers_of(x) for name, x in columns.items() if is_numeric_dtype(x)}, table
 
 
 def unflatten_frame(table: pd.DataFrame, parts: Mapping[Any, Any]) -> Any:
@@ -61,7 +57,7 @@ def unflatten_frame(table: pd.DataFrame, parts: Mapping[Any, Any]) -> Any:
 
 
 def flatten_series(series: pd.Series) -> tuple[Sequence[Any], pd.Series]:
-    return ([numbers_of(series)] if has_numbers(series) else []), series
+    return ([numbers_of(series)] if is_numeric_dtype(series) else []), series
 
 
 def unflatten_series(series: pd.Series, parts: Sequence[Any]) -> Any:

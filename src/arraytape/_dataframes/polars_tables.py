@@ -16,8 +16,12 @@ from .._util.container_kinds import TABLES, Kind
 from .messages import no_numbers
 
 
+def is_number(dtype: pl.DataType) -> bool:
+    return bool(dtype.is_numeric() or dtype == pl.Boolean)
+
+
 def flatten_series(series: pl.Series) -> tuple[Sequence[Any], pl.Series]:
-    return ([series.to_numpy()] if series.dtype.is_numeric() else []), series
+    return ([series.to_numpy()] if is_number(series.dtype) else []), series
 
 
 def unflatten_series(series: pl.Series, parts: Sequence[Any]) -> Any:
@@ -28,16 +32,12 @@ def unflatten_series(series: pl.Series, parts: Sequence[Any]) -> Any:
 
 
 def flatten_frame(table: pl.DataFrame) -> tuple[dict[str, Any], pl.DataFrame]:
-    return {x.name: x.to_numpy() for x in table if x.dtype.is_numeric()}, table
+    return {x.name: x.to_numpy() for x in table if is_number(x.dtype)}, table
 
 
 def unflatten_frame(table: pl.DataFrame, parts: Mapping[str, Any]) -> Any:
     found = {x.name: unflatten_series(x, [parts[x.name]]) if x.name in parts else x for x in table}
     return pl.DataFrame(found) if all(isinstance(x, pl.Series) for x in found.values()) else found
-
-
-def is_number(dtype: pl.DataType) -> bool:
-    return bool(dtype.is_numeric() or dtype == pl.Boolean)
 
 
 def series_as_array(series: pl.Series) -> Any:

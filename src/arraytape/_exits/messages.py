@@ -27,7 +27,7 @@ MODULES = {
     "copy": "copy with arraytape's asarray(x, copy=True)",
     "pickle": "copy with arraytape's asarray(x, copy=True)",
     "numpy": "call the function on the Array itself: NumPy's functions take Arrays",
-    "pandas": "pass the Array itself on: tables of pandas keep its values alone",
+    "pandas": "take columns by .to_numpy() and compute with Arrays: pandas uses their values alone here",
     "polars": "pass the Array itself on: tables of polars keep its values alone",
 }
 # Packages for whose functions interop has rules.

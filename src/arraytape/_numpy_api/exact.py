@@ -3,9 +3,8 @@
 A composition of arraytape's ops may differ from NumPy's function in rounding errors, in dtypes that
 depend on the type of a number, and at infinities and NaN.  So NumPy's function runs on the raw data, and
 determines the value, the warnings and the errors.  The composition runs, too, and is recorded for the
-derivative.  For integers, which have no derivative, the composition does not run.  A replay calls
-NumPy's function, too.  On data of other storages the composition determines the values, unless the
-storage can call NumPy's function.
+derivative.  For integers, which have no derivative, the composition does not run.  On data of other
+storages the composition determines the values, unless the storage can call NumPy's function.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ class Converter:
         return np.result_type(*kinds, *([0.0] if ensure_inexact else []))
 
     def wrap(self, arr: Array, to_scalar: bool | None = None) -> Any:
-        """Return the result unchanged: Arrays of shape () need no conversion to scalars."""
+        """Return ``arr``, the result of NumPy's code, unchanged: Arrays need no conversion to scalars."""
         return arr
 
     def __getitem__(self, at: int) -> Any:

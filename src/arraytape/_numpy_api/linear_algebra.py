@@ -362,7 +362,7 @@ def cond(x: ArrayLike, p: Order = None) -> Array:
 
 
 def infinite_where_nan(found: Array, zero: Array) -> Array:
-    """Replace NaN in ``found`` by ``1 / zero``, or by ``zero`` itself where that is infinite."""
+    """Replace NaN in ``found`` by infinity where its divisor ``zero`` is 0 or infinite."""
     infinite = where(elementwise.isinf(zero), zero, 1.0 / zero)
     return where(elementwise.isnan(found), infinite, found)
 

@@ -166,7 +166,10 @@ def mask_of(name: str, x: Array, where: ArrayLike) -> Array:
 
 
 def mark_as_scalar(y: Array) -> Array:
-    """Return a result of shape () as an immutable scalar, for which ``y += 1`` makes a new Array."""
+    """Return a result of shape () as an immutable scalar, for which ``y += 1`` makes a new Array.
+
+    A boolean view is returned unchanged.
+    """
     if y._state & IS_VIEW and y.dtype.kind != "b":
         return positive(y)
     if not y._state & IS_VIEW:

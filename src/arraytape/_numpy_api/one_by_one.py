@@ -65,7 +65,7 @@ def one_by_one(
     name: str, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any],
     axis_id: int, size: int,
 ) -> Any:  # fmt: skip
-    """Call the function for each example of a hidden axis, and stack the results along that axis.
+    """Call the function for each example of a vmap's hidden axis; stack the results along that axis.
 
     The results must have the same shape.  If a tape inside the ``vmap`` follows an argument that all
     examples share, the argument is repeated for each example, because the tape must not sum the
@@ -100,7 +100,7 @@ def one_by_one(
 
 
 def together(found: Sequence[Any], axis_id: int) -> Any:
-    """Return the results of all examples, stacked; a NumPy value that all examples share is kept."""
+    """Stack the results of all examples; NumPy values and numbers only if the examples differ."""
     first = found[0]
     if isinstance(first, Array):
         return batched(stack(found), axis_id)
@@ -144,10 +144,10 @@ class FollowedWithin(set[int]):
 
 
 class Captures(BaseRecorder):
-    """A recorder that raises ValueError if an example's call uses a followed value that is no argument.
+    """A recorder that raises ValueError if the function uses a followed value that is no argument.
 
     The tapes inside the ``vmap`` would sum the cotangents that different examples add to such a value.
-    given : the Arrays that the calls get as arguments.
+    given : the Array arguments of the function.
     """
 
     def __init__(self, name: str, inside: Sequence[Recorder], given: Iterable[Array]) -> None:
@@ -155,7 +155,7 @@ class Captures(BaseRecorder):
         self.given, self.first = {current(x)[0] for x in given}, new_value_id()
 
     def record(self, record: Record) -> None:
-        """Raise ValueError for a followed input that is no argument and is older than the first call."""
+        """Raise ValueError for a followed input made before the first call, unless it is an argument."""
         for value_id in inputs_of(record):
             if value_id < self.first and value_id not in self.given and value_id in self.followed:
                 raise captured(self.name, "an Array that a tape follows")

@@ -615,9 +615,9 @@ def is_default(value: Any, default: Any) -> bool:
 
 
 def op_of_numpy_function(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the op that has the name of NumPy's function.
+    """Return the op that has the name of NumPy's function; raise the error of ``unknown`` if none has.
 
-    The function must be the one in NumPy's main namespace, linalg or fft: np.char.add is no np.add.
+    Only functions of NumPy's main namespace, linalg and fft have one: np.char.add is no np.add.
     """
     name = function.__name__
     chapter = next((path for path, home in HOMES.items() if vars(home).get(name) is function), None)
@@ -637,7 +637,7 @@ def chapter_of_namespace(chapter: str) -> Any:
 
 @functools.cache
 def own_names(chapter: str) -> frozenset[str]:
-    """Return the names of the namespace, or of an extension, without those that ``names.py`` adds."""
+    """Return ``__all__`` of the namespace or its extension ``chapter``: no names from ``names.py``."""
     return frozenset(chapter_of_namespace(chapter).__all__)
 
 

@@ -223,7 +223,7 @@ mean.__doc__ = documented("mean", "dtype", "keepdims", "where")
 
 
 def needs_no_cast(a: Array, dtype: DType) -> bool:
-    """Return True if ``a`` is real or complex floating-point, and of the dtype unless that is None."""
+    """Return True if ``a`` is real or complex floating-point, and ``dtype`` is None or its dtype."""
     return a.dtype.kind in "fc" and (dtype is None or np.dtype(dtype) == a.dtype)
 
 

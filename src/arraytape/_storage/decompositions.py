@@ -170,7 +170,9 @@ def decomposed(a: Data, hermitian: bool) -> Definite | Elimination:
 
 
 def eliminate(a: Data) -> tuple[Data, bool]:
-    """Overwrite ``a`` with L and U, where ``a[order] = L U``; return order, and True if it is odd.
+    """Overwrite ``a`` with L and U of ``a[order] = L U``; return ``(order, odd)``.
+
+    odd : True if ``order`` is an odd permutation.
 
     Source: Toledo 1997, "Locality of reference in LU decomposition with partial pivoting", sec. 2.
     """

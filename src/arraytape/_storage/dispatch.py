@@ -39,7 +39,7 @@ def immutable(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def as_data(result: Any, kind: type) -> Any:
-    """Return a scalar or ``Element`` as 0-d data; kind: the type of an operand of the op."""
+    """Return an op's scalar or ``Element`` as 0-d data, for the storage of the operand type ``kind``."""
     if type(result) is Element:
         return result.data
     storage = STORAGES.get(kind) or STORAGES[type(result)]  # kind may be a type of Python number

@@ -9,20 +9,23 @@ The cotangents of values and vectors do not determine the limit: see decision 00
 program between the factorisation and the target do.  ``QuotientLimits`` computes the cotangents from
 these records once more, while a recorder records the pass.  Further passes through both sets of records
 differentiate turn_ij.  The gradients also show whether the target depends on the choice of the vectors.
+If an outer recorder may differentiate the limit, terms of higher order are needed: see ``series``.
 
 All passes are guarded, so that a factorisation among the records gets limits of its own.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .._array.array import Array
 from .._array.views import current
 from .._record.plan import Plan, Record, inputs_of, results_of
-from .._record.stack import BaseRecorder, entered
-from .._storage.storage import is_complex, storage_of
-from .activity import raw_of
+from .._record.stack import BaseRecorder, entered, recorders
+from .._storage.storage import HERE, is_complex, storage_of
+from .activity import ActivityData, raw_of
 from .backward import backward
 from .data import ArrayData, RawData
 
@@ -51,17 +54,21 @@ class Turns(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """The derivatives of the sum of ``turn_ij`` over disjoint pairs.
+    """The derivatives of a weighted sum of ``turn_ij`` over disjoint pairs.
 
-    unit : the factor of turn_ij in the sum: 1, or 1j for the imaginary parts.  pairs : their mask.
+    pairs : their mask.  factors : 1 / weight, and 1j / weight for the imaginary parts of turn.
     turns : the derivatives with respect to the results of the factorisation.
     others : the derivatives with respect to values that do not depend on the factorised matrix.
+    further : the later terms of ``QuotientLimits.series``, to be multiplied by ``factors``.
+    bends : the second derivatives with respect to half of the gaps.
     """
 
-    unit: complex
     pairs: Any
+    factors: Any
     turns: Turns
     others: list[Any]
+    further: Any
+    bends: Any
 
 
 # A function that returns Turns.  Its arguments are the cotangents of the factorisation's results, a
@@ -93,40 +100,108 @@ class QuotientLimits:
         """Return True if the records can be differentiated again."""
         return self.pass_.records is not None and self.pass_.depth < DEPTH
 
-    def slopes_of(self, turn_of: TurnOf, pairs: RawArray) -> Iterator[Slopes]:
+    def slopes_of(
+        self, turn_of: TurnOf, pairs: RawArray, gap: RawArray, straight: RawArray
+    ) -> Iterator[Slopes]:
         """Yield the derivatives of the sum of ``turn_ij`` over pairs (i, j), no two with a common index.
 
         A pass differentiates the sum for many pairs at once.  All passes together serve all ``pairs``.
         pairs : a mask, True for the pairs whose limits are asked for; those with i < j are used.
+        straight : a bound, below which relative second derivatives count as 0.
         """
-        pass_, record, results = self.pass_, self.record, results_of(self.record)
-        (x,) = inputs_of(record)
-        assert pass_.records is not None
-        tail, reached = dependents_of(results, pass_.records, record)
-        rest, known = dependents_of((x, *results), pass_.records, record)
-        recorder = TailRecorder(rest, known | set(followed_inputs(rest, pass_.followed)))
-        value_id, turn = self.recorded_turn(turn_of, tail, reached, recorder)
-        kept, xp = self.kept_results(pass_.data), pass_.data.xp
+        recorder, turn = self.recorded_turn(turn_of)
+        orders, xp = self.orders_to_come(), self.pass_.data.xp
+        units = (1.0, 1j) if is_complex(turn) else (1.0,)
         for round_ in disjoint_pairs(pairs.shape[-1], pairs, xp):
             mask = pairs & round_
             if not has_true(mask, xp):
                 continue
-            for unit in (1.0, 1j) if is_complex(turn) else (1.0,):
-                outer = pass_.deeper(pass_.data.renewed(), recorder.followed, recorder.records)
-                outer.wanted = {x, *results}
-                outer.seed_target(value_id, xp.astype(mask, turn.dtype) * unit)
-                backward(outer, recorder.records, True)
-                g = self.cotangents_in(outer, kept)
-                others = [g for i, g in outer.cotangents.items() if i not in outer.wanted]
-                yield Slopes(unit, mask, turn_of(g, outer.cotangents.get(x), kept, xp), others)
+            found = []
+            if orders < 2:
+                found = [self.series(recorder, turn_of, turn, u, mask, gap, orders) for u in units]
+            # Later terms of one pair may depend on the gaps of others.  If the weighted sums of second
+            # derivatives are 0, as they are for a function f(A) of the matrix, no such terms exist.
+            if found and not any(is_bent(slopes, straight, xp) for slopes in found):
+                yield from found
+                continue
+            for one in single_pairs(mask, xp):
+                for u in units:
+                    yield self.series(recorder, turn_of, turn, u, one, gap, orders)
 
-    def recorded_turn(
-        self, turn_of: TurnOf, tail: Sequence[Record], reached: set[int], recorder: TailRecorder
-    ) -> tuple[int, Any]:
-        """Repeat and record the pass through ``tail``; return the pair (value id, data) of ``turn``."""
-        pass_, data = self.pass_, ArrayData(self.pass_.data.storage)
+    def orders_to_come(self) -> int:
+        """Return how many recorders follow the factorisation, and so may differentiate the limits."""
+        results = results_of(self.record)
+        if not self.pass_.data.recorded:
+            return 0
+        return sum(not other.followed.isdisjoint(results) for other in recorders())
+
+    def series(
+        self, recorder: TailRecorder, turn_of: TurnOf, turn: Array, unit: complex, pairs: RawArray,
+        gap: RawArray, orders: int,
+    ) -> Slopes:  # fmt: skip
+        """Return the derivatives of ``turn`` for pairs, and the terms of the series of turn / gap.
+
+        Let h be half the gap, and D_k the k-th derivative of turn with respect to h.  As turn is 0 for h
+        = 0, Taylor's series from h to 0 gives turn / (2 h) = (D_1 - D_2 h / 2 + D_3 h ** 2 / 6 - ...) /
+        2.  The first term is the limit.  A derivative of the limit of order m needs m + 1 terms.
+
+        orders : the number of terms after the first.
+        """
+        xp, place = self.pass_.data.xp, current(turn)[0]
+        weights = self.generic_weights(gap, 1.0)
+        seed = xp.astype(pairs, turn.dtype) * weights * unit
+        later: Any = 1.0
+        factor: Any = 0.5
+        further, bends = xp.zeros_like(gap), xp.zeros_like(gap)
+        found = list[tuple[Turns, list[Any]]]()
+        for order in range(orders + 1):
+            outer = TailRecorder(recorder.records, set(recorder.followed))
+            with entered(outer) if order < orders else HERE:
+                found.append(self.turns_in(recorder, turn_of, place, seed))
+                values = found[-1][0].values
+                rate = xp.where(pairs, values[..., None, :] - values[..., :, None], 0.0)
+                if order < orders:
+                    place, _ = current(rate)
+            if order == 1:
+                bends = rate
+            if order:
+                further = further + rate / later * factor
+            if order == orders or place not in outer.followed:
+                break
+            seed = xp.astype(pairs, rate.dtype) * self.generic_weights(gap, order + 2.0)
+            recorder, later = outer, later * self.generic_weights(gap, order + 2.0)
+            factor = factor * gap / (-2.0 * (order + 2))
+        turns, others = found[0]
+        return Slopes(pairs, unit / weights, turns, others, further, bends)
+
+    def generic_weights(self, like: RawArray, start: float) -> Any:
+        data = self.pass_.data
+        return data.of_raw(ActivityData(data.storage).generic_values(raw_of(like), start))
+
+    def turns_in(
+        self, recorder: TailRecorder, turn_of: TurnOf, value_id: int, seed: RawArray
+    ) -> tuple[Turns, list[Any]]:
+        """Return the Turns of a recorded value, whose cotangent is ``seed``, and other derivatives."""
+        pass_, record = self.pass_, self.record
+        (x,), kept = inputs_of(record), self.kept_results(pass_.data)
+        outer = pass_.deeper(pass_.data.renewed(), recorder.followed, recorder.records)
+        outer.wanted = {x, *results_of(record)}
+        outer.seed_target(value_id, seed)
+        backward(outer, recorder.records, True)
+        g = self.cotangents_in(outer, kept)
+        others = [g for i, g in outer.cotangents.items() if i not in outer.wanted]
+        return turn_of(g, outer.cotangents.get(x), kept, pass_.data.xp), others
+
+    def recorded_turn(self, turn_of: TurnOf) -> tuple[TailRecorder, Array]:
+        """Return ``turn``, computed by the pass through the records once more, and a recorder of it."""
+        pass_, record, data = self.pass_, self.record, ArrayData(self.pass_.data.storage)
+        assert pass_.records is not None
+        x, results = inputs_of(record), results_of(record)
+        tail, reached = dependents_of(results, pass_.records, record)
+        rest, known = dependents_of((*x, *results), pass_.records, record)
+        recorder = TailRecorder(rest, known | set(followed_inputs(rest, pass_.followed)))
         inner = pass_.deeper(data, reached, tail)
-        inner.wanted = results_of(self.record)
+        inner.wanted = results
         with entered(recorder):
             for value_id, seed in pass_.seeds:
                 if value_id in reached:
@@ -134,7 +209,8 @@ class QuotientLimits:
             backward(inner, list(tail), True)
             kept = self.kept_results(data)
             found = turn_of(self.cotangents_in(inner, kept), None, kept, data.xp)
-            return current(found.turn)
+            current(found.turn)
+        return recorder, found.turn
 
     def kept_results(self, data: RawData) -> list[Any]:
         lifted = data.lift(self.plan, self.record)
@@ -172,6 +248,21 @@ def dependents_of(
 def followed_inputs(records: Sequence[Record], followed: Container[int]) -> Iterator[int]:
     for record in records:
         yield from (value_id for value_id in inputs_of(record) if value_id in followed)
+
+
+def is_bent(found: Slopes, straight: RawArray, xp: Namespace) -> bool:
+    steepest = xp.max(xp.abs(found.turns.values), axis=-1, keepdims=True)[..., None]
+    return has_true(xp.abs(found.bends) > steepest * straight, xp)
+
+
+def single_pairs(pairs: RawArray, xp: Namespace) -> Iterator[Any]:
+    """Return a mask for each True element of ``pairs``."""
+    count = math.prod(pairs.shape)
+    places = xp.reshape(xp.arange(count, device=pairs.device), pairs.shape)
+    for place in range(count):
+        one = pairs & (places == place)
+        if has_true(one, xp):
+            yield one
 
 
 def disjoint_pairs(n: int, like: RawArray, xp: Namespace) -> Iterator[Any]:

@@ -1,8 +1,8 @@
 """Rules for functions of pandas that would store Arrays as objects of unknown type.
 
 pandas tests for NumPy's classes where it makes a column of a list or scalar, looks values up, or tests
-for a mask.  With the rules, a list of losses becomes a column of numbers.  An Array that a tape follows
-stays an object, because a gradient passes through arithmetic on objects, but not through numbers.
+for a mask.  With the rules, a list of losses becomes a column of numbers.  Arrays that a tape follows
+become a column that holds an Array, so that the gradient passes through the table.
 
 The rules act without a context, and do nothing if no Array is met.  ``convert_column`` runs in the last
 step of pandas' constructors.  That step neither warns nor raises errors, so pandas' own warnings name
@@ -28,18 +28,33 @@ from ._statements import hooks, original
 pandas_original = functools.cache(original)
 COLUMNS, ALGORITHMS = "pandas.core.construction", "pandas.core.algorithms"
 SCALARS, KEYS = "pandas.core.dtypes.cast", "pandas.core.common"
+LARGEST = "pandas.core.methods.selectn"
+ROWS = "FrameColumnApply._make_ea_row_builder"
+BLOCKS, MANAGERS = "pandas.core.internals.blocks", "pandas.core.internals.managers"
 
 
 @hooks(COLUMNS, "_sanitize_str_dtypes", always=True, dispatched=True)
 def convert_column(result: Any, data: Any, dtype: Any, copy: bool) -> Any:
     if dtype is None and type(result) is np.ndarray and result.dtype == object and result.ndim == 1:
         result = with_numbers(result)
+        if type(result) is not np.ndarray:
+            return result
     return pandas_original(COLUMNS, "_sanitize_str_dtypes")(result, data, dtype, copy)
+
+
+@hooks(COLUMNS, "extract_array", dispatched=True)
+def keep_column(obj: Any, *options: Any, **keywords: Any) -> Any:
+    """Return a column for an Array that a tape follows: a new column, or an operand of a Series."""
+    if isinstance(obj, Array) and obj.ndim == 1 and is_followed(obj):
+        return array_column(obj)
+    return original(COLUMNS, "extract_array")(obj, *options, **keywords)
 
 
 @hooks(SCALARS, "construct_1d_arraylike_from_scalar", dispatched=True)
 def repeat_scalar(value: Any, length: int, dtype: Any) -> Any:
-    if dtype is None and isinstance(value, Array) and is_untracked(value):
+    if dtype is None and isinstance(value, Array) and not value.ndim:
+        if is_followed(value):
+            return array_column(xp.broadcast_to(value, (length,)))
         value = value.item()
     return original(SCALARS, "construct_1d_arraylike_from_scalar")(value, length, dtype)
 
@@ -51,6 +66,55 @@ def find_values(comps: Any, values: Any) -> Any:
     ):
         values = np.asarray(xp.stop_gradient(xp.asarray(values)))
     return pandas_original(ALGORITHMS, "isin")(comps, values)
+
+
+@hooks(ALGORITHMS, "_ensure_data", always=True, dispatched=True)
+def values_to_compare(values: Any) -> Any:
+    """Return the values of a column of Arrays of which pandas only asks which ones are equal."""
+    if is_array_column(values):
+        return column_values(values)
+    return pandas_original(ALGORITHMS, "_ensure_data")(values)
+
+
+@hooks(LARGEST, "SelectNSeries.compute", always=True, dispatched=True)
+def largest_elements(select: Any, method: str) -> Any:
+    """Select the largest or smallest elements of a column of Arrays by their places."""
+    compute, column = pandas_original(LARGEST, "SelectNSeries.compute"), select.obj
+    if not is_array_column(column):
+        return compute(select, method)
+    places = type(select)(pd.Series(column_values(column)), select.n, select.keep)
+    return column.iloc[compute(places, method).index]
+
+
+@hooks(BLOCKS, "Block._split_op_result", dispatched=True)
+def split_columns(block: Any, result: Any) -> Any:
+    """Return a block for each row of an Array, the result of an operator of numbers and an Array."""
+    if not isinstance(result, Array):
+        return original(BLOCKS, "Block._split_op_result")(block, result)
+    if not is_followed(result):
+        return original(BLOCKS, "Block._split_op_result")(block, np.asarray(result))
+    if result.ndim == 1:
+        return [block.make_block(array_column(result))]
+    places = [block.mgr_locs[i : i + 1] for i in range(len(result))]
+    return [
+        block.make_block(array_column(x), placement=i) for x, i in zip(result, places, strict=True)
+    ]
+
+
+@hooks("pandas.core.apply", ROWS, always=True, dispatched=True)
+def build_rows(columns: Any, dtype: Any, cls: Any) -> Any:
+    """Return a function that makes the row at a place, without NumPy's array of objects."""
+    if not hasattr(dtype, "holds_array"):
+        return pandas_original("pandas.core.apply", ROWS)(columns, dtype, cls)
+    return lambda place: cls._from_sequence([column[place] for column in columns], dtype=dtype)
+
+
+@hooks(MANAGERS, "BlockManager.as_array", always=True, dispatched=True)
+def values_of_frame(manager: Any, dtype: Any = None, *options: Any, **keywords: Any) -> Any:
+    """Return the values of a table of one column as of several: NumPy's array, of objects."""
+    if dtype is None and len(manager.blocks) == 1 and is_array_column(manager.blocks[0]):
+        dtype = np.dtype(object)
+    return pandas_original(MANAGERS, "BlockManager.as_array")(manager, dtype, *options, **keywords)
 
 
 @hooks(KEYS, "is_bool_indexer", always=True, dispatched=True)
@@ -67,8 +131,8 @@ def is_mask(key: Any) -> Any:
 def with_numbers(column: np.ndarray[Any, Any]) -> Any:
     """Return a column of Arrays and numbers as a column of numbers.
 
-    Return the column unchanged if a tape follows an Array in it, or if it holds no Array or other
-    objects.
+    Return an ArrayColumn if a tape follows an Array in it.  Return the column unchanged if it holds no
+    Array, or other objects.
     """
     for x in column:  # a column that begins with other objects, such as texts, is not searched
         if isinstance(x, Array):
@@ -77,8 +141,10 @@ def with_numbers(column: np.ndarray[Any, Any]) -> Any:
             return column
     else:
         return column
-    if not all(is_untracked(x) if isinstance(x, Array) else is_number(x) for x in column):
+    if not all(not x.ndim if isinstance(x, Array) else is_number(x) for x in column):
         return column
+    if any(isinstance(x, Array) and is_followed(x) for x in column):
+        return array_column([np.nan if x is None else x for x in column])
     return pd.Series([x.item() if isinstance(x, Array) else x for x in column]).to_numpy()
 
 
@@ -86,7 +152,23 @@ def is_number(x: object) -> bool:
     return x is None or isinstance(x, Number)
 
 
-def is_untracked(x: Array) -> bool:
-    """Return True for an Array of shape () that no tape follows."""
+def is_followed(x: Array) -> bool:
+    """Return True for real or complex numbers that a tape follows."""
     value_id, _ = current(x)
-    return not x.ndim and not any(value_id in recorder.followed for recorder in recorders())
+    return x.dtype.kind in "fc" and any(value_id in tape.followed for tape in recorders())
+
+
+def is_array_column(x: Any) -> bool:
+    return hasattr(getattr(x, "dtype", None), "holds_array")
+
+
+def column_values(x: Any) -> np.ndarray[Any, Any]:
+    from .._dataframes.pandas_columns import untracked_values
+
+    return untracked_values(getattr(x, "array", x))
+
+
+def array_column(values: Any) -> Any:
+    from .._dataframes.pandas_columns import ArrayColumn
+
+    return ArrayColumn(xp.asarray(values, copy=True))

@@ -188,7 +188,10 @@ def lossy(
         whole = largest_abs(columns, -1, xp) / xp.where(whole == 0, 1.0, whole)
         usual = xp.maximum(usual, whole * THREE_DIGITS)
     else:
-        usual = xp.maximum(usual, largest_abs(values, -1, xp)[..., None])
+        slope = largest_abs(values, -1, xp)[..., None]
+        usual = xp.maximum(usual, slope)
+        # The function that the program computes of rounded values is rounded, too, even if it is 0.
+        noise = noise + slope * rounding(eigenvalues, xp)
     # Where values coincide, the cotangents of the vectors of V f(D) V^H may be 0, while turn / gap has a
     # limit that is not 0.  So cotangents of 0 (noise 0) are no reason against a limit.
     same = (size <= rounding(eigenvalues, xp)) & ((noise > 0) | (values is not None))
@@ -221,23 +224,27 @@ def limits_of_turn(
     small, size = half_the_digits(turn), largest_abs(values, -1, xp)
     size = xp.where(size == 0, 1.0, size)[..., None]
     known, upper = pairs, xp.zeros_like(turn)
-    for unit, mask, (slope, _, moved, moved_scale), others in limits.slopes_of(turn_of, pairs):
+    straight = (small + xp.abs(gap) / size * 16.0) / size
+    for mask, factors, turns, others, further, _ in limits.slopes_of(turn_of, pairs, gap, straight):
+        slope, _, moved, moved_scale = turns
         # The mean of the derivatives for both values is exact to first order around the limit.
         part = xp.where(mask, (slope[..., None, :] - slope[..., :, None]) / 2.0, 0.0)
-        upper = upper + part * unit
+        upper = upper + (part + further) * factors
         rest = xp.abs(slope - xp.sum(part, axis=-2) + xp.sum(part, axis=-1))[..., None, :]
         steepest, steep = largest_abs(slope, -1, xp)[..., None], xp.abs(slope)[..., None, :]
+        # The cotangents of the vectors are 0 if the function is 0 at the values, but its slope is not.
+        whole = scale + steepest * size
         # The derivative of a quotient has the error epsilon / gap ** 2.  At the gap of ``nearness``, the
         # third root of epsilon, this is an error of epsilon ** (1 / 3).
-        thirds = (steepest + scale / size) * epsilon(turn) ** (1.0 / 3.0)
+        thirds = whole / size * epsilon(turn) ** (1.0 / 3.0)
         fixed = rest <= steep * THREE_DIGITS + thirds
         # ``turn`` is gap * M_ij * f'(w).  So a change of vectors or other data may change it by up to
         # k * gap / size * scale, where k = |w f'(w) / f(w)| is the condition number.  The bound allows
         # for any k up to a thousand.  If the gap is no rounding error, ``off`` tests the limit, too.
         digits = small + largest_abs(xp.where(mask, gap, 0.0), (-2, -1), xp) / size / THREE_DIGITS
-        fixed = xp.all(fixed, axis=-1, keepdims=True) & (moved <= (moved_scale + scale) * digits)
+        fixed = xp.all(fixed, axis=-1, keepdims=True) & (moved <= (moved_scale + whole) * digits)
         for other in others:
-            bound = largest_abs(digits * xp.minimum(scale, scale / size), None, xp)
+            bound = largest_abs(digits * xp.minimum(whole, whole / size), None, xp)
             fixed = fixed & (largest_abs(other, None, xp) <= bound)
         known = known & (fixed | ~(mask | xp.matrix_transpose(mask)))
     found = upper + adjoint(upper, xp)
@@ -246,7 +253,7 @@ def limits_of_turn(
     noise = xp.full_like(gap, gap.shape[-1] * epsilon(gap) * 4.0)
     noise = xp.where(xp.abs(gap) <= rounding(values, xp), small, noise)
     off = xp.abs(turn - gap * found) - xp.abs(gap * found) * small
-    known = known & (off <= scale * noise)
+    known = known & (off <= (scale + largest_abs(found, (-2, -1), xp) * size) * noise)
     return xp.where(known, found, 0.0), known, pairs
 
 

@@ -357,8 +357,8 @@ class Call:
                 self.spoil_call(
                     f"it binds {path} to another Array. Write to it ({path}[...] = value)"
                 )
-        for data, node in self.trace.foreign:
-            if not same_data(data, node.value):
+        for data, copy in self.trace.foreign:
+            if not same_data(data, copy):
                 self.spoil_call(
                     f"memory outside arraytape, of shape {data.shape}, changes while it runs"
                 )

@@ -213,9 +213,9 @@ class PlanText:
         The ndarrays that the program does not use are compared, too, because other constants may have
         been computed from them.
         """
-        for data, node in {id(data): (data, node) for data, node in call.trace.foreign}.values():
-            a, b = self.named(data), self.named(node.value)
-            path = f"an ndarray of shape {node.shape} that it uses"
+        for data, copy in {id(data): (data, copy) for data, copy in call.trace.foreign}.values():
+            a, b = self.named(data), self.named(copy)
+            path = f"an ndarray of shape {copy.shape} that it uses"
             self.lines.append(f"if not same_data({a}, {b}): changed({path!r})")
 
     # --- the program and its results --------------------------------------------------------------

@@ -25,7 +25,6 @@ from .passes.factored_once import factored
 from .passes.nan_checks import with_bounds, without_implied_looks
 from .passes.rounding import rounded
 from .passes.simplify import simplified
-from .passes.ties import with_rare_ties
 from .plan_text import PlanText
 from .program import Program
 from .reach.sameness import PLAIN
@@ -72,8 +71,9 @@ class Plan:
         simple = self.program  # for the export: further passes add calls outside the standard
         if blocks:
             self.program = rounded(self.program)
-        plain = self.program  # for machine code, which needs no cheaper NaN checks
-        self.program = with_bounds(without_implied_looks(with_rare_ties(self.program)))
+        self.program = without_implied_looks(self.program)
+        plain = self.program  # for machine code, where the remaining NaN checks cost little
+        self.program = with_bounds(self.program)
         if blocks:
             self.program = blocked(factored(self.program))
         self.source = Source(self.program, own_name(name, self.program))
@@ -87,7 +87,7 @@ class Plan:
         self.replay = text.function(name)
         self.executable: Executable | None = None
         if compile is not False and self.taped is None:
-            plain = without_implied_looks(factored(plain) if blocks else plain)
+            plain = factored(plain) if blocks else plain
             self.executable = Executable(plain, self.source.name, run, compile)
             # Pass only the globals, because ``text`` would keep the traced call's arguments alive.
             self.executable.start(partial(text.scope.__setitem__, "run"))

@@ -175,6 +175,18 @@ def converted(kernel: Kernel, x: str, old: np.dtype[Any], new: np.dtype[Any], wi
     return kernel.define(f"{conversion(old, new)} {source} {x} to {target}")
 
 
+def part_of_complex(
+    kernel: Kernel, x: str, old: np.dtype[Any], new: np.dtype[Any], width: int, part: int
+) -> str:
+    """Write the real (part 0) or imaginary part (1) of the complex value x; return the part's name."""
+    pairs = f"<{2 * width} x {memory_type(new)}>"
+    x = kernel.define(f"bitcast {value_type(old, width)} {x} to {pairs}")
+    if width == 1:
+        return kernel.define(f"extractelement {pairs} {x}, i64 {part}")
+    chosen = ", ".join([f"i32 {2 * k + part}" for k in range(width)])
+    return kernel.define(f"shufflevector {pairs} {x}, {pairs} poison, <{width} x i32> <{chosen}>")
+
+
 def conversion(old: np.dtype[Any], new: np.dtype[Any]) -> str:
     """Return the name of LLVM's instruction that converts ``old`` to ``new``, or raise Unsupported."""
     if new.kind == "c" and old.kind == "f" and 2 * old.itemsize == new.itemsize:

@@ -23,13 +23,14 @@ from ..program import Node, Program, defined_function, operands, result_of
 from ..text.kept_memory import MOST
 from ..text.program_source import Source, show
 from .driver import FALLBACK
-from .lowering import with_partial_sums
+from .lowering import with_partial_sums, without_empty_calls
 from .machine import Unsupported, why_not
 from .segments import Segment, Segments
 
 Data = np.ndarray[Any, Any]
 Run = Callable[..., tuple[tuple[Data, ...], tuple[Data, ...]]]
-TIMED = 9  # the number of calls of each function that are timed
+TIMED = 9  # the maximum number of calls of each function that are timed
+TRIAL = 0.1  # seconds after which two timed calls of each function are enough
 GAIN = 0.97  # machine code is kept if it takes less than this fraction of NumPy's time
 WATCHED = 16  # after a fallback to NumPy's calls, fallbacks are counted in so many calls
 PATIENCE = 0.1  # seconds that NumPy's calls may take in all before the program is compiled
@@ -91,7 +92,7 @@ class Executable:
     def compile(self) -> None:
         """Compile the program and install the machine code, or ``numpys`` if that fails."""
         try:
-            self.program = with_partial_sums(self.program)
+            self.program = with_partial_sums(without_empty_calls(self.program))
             cut = Segments(self.program)
             self.segments, self.reasons = cut.parts, cut.reasons
             natives = [one for one in self.segments if one.lowered is not None]
@@ -124,8 +125,9 @@ class Executable:
             begin = perf_counter()
             result = chosen(*inputs)
             times[chosen].append(perf_counter() - begin)
-            if turns >= 2 * TIMED and all(len(found) > 2 for found in times.values()):
-                by_native, by_numpys = [min(times[one][2:]) for one in (native, self.numpys)]
+            enough = TIMED if sum(map(sum, times.values())) < TRIAL else 2
+            if all(len(found) >= enough for found in times.values()):
+                by_native, by_numpys = [min(times[one]) for one in (native, self.numpys)]
                 if by_native < GAIN * by_numpys:
                     self.install(native)
                 else:

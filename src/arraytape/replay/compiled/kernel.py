@@ -194,6 +194,11 @@ class Kernel:
         kind = vector_of(memory_type(dtype), width)
         self.add_line(f"store {kind} {x}, ptr {self.address_at(at)}, align {aligned(dtype)}")
 
+    def copy_elements(
+        self, source: At, target: At, dtype: np.dtype[Any], width: int, same: bool
+    ) -> None:
+        self.store_elements(self.load_elements(source, dtype, width, same), target, dtype, width)
+
     # --- guards -------------------------------------------------------------------------------------
     def require_not(self, condition: str, width: int) -> None:
         """Write code that makes NumPy compute the segment again if an element of ``condition`` is true.

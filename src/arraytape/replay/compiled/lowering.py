@@ -22,6 +22,7 @@ from ..passes.sums_by_blas import DOT
 from ..passes.ufunc_calls import CASTS, ufunc_of
 from ..program import CONSTANT, Guard, Node, Operand, Program, operands
 from ..text.kept_memory import MOST
+from .checks import BELOW, NO_TRUE, with_element_checks
 from .driver import (
     MOST_ARGUMENTS,
     block_record,
@@ -31,7 +32,7 @@ from .driver import (
     python_function,
     table_of,
 )
-from .elements import WRITERS, Writer, conversion, converted
+from .elements import WRITERS, Writer, conversion, converted, part_of_complex
 from .inner_loops import InnerLoop, inner_loop
 from .kernel import (
     ARGUMENTS,
@@ -42,6 +43,7 @@ from .kernel import (
     Axis,
     Buffer,
     Kernel,
+    Offset,
     Place,
     Pointer,
     joined_axes,
@@ -56,6 +58,8 @@ BLOCK = 2048  # the number of elements in a block, if a large group has calls of
 MEMBERS = 48  # the usual maximum of nodes in a kernel: LLVM's time grows faster than their number
 LARGE_WORK = 1 << 16  # programs that compute so many elements let other threads run during a call
 LINE = 64  # the number of bytes of a cache line, to which scratch memory is aligned
+PAGE = 4096  # the number of bytes of a page, after which the places in a cache repeat
+INTEGER = np.dtype(np.int64)
 ALWAYS = 1 << 60  # in ``Lowering.last``, the number for outputs and writes
 # Ops that only arrange data.  Their result is a view, or a copy if no view has the result's layout.
 ARRANGES = frozenset((
@@ -63,8 +67,15 @@ ARRANGES = frozenset((
     "imag_view", "laid_out", "matrix_transpose", "moveaxis", "permute_dims", "read_only_view",
     "real_view", "reshape", "reshaped", "squeeze", "stop_gradient",
 ))  # fmt: skip
-REDUCTIONS = {"sum": np.add, "max": np.maximum, "min": np.minimum, "prod": np.multiply}
-FIRST = {"sum": 0.0, "prod": 1.0}  # the initial values of reductions; max and min have none
+REDUCTIONS: dict[str, np.ufunc] = {
+    "sum": np.add, "max": np.maximum, "min": np.minimum, "prod": np.multiply,
+    "any": np.logical_or, "all": np.logical_and,
+}  # fmt: skip
+# The initial values of reductions; max and min have none.
+FIRST = {"sum": 0, "prod": 1, "any": 0, "all": 1}
+RUNNING = {"cumulative_sum": np.add, "cumulative_prod": np.multiply}
+FAST_EXPONENTS = (-1, 0, 0.5, 1, 2)  # for these, the operator ``**`` calls other ufuncs than power
+PARTS = ("real", "real_part", "imag", "imag_part")
 FILLS = {"zeros": 0, "zeros_like": 0, "ones": 1, "ones_like": 1}
 # The op of a dot product that is computed in blocks, and the least number of elements for that.
 PARTIAL, LARGE = "dot_of_blocks", 1 << 15
@@ -89,9 +100,13 @@ class Entry(NamedTuple):
 
 
 class Check(NamedTuple):
-    """The NaN check of a node, as a member of the node's group."""
+    """A guard of the kind "no NaN", NO_TRUE or BELOW as a member of the group of the guarded node."""
 
-    node: Node
+    guard: Guard
+
+    @property
+    def node(self) -> Node:
+        return self.guard.node
 
 
 Member = Node | Check
@@ -125,12 +140,38 @@ def with_partial_sums(program: Program) -> Program:
     return mapped(program, partial)
 
 
+def without_empty_calls(program: Program) -> Program:
+    """Return the program with constants in place of calls whose results have no elements.
+
+    Calls with index arrays stay, because they raise an error if an index is out of range.
+    """
+
+    def constant_or_call(node: Node, _: Node) -> Node:
+        known = node.op in (*ARRANGES, *FILLS, *REDUCTIONS, "matmul") or ufunc_of(node) is not None
+        if not node.is_call or node.shape is None or node.size or not known:
+            return node
+        if node.op == "getitem" and not is_basic(node.args[1]):
+            return node
+        shape = [max(n, 1) for n in node.shape]
+        value = np.lib.stride_tricks.as_strided(np.empty(1, node.dtype), shape, node.strides)
+        value = value[
+            tuple([slice(n) for n in node.shape])
+        ]  # empty arrays are made without strides
+        return Node(CONSTANT, like=value, value=value)
+
+    return mapped(program, constant_or_call)
+
+
 class Group:
-    """Elementwise nodes of one shape, and their NaN checks, for which no records were written yet."""
+    """Elementwise nodes of one shape, and their NaN checks, for which no records were written yet.
+
+    waiting : the reductions of members that are lowered after the group.
+    """
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
         self.members: list[Member] = []
+        self.waiting: list[Node] = []
 
 
 class Lowered:
@@ -182,9 +223,10 @@ class Lowering:
     """The lowering of one program, node by node."""
 
     def __init__(self, program: Program) -> None:
-        self.program = program
+        self.program = program = with_element_checks(program)
         self.places: dict[Node, Place] = {}  # node -> place of its value
         self.groups: dict[Node, Group] = {}  # member of an open group -> the group
+        self.waiting: dict[Node, Group] = {}  # reduction -> the open group for which it waits
         self.open: list[Group] = []  # the groups for which no records were written yet
         self.entries: list[Entry] = []
         self.kernels: dict[str, str] = {}  # text of a kernel -> its name
@@ -229,6 +271,8 @@ class Lowering:
                     self.lower_call(node)
                 for guard in guards.get(node, ()):
                     self.lower_guard(guard)
+            except Refused:
+                raise
             except Unsupported as error:
                 raise Refused(node, str(error)) from None
         self.at = len(self.program.nodes)
@@ -237,18 +281,16 @@ class Lowering:
             self.lower_result(node)
 
     def lower_call(self, node: Node) -> None:
-        if node.shape is None or 0 in node.shape:
-            raise Unsupported(f"{node.op} of no elements")
-        for x in operands(node):
-            if x.shape is None or 0 in x.shape:
-                raise Unsupported(f"{node.op} of no elements")
+        if any(x.shape is None for x in (node, *operands(node))) or not node.size:
+            raise Unsupported(f"{node.op} of an unknown shape or no elements")
         memory_type(node.dtype)
         if node.op in ARRANGES:
             self.lower_view(node)
         elif node.op in FILLS:
             self.fill_place(self.new_place(node), FILLS[node.op])
         elif node.op in CALLS:
-            CALLS[node.op](self, node)
+            if not self.waits(node):
+                CALLS[node.op](self, node)
         else:
             self.lower_elementwise(node)
 
@@ -299,8 +341,9 @@ class Lowering:
 
     def find_place(self, x: Node) -> Place:
         """Return the place of a value; if an open group computes the value, write the group first."""
-        if x in self.groups:
-            self.write_groups([self.groups[x]])
+        group = self.groups.get(x) or self.waiting.get(x)
+        if group is not None:
+            self.write_groups([group])
         if x not in self.places:
             if x.op != CONSTANT:
                 raise Unsupported(f"no place for {x.op}")
@@ -309,7 +352,7 @@ class Lowering:
         return self.places[x]
 
     def place_constant(self, value: np.ndarray[Any, Any]) -> Place:
-        if not value.dtype.isnative or not value.flags.aligned or not value.size:
+        if not value.dtype.isnative or not value.flags.aligned:
             raise Unsupported("a constant of another layout")
         self.constants.append(value)
         buffer = Buffer(NOWHERE, value.ctypes.data, 0)
@@ -397,8 +440,8 @@ class Lowering:
         )  # fmt: skip
 
     def copy_data(self, target: Place, source: Place) -> None:
-        self.write_each([target, source], lambda kernel, width, at, same: kernel.store_elements(
-            kernel.load_elements(at[1], source.dtype, width, same[1]), at[0], target.dtype, width
+        self.write_each([target, source], lambda kernel, width, at, same: (
+            kernel.copy_elements(at[1], at[0], source.dtype, width, same[1])
         ))  # fmt: skip
 
     def fill_place(self, target: Place, number: float) -> None:
@@ -413,6 +456,8 @@ class Lowering:
     ) -> None:  # fmt: skip
         """Write a kernel that runs ``body`` over all elements of places, broadcast to the first one."""
         shape = places[0].shape
+        if 0 in shape:
+            return
         strides = [broadcast_strides(place, shape) for place in places]
         kernel = Kernel()
         axes = joined_axes(shape, strides)
@@ -431,7 +476,7 @@ class Lowering:
         """
         x = node.args[0]
         if node.op == "getitem" and not is_basic(node.args[1]):
-            return self.gather_rows(node, x, self.index_arrays(node.args[1]))
+            return self.gather_rows(node, x, node.args[1])
         if type(x) is not Node or len(operands(node)) > 1:
             raise Unsupported(f"{node.op} at arrays")
         place = self.find_place(x)
@@ -472,6 +517,8 @@ class Lowering:
         """Add a node to the open group of its operands or of this shape, or to a new group."""
         mine: list[Group] = []
         for x in operands(node):
+            if x in self.waiting:
+                self.write_groups([self.waiting[x]])
             group = self.groups.get(x)
             if group is None:
                 continue
@@ -486,6 +533,8 @@ class Lowering:
             self.open.append(group)
         for other in mine[1:]:
             group.members += other.members
+            group.waiting += other.waiting
+            self.waiting.update(dict.fromkeys(other.waiting, group))
             self.open.remove(other)
             for member in other.members:
                 if type(member) is Node:
@@ -498,12 +547,46 @@ class Lowering:
             if group in self.open:
                 self.open.remove(group)
                 GroupWriter(self, group).write_parts()
+                for node in group.waiting:
+                    del self.waiting[node]
+                    try:
+                        CALLS[node.op](self, node)
+                    except Unsupported as error:
+                        raise Refused(node, str(error)) from None
 
     def is_read_later(self, node: Node, inside: set[Node]) -> bool:
         """Return True if a member of the group ``inside`` is a result, guarded, or read elsewhere."""
         return node in self.asked or any(user not in inside for user in self.users.get(node, ()))
 
     # --- reductions -----------------------------------------------------------------------------------
+    def waits(self, node: Node) -> bool:
+        """Return True for a large reduction that is better lowered after later members of a group.
+
+        The reduction ends the group of its operands.  Then other members of the group need memory of the
+        whole shape if later nodes read them.  If the reduction waits until these nodes are members, too,
+        only its own operands need such memory.
+        """
+        given = operands(node)
+        groups = {self.groups[x] for x in given if x in self.groups}
+        if node.op not in (*REDUCTIONS, DOT) or len(groups) != 1:
+            return False
+        (group,) = groups
+        if math.prod(group.shape) <= BLOCK:
+            return False
+        after = {node}  # the nodes that depend on the reduction
+        others: set[Node] = set()
+        for later in self.program.nodes[self.at + 1 :]:
+            read = operands(later)
+            if not after.isdisjoint(read):
+                after.add(later)
+            elif later.shape == group.shape and later.op not in CALLS and later.op not in ARRANGES:
+                others.update(x for x in read if self.groups.get(x) is group and x not in given)
+            if len(others) > len(group.waiting):
+                group.waiting.append(node)
+                self.waiting[node] = group
+                return True
+        return False
+
     def lower_reduction(self, node: Node) -> None:
         """Write a sum, product, max or min by NumPy's loop, over the axes in the order of memory."""
         x, *more = node.args
@@ -536,6 +619,8 @@ class Lowering:
         along = tuple([steps.get(k, 0) for k in range(rank)])
         if node.op in FIRST:
             self.fill_place(target, FIRST[node.op])
+            if not x.size:
+                return
         else:  # begin with the first element: to count it twice does not change a max or min
             first = tuple([1 if k in reduced else n for k, n in enumerate(x.shape)])
             self.copy_data(
@@ -554,21 +639,30 @@ class Lowering:
             [(int(a.size), (a.strides[1], a.strides[0], a.strides[1])) for a in outer],
         ))  # fmt: skip
 
-    def lower_any(self, node: Node) -> None:
-        """Write ``any`` or ``all`` of booleans over all elements."""
-        x = node.args[0]
-        options = [value for value in node.keywords.values() if value not in (None, False)]
-        if len(node.args) > 1 or options or x.dtype.kind != "b" or node.shape:
-            raise Unsupported(f"{node.op} over axes")
+    def lower_running(self, node: Node) -> None:
+        """Write a cumulative sum or product: NumPy's loop adds each element to the result before it."""
+        (x,) = node.args
+        options = {name: y for name, y in node.keywords.items() if y is not None and y is not False}
+        axis = options.pop("axis", 0)
+        if options or x.dtype != node.dtype or not x.shape:
+            raise Unsupported(f"{node.op} with {', '.join(options) or 'another dtype'}")
+        axis %= len(x.shape)
+        loop = inner_loop(RUNNING[node.op], (x.dtype,) * 3)
         source, target = self.find_place(x), self.new_place(node)
-        logical = np.logical_or if node.op == "any" else np.logical_and
-        self.fill_place(target, node.op == "all")
-        axes = joined_axes(x.shape, [source.strides])
-        *outer, last = axes or [Axis(1, (0,))]
-        pointers = [Pointer(p.buffer, p.offset) for p in (target, source, target)]
+
+        def part_of(place: Place, begin: int | None, end: int | None) -> Place:
+            return part_place(place, (slice(None),) * axis + (slice(begin, end),))
+
+        self.copy_data(part_of(target, None, 1), part_of(source, None, 1))
+        count, outer = x.shape[axis] - 1, [n for k, n in enumerate(x.shape) if k != axis]
+        if not count:
+            return
+        places = [part_of(target, None, -1), part_of(source, 1, None), part_of(target, 1, None)]
+        others = [[s for k, s in enumerate(p.strides) if k != axis] for p in places]
         self.entries.append(self.loop_entry(
-            inner_loop(logical, (x.dtype,) * 3), pointers, [int(last.size)],
-            [0, last.strides[0], 0], [(int(a.size), (0, a.strides[0], 0)) for a in outer],
+            loop, [Pointer(p.buffer, p.offset) for p in places],
+            [count], [p.strides[axis] for p in places],
+            [(int(a.size), a.strides) for a in joined_axes(outer, others)],
         ))  # fmt: skip
 
     # --- products -------------------------------------------------------------------------------------
@@ -657,7 +751,9 @@ class Lowering:
         if type(value) is not Node or value in self.asked or value.dtype != x.dtype:
             return False
         group = self.groups.get(value)
-        return group is not None and x not in group.members and len(self.users[value]) == 1
+        if group is None or group.waiting:  # a waiting reduction may read the old values of x
+            return False
+        return x not in group.members and len(self.users[value]) == 1
 
     def put_result(self, node: Node, source: Place, group: Group) -> bool:
         """Let the kernel that computes a value store it directly where the write would copy it to.
@@ -673,7 +769,8 @@ class Lowering:
             return False
         changes = self.may_change(source, node)
         part = part_place(source, key)
-        if part.shape != value.shape:
+        # The bits of NumPy's loops may depend on the strides of the result.
+        if part.shape != value.shape or (self.steps[value].loop and part.strides != value.strides):
             return False
         if changes and any(p.buffer is source.buffer for p in read):
             # One kernel loads each element before it stores to it; a second one would load new values.
@@ -728,112 +825,114 @@ class Lowering:
     def lower_take(self, node: Node) -> None:
         x, index, *more = node.args
         axis = node.keywords.get("axis", more[0] if more else None)
-        if axis != 0 or node.keywords.keys() - {"axis"} or type(index) is not Node:
-            raise Unsupported("take along another axis")
-        self.gather_rows(node, x, [index])
+        if type(axis) is not int or node.keywords.keys() - {"axis"} or type(index) is not Node:
+            raise Unsupported("take with options")
+        self.gather_rows(node, x, (slice(None),) * (axis % len(x.shape)) + (index,))
 
-    def gather_rows(self, node: Node, x: Node, indices: Sequence[Node]) -> None:
-        """Write ``x[i, j, ...]``, where integer arrays, the ``indices``, are keys of the first axes."""
-        source, target = self.find_place(x), self.new_place(node)
-        rank = len(indices[0].shape)
-        if not is_packed(target):
-            raise Unsupported("a result of another layout")
-        into, row = later_axes(target, rank), later_axes(source, len(indices))
-        step = math.prod(into.shape) * target.dtype.itemsize
+    def gather_rows(self, node: Node, x: Node, key: Any) -> None:
+        """Write ``x[key]``, where some items of the key are arrays of integers."""
+        rows = RowKey.of(key, len(x.shape))
+        source = rows.part_of(self.find_place(x))
+        into = rows.indices_first(self.new_place(node))
+        row, target = later_axes(source, len(rows.arrays)), later_axes(into, rows.rank)
 
-        def body(kernel: Kernel, i: Any, offset: Any) -> None:
-            pointers = [
-                (kernel.pointer_to(into)[0], kernel.scale_offset(i, step)),
-                (kernel.pointer_to(row)[0], offset),
-            ]
-            self.small_nest(kernel, [into, row], pointers, lambda width, at, same: kernel.store_elements(
-                kernel.load_elements(at[1], row.dtype, width, same[1]), at[0], into.dtype, width
+        def body(kernel: Kernel, selected: Offset, at_row: At) -> None:
+            pointers = [at_row, (kernel.pointer_to(row)[0], selected)]
+            self.small_nest(kernel, [target, row], pointers, lambda width, at, same: (
+                kernel.copy_elements(at[1], at[0], row.dtype, width, same[1])
             ))  # fmt: skip
 
-        self.each_index(indices, source, body)
+        self.each_index(rows, source, into, body)
 
     def lower_scatter(self, node: Node) -> None:
-        """Write ``scatter_add``: fill the result with 0, and add the rows of x one after the other."""
-        x, _, key = node.args
-        if x.dtype != node.dtype:
+        """Write ``scatter_add`` or ``add_at``: add rows one after the other to 0, or to a copy of x."""
+        if node.op == "add_at":
+            x, key, values = node.args
+        else:
+            values, _, key = node.args
+        if type(values) is not Node or values.dtype != node.dtype:
             raise Unsupported("values of another dtype")
-        target = self.new_place(node)
-        self.fill_place(target, 0)
-        self.write_rows(target, x, self.index_arrays(key), WRITERS["add"])
+        rows, target = RowKey.of(key, len(node.shape)), self.new_place(node)
+        if node.op == "add_at":
+            self.copy_data(target, self.find_place(x))
+        else:
+            self.fill_place(target, 0)
+        self.write_rows(target, self.find_place(values), rows, WRITERS["add"])
 
     def put_rows(self, node: Node) -> None:
-        """Write ``x[i, j, ...] = value``, where arrays of integers are keys of the first axes."""
+        """Write ``x[key] = value``, where some items of the key are arrays of integers."""
         x, key, value = node.args
-        indices = self.index_arrays(key)
-        if type(value) is not Node or value.dtype != x.dtype:
-            raise Unsupported("a write of a number at arrays")
+        rows = RowKey.of(key, len(x.shape))
+        if type(value) is Node and value.dtype != x.dtype:
+            raise Unsupported("a write in another dtype")
         self.write_groups([*self.open])  # nodes that read the old values must run before the write
         source = self.find_place(x)
-        read = [self.find_place(y).buffer for y in (value, *indices)]
+        given = self.find_place(value) if type(value) is Node else self.place_number(value, x.dtype)
+        read = [given.buffer, *[self.find_place(y).buffer for y in rows.arrays]]
         if self.may_change(source, node) and source.buffer not in read:
             target = self.put_at(node, source)
         else:
             target = self.new_place(node)
             self.copy_data(target, source)
-        self.write_rows(target, value, indices, lambda kernel, dtype, width, args: args[1])
+        self.write_rows(target, given, rows, lambda kernel, dtype, width, args: args[1])
 
-    def write_rows(self, target: Place, x: Node, indices: Sequence[Node], combine: Writer) -> None:
+    def write_rows(self, target: Place, values: Place, rows: RowKey, combine: Writer) -> None:
         """Write a loop over the indices that replaces each selected row of ``target``.
 
-        combine : the writer of the new elements from (old element, element of x): a sum, or x's.
+        combine : the writer of the new elements from (old element, element of ``values``): a sum, or
+        the second one.
         """
-        values, rank = self.find_place(x), len(indices[0].shape)
-        row, given = later_axes(target, len(indices)), later_axes(values, rank)
-        if x.shape != (*indices[0].shape, *row.shape) or not is_packed(values):
-            raise Unsupported("values of another shape or layout")
-        step = math.prod(given.shape) * given.dtype.itemsize
+        changed = rows.part_of(target)
+        row = later_axes(changed, len(rows.arrays))
+        shape = (*row.shape[: rows.at], *rows.shape, *row.shape[rows.at :])
+        while len(values.shape) > len(shape) and values.shape[0] == 1:
+            values = later_axes(values, 1)
+        spread = values._replace(shape=shape, strides=broadcast_strides(values, shape))
+        given = rows.indices_first(spread)
+        # The order of the writes matters if they change the same elements.
+        if not all(
+            map(in_order, (given._replace(shape=rows.shape), *map(self.find_place, rows.arrays)))
+        ):
+            raise Unsupported("indices or values in another order")
 
-        def body(kernel: Kernel, i: Any, offset: Any) -> None:
-            pointers = [
-                (kernel.pointer_to(row)[0], offset),
-                (kernel.pointer_to(given)[0], kernel.scale_offset(i, step)),
-            ]
-
+        def body(kernel: Kernel, selected: Offset, at_row: At) -> None:
             def one(width: int, at: list[At], same: list[bool]) -> None:
                 old = kernel.load_elements(at[0], row.dtype, width)
                 new = kernel.load_elements(at[1], row.dtype, width, same[1])
                 result = combine(kernel, row.dtype, width, [old, new])
                 kernel.store_elements(result, at[0], row.dtype, width)
 
-            self.small_nest(kernel, [row, given], pointers, one)
+            pointers = [(kernel.pointer_to(row)[0], selected), at_row]
+            self.small_nest(kernel, [row, later_axes(given, rows.rank)], pointers, one)
 
-        self.each_index(indices, target, body)
-
-    def index_arrays(self, key: Any) -> list[Node]:
-        """Return a key's index arrays; raise Unsupported if other items than full slices follow them."""
-        keys = [*key] if type(key) is tuple else [key]
-        while keys and (
-            keys[-1] is Ellipsis or (type(keys[-1]) is slice and keys[-1] == slice(None))
-        ):
-            keys.pop()
-        if not keys or any(type(x) is not Node or x.shape != keys[0].shape for x in keys):
-            raise Unsupported("a key of arrays and other parts")
-        return keys
+        self.each_index(rows, changed, given, body)
 
     def each_index(
-        self, indices: Sequence[Node], place: Place, body: Callable[[Kernel, Any, Any], None]
-    ) -> None:
-        """Write a loop over the elements of index arrays, which select rows of the data at ``place``.
+        self, rows: RowKey, place: Place, others: Place,
+        body: Callable[[Kernel, Offset, At], None],
+    ) -> None:  # fmt: skip
+        """Write a loop over the elements of index arrays, in C order.
 
-        body : writes one step, given the kernel, the number of the step, and the row's offset in bytes.
-        An index out of range sets a bit of ``bad``, and index 0 is used in its place.
+        place : the data of which the index arrays select rows, by its first axes.  others : data with
+        a row for each element.  body : writes one step, given the kernel, the offset of the selected
+        row in bytes, and the address of the row of ``others``.  An index out of range sets a bit of
+        ``bad``, and index 0 is used in its place.
         """
-        kernel = Kernel()
-        places = [self.find_place(index) for index in indices]
-        if any(at.dtype != np.int64 or not is_packed(at) for at in places):
-            raise Unsupported("an index of another dtype or layout")
-        names = [kernel.pointer_to(at)[0] for at in places]
+        kernel, rank = Kernel(), rows.rank
+        if 0 in rows.shape:
+            return
+        places = [self.find_place(index) for index in rows.arrays]
+        strides = [packed(rows.shape, 1), *[broadcast_strides(p, rows.shape) for p in places]]
+        axes = joined_axes(rows.shape, [*strides, others.strides[:rank]])
 
-        def one(i: Any, _: int) -> None:
-            offset: Any = 0
-            for axis, (name, at) in enumerate(zip(names, places, strict=True)):
+        def one(width: int, at: list[At], same: list[bool]) -> None:
+            offset: Offset = 0
+            for axis, (address, index) in enumerate(zip(at[1:-1], places, strict=True)):
                 count = place.shape[axis]
-                k = kernel.load_elements((name, kernel.scale_offset(i, 8)), at.dtype, 1)
+                k = kernel.load_elements(address, index.dtype, 1)
+                if index.dtype.itemsize < 8:
+                    kind = memory_type(index.dtype)
+                    k = kernel.define(f"{conversion(index.dtype, INTEGER)} {kind} {k} to i64")
                 negative = kernel.define(f"icmp slt i64 {k}, 0")
                 shifted = kernel.define(f"add i64 {k}, {count}")
                 k = kernel.define(f"select i1 {negative}, i64 {shifted}, i64 {k}")
@@ -841,9 +940,11 @@ class Lowering:
                 kernel.require_not(outside, 1)
                 k = kernel.define(f"select i1 {outside}, i64 0, i64 {k}")
                 offset = kernel.add_offsets(offset, kernel.scale_offset(k, place.strides[axis]))
-            body(kernel, i, offset)
+            body(kernel, offset, at[-1])
 
-        kernel.write_loop(math.prod(places[0].shape), 1, one)
+        # The first operand, a counter, keeps the axes in C order and the width at 1.
+        pointers = [("", 0), *[kernel.pointer_to(p) for p in places], kernel.pointer_to(others)]
+        kernel.write_nest(axes, pointers, [0] * len(pointers), one)
         self.entries.append(self.finish(kernel))
 
     def small_nest(
@@ -851,28 +952,37 @@ class Lowering:
         body: Callable[[int, list[At], list[bool]], None],
     ) -> None:  # fmt: skip
         shape = places[0].shape
+        if 0 in shape:
+            return
         axes = joined_axes(shape, [place.strides for place in places])
         kernel.write_nest(axes, pointers, [place.dtype.itemsize for place in places], body)
 
     # --- guards ---------------------------------------------------------------------------------------
     def lower_guard(self, guard: Guard) -> None:
-        node = guard.node
-        if guard.kind == "no NaN":
-            if node in self.groups and node.dtype.kind == "f" and node.dtype.itemsize in FLOATS:
-                self.groups[node].members.append(Check(node))
-                return
-            place = self.find_place(node)
-            if node.dtype.kind == "c":
-                place = parts_of_complex(place)
-            if place.dtype.kind != "f" or place.dtype.itemsize not in FLOATS:
-                raise Unsupported(f"a NaN check of {node.dtype}")
-            self.write_each([place], lambda kernel, width, at, same: nan_check(
-                kernel, kernel.load_elements(at[0], place.dtype, width, same[0]), place.dtype, width
-            ))  # fmt: skip
+        if guard.kind in ("no NaN", NO_TRUE, BELOW):
+            self.lower_check(guard)
         elif guard.kind == "value":
-            self.value_guard(self.find_place(node), guard.expected)
+            self.value_guard(self.find_place(guard.node), guard.expected)
         else:
             raise Unsupported("a guard on a shape")
+
+    def lower_check(self, guard: Guard) -> None:
+        """Write a check of each element of the guarded node."""
+        node = guard.node
+        checked = guard.kind == NO_TRUE or (
+            node.dtype.kind == "f" and node.dtype.itemsize in FLOATS
+        )
+        if node in self.groups and checked:
+            self.groups[node].members.append(Check(guard))
+            return
+        place = self.find_place(node)
+        if node.dtype.kind == "c":
+            place = parts_of_complex(place)
+        elif not checked:
+            raise Unsupported(f"a NaN check of {node.dtype}")
+        self.write_each([place], lambda kernel, width, at, same: write_check(
+            kernel, kernel.load_elements(at[0], place.dtype, width, same[0]), place.dtype, width, guard
+        ))  # fmt: skip
 
     def value_guard(self, place: Place, expected: bytes) -> None:
         bits = np.dtype(f"u{place.dtype.itemsize}") if place.dtype.itemsize <= 8 else None
@@ -890,6 +1000,62 @@ class Lowering:
         self.write_each([found, self.place_constant(wanted)], compare)
 
 
+class RowKey(NamedTuple):
+    """A key with arrays of integers, which select rows of ``x[basic]``.
+
+    arrays : the arrays.  basic : the key with full slices in place of the arrays.  axes : the axes of
+    ``x[basic]`` that the arrays index.  at : the number of axes of ``x[key]`` before those of the
+    indices.  shape : the common shape of the arrays.
+    """
+
+    arrays: list[Node]
+    basic: tuple[Any, ...]
+    axes: list[int]
+    at: int
+    shape: tuple[int, ...]
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @staticmethod
+    def of(key: Any, rank: int) -> RowKey:
+        """Return the RowKey for ``x[key]``, where x has ``rank`` axes; raise Unsupported if none."""
+        items = key if type(key) is tuple else (key,)
+        if not any(item is Ellipsis for item in items):
+            items = (*items, Ellipsis)
+        hidden = rank - sum([item is not None and item is not Ellipsis for item in items])
+        arrays: list[Node] = []
+        axes: list[int] = []
+        taken: list[tuple[int, int]] = []  # the items that are arrays or integers: (place, axis)
+        axis = 0
+        for place, item in enumerate(items):
+            if type(item) is Node:
+                if item.dtype.kind not in "iu" or item.dtype == np.uint64:
+                    raise Unsupported(f"an index of dtype {item.dtype}")
+                arrays.append(item)
+                axes.append(axis)
+            elif type(item) not in (int, slice) and item is not None and item is not Ellipsis:
+                raise Unsupported("a key of other parts")
+            if type(item) in (Node, int):
+                taken.append((place, axis))
+            axis += hidden if item is Ellipsis else type(item) is not int
+        if not arrays:
+            raise Unsupported("a key without arrays")
+        together = taken[-1][0] - taken[0][0] == len(taken) - 1
+        basic = tuple([slice(None) if type(item) is Node else item for item in items])
+        shape = np.broadcast_shapes(*[x.shape for x in arrays])
+        return RowKey(arrays, basic, axes, taken[0][1] if together else 0, shape)
+
+    def part_of(self, place: Place) -> Place:
+        """Return the place of ``x[basic]`` with the indexed axes first, given the place of x."""
+        return axes_first(part_place(place, self.basic), self.axes)
+
+    def indices_first(self, place: Place) -> Place:
+        """Return the place of ``x[key]`` with the axes of the indices first."""
+        return axes_first(place, range(self.at, self.at + self.rank))
+
+
 class Step(NamedTuple):
     """The way to compute an elementwise node: by instructions, or by one of NumPy's loops.
 
@@ -905,14 +1071,16 @@ class Step(NamedTuple):
     @staticmethod
     def of(node: Node) -> Step:
         """Return the Step of a node; raise Unsupported if machine code cannot compute the node."""
-        if node.op in CASTS:
+        if node.op in (*CASTS, "discretized"):
             return cast_step(node)
+        if node.op in PARTS:
+            return part_step(node)
         if node.op in (MASKED, "where"):
             return choice_step(node)
         if node.op in ("copied", "copy") and len(node.args) == 1 and not node.keywords:
             return Step((node.dtype,), node.args, None, lambda kernel, width, args: args[0])
-        ufunc = ufunc_of(node)
-        if ufunc is None or ufunc.signature is not None or node.op == "pow":
+        ufunc = called_ufunc(node)
+        if ufunc is None or ufunc.signature is not None:
             raise Unsupported(f"{node.op}")
         dtypes = resolved_dtypes(ufunc, node)
         *given, _ = dtypes
@@ -935,6 +1103,21 @@ class Step(NamedTuple):
         if any(type(x) is Node and x.dtype != d for x, d in zip(node.args, given, strict=True)):
             raise Unsupported(f"{node.op} of several dtypes")
         return Step(tuple(given), node.args, inner_loop(ufunc, tuple(dtypes)), None)
+
+
+def called_ufunc(node: Node) -> np.ufunc | None:
+    """Return the ufunc that a node's call runs, also for calls that run a ufunc only in some cases."""
+    floats = node.dtype.kind == "f" and not node.keywords
+    if node.op == "clip" and floats and len(node.args) == 3 and None not in node.args:
+        clip: np.ufunc = np._core.umath.clip  # type: ignore[attr-defined]
+        return clip
+    if node.op == "power_operator" and floats:
+        _, exponent = node.args
+        fast = not exponent.shape if type(exponent) is Node else exponent in FAST_EXPONENTS
+        return None if fast else np.power
+    found = ufunc_of(node)
+    # The loop for integers raises an exception of Python if an exponent is negative.
+    return None if found is np.power and node.dtype.kind in "iu" else found
 
 
 def resolved_dtypes(ufunc: np.ufunc, node: Node) -> tuple[np.dtype[Any], ...]:
@@ -979,6 +1162,19 @@ def cast_step(node: Node) -> Step:
     return Step((node.dtype,), (x,), None, lambda kernel, width, args: args[0])
 
 
+def part_step(node: Node) -> Step:
+    """Return the Step of a node that is the real or imaginary part of its operand."""
+    (x,) = node.args
+    part = node.op.startswith("imag")
+
+    def write(kernel: Kernel, width: int, args: list[str]) -> str:
+        if x.dtype.kind == "c":
+            return part_of_complex(kernel, args[0], x.dtype, node.dtype, width, part)
+        return number_text(0, node.dtype, width) if part else args[0]
+
+    return Step((x.dtype,), (x,), None, write)
+
+
 def choice_step(node: Node) -> Step:
     """Return the Step of ``where(mask, x, y)``, or of a MASKED node."""
     if node.op == "where":
@@ -1004,8 +1200,19 @@ def choice_step(node: Node) -> Step:
     return Step((mask.dtype, node.dtype, node.dtype), (mask, x, y), None, write)
 
 
-def nan_check(kernel: Kernel, x: str, dtype: np.dtype[Any], width: int) -> None:
-    kernel.require_not(kernel.define(f"fcmp uno {value_type(dtype, width)} {x}, {x}"), width)
+def write_check(
+    kernel: Kernel, x: str, dtype: np.dtype[Any], width: int, guard: Guard
+) -> None:  # fmt: skip
+    """Write the check of the elements x that a guard of the kind "no NaN", NO_TRUE or BELOW requires."""
+    kind = value_type(dtype, width)
+    if guard.kind == "no NaN":
+        x = kernel.define(f"fcmp uno {kind} {x}, {x}")
+    elif guard.kind == BELOW:  # a NaN is not below the limit, either
+        limit = number_text(min(guard.expected, np.finfo(dtype).max), dtype, width)
+        x = kernel.define(
+            f"fcmp uge {kind} {WRITERS['absolute'](kernel, dtype, width, [x])}, {limit}"
+        )
+    kernel.require_not(x, width)
 
 
 class GroupWriter:
@@ -1236,7 +1443,7 @@ class GroupWriter:
             targets = dict(zip(written, at, strict=False))
             for member in part:
                 if type(member) is Check:
-                    nan_check(kernel, values[member.node], member.node.dtype, width)
+                    write_check(kernel, values[member.node], member.node.dtype, width, member.guard)
                     continue
                 assert type(member) is Node
                 values[member] = self.write_value(kernel, member, values, width)
@@ -1333,10 +1540,10 @@ def axis_order(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(axes, key=lambda k: -strides[k]))
 
 
-def is_packed(place: Place) -> bool:
-    size = place.dtype.itemsize
-    wanted = packed(place.shape, size)
-    return all(n == 1 or s == w for n, s, w in zip(place.shape, place.strides, wanted, strict=True))
+def in_order(x: Place) -> bool:
+    """Return True if no stride is negative, or longer than the stride of an earlier axis."""
+    steps = [s for s, n in zip(x.strides, x.shape, strict=False) if n != 1 and s]
+    return all(s > 0 for s in steps) and steps == sorted(steps, reverse=True)
 
 
 def core(place: Place) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -1372,6 +1579,13 @@ def view_of_nothing(place: Place) -> tuple[np.ndarray[Any, Any], int]:
     return view, view.__array_interface__["data"][0]
 
 
+def axes_first(place: Place, axes: Sequence[int]) -> Place:
+    """Return the place of data with some of its axes moved to the front."""
+    order = [*axes, *[k for k in range(len(place.shape)) if k not in axes]]
+    shape, strides = [tuple([of[k] for k in order]) for of in (place.shape, place.strides)]
+    return place._replace(shape=shape, strides=strides)
+
+
 def later_axes(place: Place, count: int) -> Place:
     """Return the place of ``x[0, ..., 0]``, with an index for each of the first ``count`` axes."""
     return place._replace(shape=place.shape[count:], strides=place.strides[count:])
@@ -1394,7 +1608,12 @@ def part_at(view: np.ndarray[Any, Any], key: Any) -> np.ndarray[Any, Any]:
 
 
 def rounded_up(size: int) -> int:
-    return max(LINE, -(-size // LINE) * LINE)
+    """Return a number of bytes as whole cache lines, and not as whole pages.
+
+    A cache has few places for equal offsets in pages, where one kernel reads and writes many buffers.
+    """
+    lines = max(1, -(-size // LINE))
+    return (lines + (lines * LINE % PAGE == 0)) * LINE
 
 
 def merged_gaps(gaps: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -1415,9 +1634,10 @@ CALLS: dict[str, Callable[[Lowering, Node], None]] = {
     "put": Lowering.lower_write,
     "take": Lowering.lower_take,
     "scatter_add": Lowering.lower_scatter,
-    "any": Lowering.lower_any,
-    "all": Lowering.lower_any,
+    "add_at": Lowering.lower_scatter,
+    "scattered": Lowering.lower_scatter,
     "concat": Lowering.lower_join,
     "stack": Lowering.lower_join,
     **dict.fromkeys(REDUCTIONS, Lowering.lower_reduction),
+    **dict.fromkeys(RUNNING, Lowering.lower_running),
 }

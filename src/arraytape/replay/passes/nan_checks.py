@@ -50,10 +50,7 @@ def through(node: Node) -> tuple[Node, ...]:
     """Return the operands whose NaN, at any element, makes an element of the node NaN."""
     if not is_plain(node) or not node.size:
         return ()
-    if node.op == "add_to_extremes":
-        found = operands(node)[:1]
-    else:
-        found = operands(node) if facts_of(node.op).propagates_nan else ()
+    found = operands(node) if facts_of(node.op).propagates_nan else ()
     return tuple([x for x in found if x.dtype == node.dtype and x.size])
 
 
@@ -67,21 +64,11 @@ def is_plain(node: Node) -> bool:
 
 # --- NaN checks by sums of squares --------------------------------------------------------------------
 LOOKED_AT = "looked_at"  # the op of a NaN check by sums of squares (``Look``)
-WORTH = 32  # the least number of checked elements per compared sum for which ``Look`` pays
 # Bytes of an element -> limits for sums of squares, in the order in which they are tried.  The more
 # factors a checked value is a product of, the smaller the sums must be.
 MODERATE = {8: (1e200, 1e150, 1e100, 1e75, 1e50, 1e40), 4: (1e24, 1e18, 1e12)}
 HUGE = {8: 1e300, 4: 1e36}  # bytes of an element -> limit below which values count as finite
 TURNED = ("matrix_transpose", "permute_dims", "reshape")  # ops of views, cheap to compute again
-
-
-def with_bounds(program: Program) -> Program:
-    """Return the program with comparisons of sums of squares in place of NaN checks.
-
-    If the sum of squares of x is below a limit, the elements of x are so small that sums and products of
-    a few of them have no NaN.  Otherwise the values themselves are checked.
-    """
-    return with_lazy_looks(with_looks_by_sums(program))
 
 
 @dataclass(eq=False)
@@ -119,44 +106,8 @@ class Look:
         return Node(LOOKED_AT, self, (*self.given, *sums), like=np.float64(0.0))
 
 
-def with_looks_by_sums(program: Program) -> Program:
-    """Return the program in which NaN checks of large data first compare sums of squares.
-
-    Only sums of squares that the program computes anyway are used.
-    """
-    sums = [*filter(is_sum_of_squares, program.nodes)]
-    guards = program.guards
-    large = [x for x in guards if x.kind == "no NaN" and x.node.size >= WORTH * len(sums)]
-    if not sums or not large:
-        return program
-    most = MODERATE[8][2]
-    known = dict.fromkeys([node.args[0] for node in sums], math.sqrt(most))
-    add_terms(known, program)
-    add_bounds(known, program.nodes)
-    nodes = [*program.nodes]
-    for i, guard in enumerate(guards):
-        if guard in large and guard.node in known:
-            look = Look([guard.node], [], [guard.node], most).node(sums)
-            nodes.append(look)
-            guards = [*guards[:i], guard._replace(node=look), *guards[i + 1 :]]
-    return replace(program, nodes=nodes, guards=guards)
-
-
 def is_sum_of_squares(node: Node) -> bool:
     return node.op == DOT and node.args[0] is node.args[1]
-
-
-def add_terms(known: dict[Node, float], program: Program) -> None:
-    """Add a bound of x to ``known`` if y and the sum or difference of x and y have bounds.
-
-    known : node -> bound of its absolute values.
-    """
-    for node in reversed(program.nodes):
-        if node in known and node.op in ("add", "subtract") and is_plain(node):
-            for x, y in (node.args, node.args[::-1]):
-                most = known[node] + size_of(y, known)
-                if type(x) is Node and most < HUGE[8]:
-                    known.setdefault(x, most)
 
 
 def add_bounds(known: dict[Node, float], nodes: Sequence[Node]) -> None:
@@ -196,7 +147,7 @@ class LazyCheck(NamedTuple):
     nodes: Sequence[Node]
 
 
-def with_lazy_looks(program: Program) -> Program:
+def with_bounds(program: Program) -> Program:
     """Return the program in which values that are only checked for NaN are usually not computed.
 
     Instead, the sums of squares of the values from which they would be computed are compared with a

@@ -1,9 +1,8 @@
 """A pass that shortens a program by rules that change the last bits of values.
 
-Sums become products by BLAS.  Quotients become products with reciprocals if the divisors are neither
-tiny nor huge.  The gradient of a softmax takes its textbook form.  Values on which a comparison, a
-choice, a sort or a guard depends keep their bits (``deciding``): a tie in eager calls must be a tie in a
-replay.
+Sums become products by BLAS.  The gradient of a softmax takes its textbook form.  Values on which a
+comparison, a choice, a sort or a guard depends keep their bits (``deciding``): a tie in eager calls must
+be a tie in a replay.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import numpy as np
 
 from ..._record.op_facts import facts_of
 from ..._storage import numpy_namespace
-from ..program import CONSTANT, Node, Operand, Program, key_of, operands
+from ..program import Node, Operand, Program, key_of, operands
 from .intervals import EVERYWHERE, Interval
 from .nodes import New, again, axes_of, interval_of, like, number_of, pairs, same_layout, zeros
 from .patterns import Pattern
@@ -40,7 +39,7 @@ from .softmax import slope_of_log_total, sum_of_shares
 from .sums_by_blas import with_dots, with_products
 from .ties import extremes_of, is_look_for_nan, without_nan
 
-LEAST = 4  # the least ratio of sizes of dividend and divisor for which a reciprocal pays
+LEAST = 4  # the least ratio of sizes for which a product with fewer elements is made once more
 WIDE = 1e16  # the largest factor that may be moved out of a sum: terms without it might underflow
 SCALED_SUM = Pattern("sum", Pattern("multiply", "x", Pattern("multiply", "y", "c", name="scaled")))
 ADDED_TWICE = Pattern(
@@ -55,13 +54,7 @@ DEPTH = 8  # the maximum depth of nested calls that ``bounds`` enters
 def rounded(program: Program) -> Program:
     """Return the program after all rules and passes that may change last bits."""
     short = with_signs_joined(loosened(program, LOOSE))
-    exact = deciding(short)
-    divided = [node for node in short.nodes if node.op == "divide" and node not in exact]
-    # Reciprocals come last, because the rules for a softmax match only quotients.
-    if any(by_reciprocal(node, lambda one: one) for node in divided):
-        short = with_signs_joined(loosened(short, {**LOOSE, "divide": (by_reciprocal,)}))
-        exact = deciding(short)
-    short = with_dots(short, exact)
+    short = with_dots(short, deciding(short))
     return with_products(short, deciding(short))
 
 
@@ -174,32 +167,6 @@ def choice_of_zeros(node: Node, new: New) -> Node | None:
 
 
 # --- rules for factors and quotients ------------------------------------------------------------------
-def by_reciprocal(node: Node, new: New) -> Node | None:
-    """Replace ``x / c`` by ``x * (1 / c)``, if c has far fewer elements, and none is tiny or huge.
-
-    A Python number c must be a power of two, so that the quotient stays exact.
-    """
-    x, c = node.args
-    if (
-        type(x) is not Node
-        or x.shape != node.shape
-        or node.dtype.kind != "f"
-        or x.dtype != node.dtype
-    ):
-        return None
-    if type(c) in (int, float):
-        few, (least, most, _) = abs(math.frexp(c)[0]) == 0.5, Interval(abs(c), abs(c))
-    elif type(c) is Node and c.dtype == node.dtype and c.op != CONSTANT:
-        few, (least, most, _) = c.size * LEAST <= node.size, bounds(c)
-    else:
-        return None
-    kind = np.finfo(node.dtype)
-    if not few or not kind.tiny**0.75 < least or not most < kind.max**0.75:
-        return None
-    one = 1.0 / c if type(c) is not Node else new(like(c, "divide", np.true_divide, 1.0, c))
-    return like(node, "multiply", np.multiply, x, one)
-
-
 def numbers_joined(node: Node, new: New) -> Node | None:
     """Replace ``c * (d * x)`` by ``(c * d) * x``, for numbers c and d."""
     outside = factors(node)

@@ -25,7 +25,7 @@ from ..passes.ufunc_calls import (
 )
 from ..program import Node, Operand, operands
 from .bits import Bits
-from .spellings import as_operand
+from .number_operands import as_operand
 
 
 class Loop:

@@ -48,7 +48,7 @@ from ..program import (
 from .bits import Bits
 from .kept_memory import MOST, Memory, last_reads, leaving, memory_of
 from .loops import Loop
-from .spellings import COUNT, SPELLINGS, Spelling, as_operand
+from .number_operands import as_operand
 
 LARGE = 4096  # the least number of elements of data that is released right after its last read
 WORTH_SPREAD = 256  # the least number of elements for which ``spread`` replaces a number
@@ -257,36 +257,18 @@ class Source:
 
         A result of shape () is converted to an array, unless it is known to be a NumPy scalar.
         """
-        spelled = self.spelling(node)
         if node.op in ("getitem", "item"):
             value = self.part(node)
-        elif spelled is not None:
-            args = [self.text_of(x, spelled.arrays) for x in spelled.arguments(node)]
-            if spelled.text.count("{}") == 1:
-                args = [", ".join(args)]
-            value = spelled.text.format(*args)
-            self.scope.update(spelled.names)
         else:
             args = [self.text_of(x, True) for x in node.args]
             args += [f"{name}={self.text_of(x, True)}" for name, x in node.keywords.items()]
             value = f"{self.named(node.op.replace('.', '_'), node.call)}({', '.join(args)})"
         if node.shape == () and not self.is_element(node):
-            if spelled is not None and spelled.scalar:
-                self.scalars.add(node)
-            else:
-                value = f"asarray({value})"
-        if spelled is COUNT:  # no assignment, because the only guard contains the expression
-            self.names[node] = value
-        elif node.view and facts_of(node.op).rearranges and len(operands(node)) == 1:
+            value = f"asarray({value})"
+        if node.view and facts_of(node.op).rearranges and len(operands(node)) == 1:
             self.names[node] = self.view(self.names[operands(node)[0]], value)
         else:
             self.assign(node, value)
-
-    def spelling(self, node: Node) -> Spelling | None:
-        found = SPELLINGS.get((node.op, node.call))
-        if found is None or not found.fits(node):
-            return None
-        return COUNT if node.op == "any" and node not in self.last else found
 
     def loop(self, place: int, node: Node) -> bool:
         Loop(self, place, node.call)  # type: ignore[arg-type]

@@ -47,8 +47,8 @@ class Trace:
     """A program under construction.
 
     program : the ``Program``.  spoiled : the reason why the program cannot be replayed, or "".  open :
-    False after the end of the traced call.  foreign : list of (ndarray of the user, constant node with
-    a copy): a replay compares the two.  hook : the ``sys.settrace`` function that is suspended while
+    False after the end of the traced call.  foreign : list of (ndarray of the user, a copy of it): a
+    replay compares the two.  hook : the ``sys.settrace`` function that is suspended while
     raw functions run, or None.
     """
 
@@ -57,7 +57,7 @@ class Trace:
         self.spoiled = ""
         self.open = True
         self.hook: Any = None
-        self.foreign: list[tuple[Any, Node]] = []
+        self.foreign: list[tuple[Any, Any]] = []
         self.constants: dict[int, tuple[Any, Node]] = {}  # id(data) -> (data, node)
         self.effects: list[Any] = []  # an ``Effect`` for each call of a callback
         self.made: list[ref[Traced]] = []  # all traced data of this trace
@@ -104,22 +104,21 @@ class Trace:
     def from_outside(self, data: np.ndarray[Any, Any]) -> Traced:
         """Return a traced copy of a user's ndarray; replays check that the ndarray is unchanged."""
         node = self.constant(data.copy(order="K"))
-        self.foreign.append((data, node))
+        self.foreign.append((data, node.value))
         return self.traced(node, node.value)
 
     def memory(self, data: np.ndarray[Any, Any]) -> Node:
         """Return a constant node for an ndarray.
 
-        If ``data`` may be written to and a copy has the same strides, the node holds a copy.  A replay
-        checks that ``data`` still equals the copy.
+        If the ndarray may be written to, a replay checks that ``data`` still equals a copy.  The node
+        holds this copy if it has the strides of ``data``.  A copy of a broadcast, or of a slice with
+        gaps, has other strides.
         """
         if id(data) in self.constants or (not data.flags.writeable and data.base is None):
             return self.constant(data)
         copy = data.copy(order="K")
-        # A copy of a broadcast, or of a slice with gaps, has other strides.  Then the node holds the
-        # data itself.
         node = self.new_constant(data, copy if copy.strides == data.strides else data)
-        self.foreign.append((data, node))
+        self.foreign.append((data, copy))
         return node
 
     def node_of(self, x: Any) -> Node:

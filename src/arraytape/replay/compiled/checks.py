@@ -1,0 +1,45 @@
+"""Guards of programs as checks of elements, which kernels make while they compute the elements."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from ..passes.nan_checks import is_unknown, lazy_checks, most_of
+from ..passes.simplify import without_dead_code
+from ..passes.ties import FALSE
+from ..program import CONSTANT, Guard, Node, Program, operands
+
+# Further kinds of guards: no element of a mask is True; all absolute values are below ``expected``.
+NO_TRUE, BELOW = "no True", "below"
+
+
+def with_element_checks(program: Program) -> Program:
+    """Return the program with checks of elements in place of some guards.
+
+    If a guard requires ``any(mask)`` to be False, the mask itself is checked.  If a value is computed
+    only to be checked for NaN, the values from which it would be computed are compared with a limit.
+    Below the limit, the value has no NaN; above it, NumPy's program computes the value and checks it.
+    """
+    masks: dict[Guard, Node] = {}
+    for guard in program.guards:
+        if guard.kind == "value" and guard.expected == FALSE and guard.node.op == "any":
+            (mask, *more) = operands(guard.node)
+            if mask.dtype.kind == "b" and mask.op != CONSTANT and not more:
+                masks[guard] = mask
+    places = {node: place for place, node in enumerate(program.nodes)}
+    lazy: set[Guard] = set()
+    bounds: dict[Node, float] = {}
+    for check in lazy_checks(program):
+        most = most_of(check.given, sorted(check.nodes, key=places.__getitem__))
+        if most is not None:
+            lazy.add(check.guard)
+            for x in filter(is_unknown, check.given):
+                bounds[x] = min(math.sqrt(most), bounds.get(x, math.inf))
+    guards = [
+        Guard(NO_TRUE, masks[guard], None, guard.line) if guard in masks else guard
+        for guard in program.guards
+        if guard not in lazy
+    ]
+    guards += [Guard(BELOW, x, bound, "") for x, bound in bounds.items()]
+    return without_dead_code(replace(program, guards=guards))
