@@ -59,7 +59,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    """Return the object of the namespace; types are not known to type checkers."""
+    """Return arraytape's object ``name``; raise AttributeError if the standard lacks that name."""
     if name not in NAMES:
         message = f"module {__name__!r} has no attribute {name!r}: the standard has no such name"
         raise AttributeError(message, name=name, obj=sys.modules[__name__])

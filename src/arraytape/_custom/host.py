@@ -138,9 +138,9 @@ class HostFunction:
     def pull(self, g: Nesting, y: Nesting, args: tuple[Any, ...]) -> Any:
         """Return the gradients of the Array arguments, in the nesting that the vjp returned.
 
-        The call of a plain ``vjp`` is itself a HostFunction without a derivative, so that a second
-        derivative raises LookupError in place of being None.  The result of a HostFunction cannot
-        contain None, so ``host_gradients`` leaves out gradients of None, which are put back afterwards.
+        A plain ``vjp`` is called as a HostFunction without a derivative, so that a second derivative
+        raises LookupError and is not None.  A HostFunction cannot return None.  So ``host_gradients``
+        leaves out each gradient that is None, and this method inserts it again.
         """
         if isinstance(self.vjp, HostFunction):
             return self.vjp(g, y, *args)

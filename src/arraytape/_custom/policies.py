@@ -104,10 +104,10 @@ def with_layouts(value: Any) -> Any:
 
 
 def compared(value: Any) -> Any:
-    """Return the part of an argument of an op that must be the same in both runs.
+    """Return the part of an op's argument that both runs of the function must have in common.
 
-    This part is the layout of an array, the value of a bool, int, str or None, or the type of any other
-    object, since floats, for example, may be random.
+    That is the ArrayLayout of an array, or the value of a bool, int, str or None.  Of other objects only
+    the type has to be the same, because a float, for example, may be random.
     """
     value = with_layouts(value)
     if type(value) is tuple:
@@ -156,7 +156,7 @@ def arrays_of_answer(answer: Any) -> Sequence[Array]:
 
 
 class Kept(NamedTuple):
-    """The results of an op's call in the first run, and its arguments as ``arguments_of`` returns."""
+    """The results of an op's call in the first run, and what ``arguments_of`` returned for the call."""
 
     arguments: tuple[Any, ...]
     results: Results
@@ -179,7 +179,7 @@ class PolicyMode(ProgramMode):
 
 
 class Keeping(PolicyMode):
-    """A mode for the first run of the function, which stores the op results that the policy chooses."""
+    """The PolicyMode of the function's first run: it stores the op results that the policy chooses."""
 
     def __init__(self, policy: Policy) -> None:
         super().__init__(policy)
@@ -205,7 +205,7 @@ class Keeping(PolicyMode):
 
 
 class Giving(PolicyMode):
-    """A mode for the second run, in which ops return the first run's results without computing them.
+    """The PolicyMode of the second run, in which ops return the stored results without computing them.
 
     name : the name of the function in messages.
     """
@@ -248,7 +248,7 @@ class Giving(PolicyMode):
 
 
 def arguments_of(call: OpCall) -> tuple[Any, ...]:
-    """Return the arguments of a call in a form that is compared between the runs: see ``compared``."""
+    """Return what ``compared`` returns for each argument of a call, for comparison between the runs."""
     return (*map(compared, call.args), *[(k, compared(v)) for k, v in sorted(call.kwargs.items())])
 
 

@@ -33,7 +33,7 @@ class Inputs(NamedTuple):
 
 
 class Original(NamedTuple):
-    """A private handle together with the data and the value id that it had before the call.
+    """A private handle (``array``), with the data and the value id that it had before the call.
 
     A write to the handle changes its data or value id.  owner : the position or keyword of the argument.
     """
@@ -99,7 +99,7 @@ class Arguments:
         return replaced(self._leaves, self._places, arrays)
 
     def again(self) -> Inputs:
-        """Return the same arguments under new private handles, for another run of the function."""
+        """Return the same arguments with new handles on the Arrays, for another run of the function."""
         args, keywords, arrays = self.inputs
         fresh = [wrap(x._data, x._value_id, x._state) for x in arrays]
         private = {name: private_copy(value) for name, value in keywords.items()}
@@ -160,7 +160,7 @@ def note_use(given: Sequence[Any], private: Sequence[Array]) -> None:
 
 
 def as_private_array(x: RawArray) -> Array:
-    """Return a private handle on an Array, or an Array with a copy of raw data."""
+    """Return a new handle on an Array's value, or an Array with a copy of raw data."""
     return (
         private_handle(x)
         if isinstance(x, Array)

@@ -309,7 +309,7 @@ def matters(variable: Variable, records: Sequence[Record], results: Sequence[int
 def pull_recomputed(pass_: BackwardPass, record: Record) -> None:
     """Run the function again, and pass the cotangents of its results back through the new records.
 
-    A guarded pass consists of two passes, of cotangents and of masks, which both go through the records.
+    A guarded pass, which avoids NaN, has a second pass for masks.  Both go through the new records.
     """
     _, outs, value_ids, call = CallRecord(*record)
     passes = pass_.passes()

@@ -49,7 +49,7 @@ def call_record(
 
 
 class SameValue(NamedTuple):
-    """The fields of a record of ``SAME``: the ids ``new`` and ``known`` denote the same value."""
+    """The fields of a record that says that the ids ``new`` and ``known`` denote the same value."""
 
     plan: int
     new: int
@@ -174,7 +174,7 @@ class Call:
         return found
 
     def run_inside(self, function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
-        """Call a function inside the contexts of ``CARRIED`` that were active when this Call was made."""
+        """Call a function with the settings, such as interop's, that applied when the Call was made."""
         with ExitStack() as stack:
             for enter in self.surroundings:
                 stack.enter_context(enter())
@@ -184,7 +184,7 @@ class Call:
 def needs_care(arrays: Sequence[Array]) -> bool:
     """Return True if arrays are complex, or lie on several storages or devices.
 
-    Then a backward pass must be careful: it calls the general method for each record.
+    Then a backward pass must call the general method for each record, not run its fast loop.
     """
     return (
         any(is_complex(x) for x in arrays)
@@ -196,10 +196,11 @@ def needs_care(arrays: Sequence[Array]) -> bool:
 def publish(
     trace: Trace, plan: Structural, make_call: Callable[[], Call], with_exits: bool = False
 ) -> Any:
-    """Record a hidden run as one record in the recorders that follow its inputs; return its results.
+    """Record the function's run ``trace`` as one record of kind ``plan``; return its results.
 
-    make_call : returns the object that the record keeps; called only if a recorder follows an input.
-    with_exits : True to report exits and entries inside the function to these recorders as well.
+    The recorders that follow an input of the run get the record.  make_call : returns the object that
+    the record keeps; called only if there are such recorders.  with_exits : True to report to them also
+    conversions to NumPy inside the function (exits), and to Arrays again (entries).
     """
     keeps_records = trace.recorder.keeps_records
     inner = trace.name_results() if keeps_records else []

@@ -1,8 +1,8 @@
-"""The capture of a user's function: a run with one private recorder in place of all others.
+"""Runs of a user's function with one private recorder in place of all others.
 
 Tapes do not record the ops inside a function that has a gradient of its own.  They still need to know on
 which watched values the result depends, and which values ``grad_fn`` may use.  The private recorder
-finds out both.  The recorders that it replaces are called hidden.
+finds out both.  The recorders that it replaces, which get no records of the run, are called hidden.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ class OnCapture(enum.Enum):
 
 
 class FollowedIds(set[int]):
-    """The value ids that a private recorder follows.
+    """The value ids that the private recorder of a function's run follows.
 
     The elements of the set are the ids of the inputs and of values computed from them.  ``in`` is also
-    True for the ids that hidden recorders follow, so that the private recorder gets records of the ops
+    True for ids that the hidden (replaced) recorders follow, so that the private recorder gets the ops
     on captured values as well.
     """
 
@@ -156,7 +156,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
         self.cusped = self.careful = self.has_missing_rules = False
 
     def accessed(self, variable: Variable, /) -> None:
-        """Note that the function reads a Variable, and follow it if it is trainable or has changed."""
+        """Note a read of a Variable; follow it if trainable, or changed since the first run."""
         if any(variable is other for other, _ in self.variable_values):
             return
         data = variable._data
@@ -176,7 +176,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
             self.followed.add(variable._current_id())
 
     def assigned(self, variable: Variable, value: RawArray | npt.ArrayLike, /) -> None:
-        """Store the data that a Variable held before the first assignment to it inside the function."""
+        """Store the data that a Variable held before its first assignment; notify hidden recorders."""
         if not any(variable is other for other, _ in self.assigned_variables):
             self.assigned_variables.append((variable, variable._data))
         for recorder in self.followed.hidden:
@@ -184,7 +184,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
                 recorder.assigned(variable, value)
 
     def record(self, record: Record) -> None:
-        """Apply ``on_capture`` to captured inputs, note a conversion to NumPy (exit) or a cusp.
+        """Apply ``on_capture`` to captured inputs; note a conversion to NumPy (exit) or a cusp.
 
         Keep the record if ``keeps_records`` is True.
         """
@@ -244,7 +244,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
             self.noticed[len(self.records) - 1] = plan
 
     def _pass_on(self, record: Record) -> None:
-        """Hand a record over to the hidden recorders that follow one of its inputs."""
+        """Send a record to the hidden (replaced) recorders that follow one of its inputs."""
         for recorder in self.followed.hidden:
             if any(value_id in recorder.followed for value_id in inputs_of(record)):
                 tell(recorder, record)
@@ -310,7 +310,7 @@ class Trace:
         return [*self.value_ids, *self.recorder.captures, *variables]
 
     def name_results(self) -> list[int]:
-        """Return the ids of the results inside the function; give an id to a result that has none."""
+        """Return the value ids of the results, as the private recorder knows them; make missing ones."""
         with only_recorders(self.recorder):
             return [ensured_id(leaf) for leaf in self.leaves]
 
@@ -323,9 +323,9 @@ def run_hidden(
     keeps_records: bool,
     program_modes: Sequence[Mode] = (),
 ) -> Trace:
-    """Run a function that returns ``(y, rule)``, with a private recorder in place of all others.
+    """Run f, which returns ``(y, rule)``, with a private recorder in place of all others.
 
-    Raise TypeError if a leaf of y is no Array.
+    Return the run as a Trace.  Raise TypeError if y contains anything but Arrays.
     """
     hidden = recorders()
     value_ids = [x._value_id for x in inputs.arrays]
@@ -350,7 +350,7 @@ def ensured_id(leaf: Array) -> int:
 
 
 class RefuseChanged(Bystander):
-    """A recorder for ``grad_fn`` that raises RuntimeError when one of ``variables`` is read."""
+    """A recorder for ``grad_fn`` that raises RuntimeError at a read of the changed ``variables``."""
 
     def __init__(self, name: str, variables: Sequence[Variable]) -> None:
         self.name, self.variables = name, variables

@@ -18,7 +18,7 @@ from .._util.errors import user_line
 
 
 class Comparisons(BaseRecorder, SeesCalls, ProgramMode):
-    """A recorder and mode that finds comparisons of values computed from the Array ``x``.
+    """A recorder that also intercepts ops (a mode) and finds comparisons of values computed from ``x``.
 
     Only comparisons with a value that an outer recorder follows count.  lines : a dict from the name of
     a comparing op to the source location of its first such call.
@@ -47,7 +47,7 @@ class Comparisons(BaseRecorder, SeesCalls, ProgramMode):
 
 
 def called_and_compared(f: Callable[..., Any], x: Array, *rest: Any) -> tuple[Any, dict[str, str]]:
-    """Return f(x, *rest) and the lines where x is compared with followed values: see ``Comparisons``."""
+    """Return f(x, *rest) and ``Comparisons.lines``: where values computed from x are compared."""
     seen = Comparisons(x)
     with pushed(seen), entered(seen):
         return f(x, *rest), seen.lines

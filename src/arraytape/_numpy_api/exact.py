@@ -167,7 +167,7 @@ def is_data(value: Any) -> bool:
 
 
 def owned(value: Any) -> Any:
-    """Return the data, or a copy if the data is a view of other memory."""
+    """Return the data; copy NumPy data that is a view of another array."""
     if type(value) in STORAGES and type(value) is not np.ndarray:
         return value
     value = np.asarray(value)

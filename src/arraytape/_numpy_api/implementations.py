@@ -119,7 +119,7 @@ class Converter:
         return np.result_type(*kinds, *([0.0] if ensure_inexact else []))
 
     def wrap(self, arr: Array, to_scalar: bool | None = None) -> Any:
-        """Return ``arr``, the result of NumPy's code, unchanged: Arrays need no conversion to scalars."""
+        """Return ``arr``, the result of NumPy's code, unchanged: no Array is converted to a scalar."""
         return arr
 
     def __getitem__(self, at: int) -> Any:
@@ -285,7 +285,7 @@ def by_lines_where_nan_is(
 def nanmedian_of_lines(
     a: Any, axis: int = -1, out: None = None, overwrite_input: bool = False
 ) -> Any:
-    """Replace ``_nanmedian_small`` of ``numpy.nanmedian``, which uses masked arrays."""
+    """Replace ``_nanmedian_small`` of ``numpy.nanmedian``: no Array can be a masked array."""
     ordered: Any = np.sort(a, axis=axis)  # NaN is sorted to the end
     order: Any = order_of(ordered)[:1] or "K"  # the mask of NumPy's masked array has this layout
     count = np.sum(np.copy(~np.isnan(a), order=order), axis=axis, keepdims=True)
@@ -378,7 +378,7 @@ class Warnings:
     def warn(
         self, message: str, category: type[Warning] | None = None, stacklevel: int = 1, **more: Any
     ) -> None:
-        """Issue a warning that names the user's line, unless ``exact`` has set WARNED."""
+        """Issue a warning that names the user's line, unless WARNED says that NumPy issued it before."""
         if not exact.WARNED.get():
             warnings.warn(message, category, stacklevel=errors.stacklevel(), **more)
 
@@ -399,7 +399,7 @@ class Module:
 
 
 class Program:
-    """A function of NumPy that is written in Python; its globals are copied at the first call."""
+    """A function written in Python by NumPy; its first call copies it with replaced globals."""
 
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
@@ -437,7 +437,7 @@ GLOBALS: dict[str, dict[str, Any]] = {}  # from the name of a module of NumPy to
 
 
 def rebound(function: types.FunctionType) -> Callable[..., Any]:
-    """Return a copy of a function of NumPy with copied globals, in which ``asarray`` makes Arrays."""
+    """Return a copy of NumPy's ``function`` whose copied globals make Arrays, such as by ``asarray``."""
     home = function.__globals__
     if home["__name__"] not in GLOBALS:
         GLOBALS[home["__name__"]] = {
@@ -483,7 +483,7 @@ def of_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def program_of(function: types.FunctionType) -> Callable[..., Any]:
-    """Return a function that runs NumPy's Python code on Arrays, also under ``vmap``."""
+    """Return a function that runs the code of NumPy's ``function`` on Arrays, also under ``vmap``."""
     program, name = Program(function), f"np.{function.__name__}"
 
     def run_numpys_program(*args: Any, **options: Any) -> Any:

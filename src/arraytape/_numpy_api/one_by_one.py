@@ -51,7 +51,7 @@ def asks_for_a_value(error: BaseException | None) -> bool:
 def together_or_one_by_one(
     name: str, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
-    """Call a function once for all examples; if that raises NoBatchedForm, once for each example."""
+    """Call a function once for all examples of a vmap; if that raises NoBatchedForm, once for each."""
     try:
         return function(*args, **options)
     except TypeError as error:
@@ -67,9 +67,9 @@ def one_by_one(
 ) -> Any:  # fmt: skip
     """Call the function for each example of a vmap's hidden axis; stack the results along that axis.
 
-    The results must have the same shape.  If a tape inside the ``vmap`` follows an argument that all
-    examples share, the argument is repeated for each example, because the tape must not sum the
-    cotangents of different examples.
+    The results must have the same shape.  An argument that all examples share is repeated for each
+    example if a tape inside the ``vmap`` follows it: the tape must not sum cotangents of different
+    examples.
 
     axis_id, size : the id and the length of the hidden axis.
     """
@@ -130,7 +130,7 @@ def captured(name: str, what: str) -> Exception:
 
 
 class FollowedWithin(set[int]):
-    """The union of the sets ``followed`` of the recorders inside a vmap, computed at each test."""
+    """The value ids that a recorder inside the vmap follows now; each test asks all these recorders."""
 
     def __init__(self, inside: Sequence[Recorder]) -> None:
         super().__init__()

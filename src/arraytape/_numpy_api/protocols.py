@@ -275,7 +275,7 @@ def call_ufunc(
 
 
 def as_laid_out(ufunc: np.ufunc, given: Sequence[Any], y: Any) -> Any:
-    """Return y, which was computed from cast inputs, in NumPy's layout for the inputs ``given``."""
+    """Return y, computed from casts of the inputs ``given``, in the memory layout of NumPy's result."""
     arrays = [current(x)[1] for x in arrays_like_first(*[x for x in given if type(x) not in WEAK])]
     if ufunc.signature or type(y) is not Array or any(type(x) is not np.ndarray for x in arrays):
         return y
@@ -320,7 +320,7 @@ def in_dtype(ufunc: np.ufunc, inputs: Sequence[Any], dtype: DType, casting: Cast
 def reduced(
     ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any], outs: tuple[Any, ...]
 ) -> Any:
-    """Run the method ``reduce`` of a ufunc, by default over the first axis, as in NumPy."""
+    """Run a ufunc's ``reduce``, by default over the first axis; return MISSING if no op computes it."""
     function = REDUCTIONS.get(ufunc)
     if outs and ufunc in (np.add, np.multiply):
         options = in_dtype_of_out(inputs[0], options, *outs)
@@ -451,10 +451,10 @@ def array_function(
 def as_numpys(
     function: Callable[..., Any], y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Return the result y, marked as an immutable scalar if NumPy's function returns a scalar.
+    """Return the result y of shape () as an immutable scalar if NumPy's function returns a scalar.
 
-    If NumPy's function returns an array of shape (), y becomes a writable Array.  args, kwargs : the
-    arguments of the call, one of which may be y itself.
+    If NumPy's function returns an array of shape (), return y as a writable Array.  If y is one of the
+    arguments in ``args`` or ``kwargs``, it stays unchanged, or is copied if it has to become writable.
     """
     if not isinstance(y, Array) or y.shape or function in OF_EITHER:
         return y
@@ -539,7 +539,7 @@ def compute_by_ops(function: Callable[..., Any], *args: Any, **kwargs: Any) -> A
 
 
 def arrays_for_lists(ours: Callable[..., Any], positional: Sequence[Any]) -> list[Any]:
-    """Convert lists among an op's arguments to Arrays, if the parameter's annotation is in OF_ARRAY."""
+    """Convert lists among an op's arguments to Arrays where the op's annotation allows an Array."""
     if not any(isinstance(x, list | tuple) for x in positional):
         return list(positional)
     home = next((x for x in positional if isinstance(x, Array)), None)

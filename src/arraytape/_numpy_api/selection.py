@@ -224,7 +224,7 @@ def is_the_same(x: ArrayLike, y: ArrayLike) -> bool:
 
 
 def are_one_place(place: tuple[Array, Path], other: tuple[Array, Path]) -> bool:
-    """Return True if two pairs (root, path) lead to the same elements in the same order."""
+    """Return True if two pairs of a root Array and a path of view steps select the same elements."""
     root = place[0]
     if other[0] is not root or not root.size or place[1] == other[1]:
         return other[0] is root

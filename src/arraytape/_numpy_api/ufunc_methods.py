@@ -53,7 +53,7 @@ Op = Callable[[Any, Any], Any]  # an op of two arguments, or a composition of op
 def call_method(
     ufunc: np.ufunc, method: str, ours: Callable[..., Any], *args: Any, **options: Any
 ) -> Any:
-    """Call a method of ``ufunc``; the derivative is that of ``ours``, which has the same arguments."""
+    """Return the result of a method of ``ufunc`` with the derivative of ``ours(*args, **options)``."""
     numpys = exact.named_as(f"{ufunc.__name__}.{method}", getattr(ufunc, method))
     return exact.exactly(numpys, lambda: ours(*args, **options), args, options)
 

@@ -1,4 +1,4 @@
-"""``DispatchTable``: for one op, the raw function for each type of data."""
+"""``DispatchTable``: a map, for one op, from each type of raw data to the function that computes it."""
 
 from __future__ import annotations
 

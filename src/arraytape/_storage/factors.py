@@ -78,7 +78,10 @@ RECENT: deque[Known] = deque(maxlen=MOST)  # the values of TABLE that hold facto
 
 
 def forget_factors(at: int, known: Known | None) -> None:
-    """Remove ``known`` of a freed array from TABLE, unless a new array already has its id, ``at``."""
+    """Remove ``known``, the entry of a freed array with the id ``at``, from TABLE.
+
+    Keep the entry of a new array that has the same id.
+    """
     if known is not None:
         known.factors = []
         if TABLE.get(at) is known:
@@ -121,7 +124,7 @@ def remembered(op: str, x: RawArray) -> list[Data] | None:
 
 
 def form_of(x: Data) -> str:
-    """Return LOWER or UPPER if all matrices of the stack x are such triangles, else NEITHER."""
+    """Return LOWER or UPPER if all matrices in x are lower or upper triangular, else NEITHER."""
     known = about(x)
     if not known.form:
         known.form = NEITHER
@@ -135,7 +138,7 @@ def form_of(x: Data) -> str:
 
 
 def known_form_of(x: Data) -> str:
-    """Return the cached form of x; NEITHER if it was not checked yet."""
+    """Return the cached result of ``form_of(x)``; NEITHER if there is none."""
     known = TABLE.get(id(x))
     return known.form or NEITHER if known is not None and known.data() is x else NEITHER
 
@@ -154,7 +157,7 @@ def matrix_factors(x: Data) -> Sequence[Factors] | None:
     """Return the factors of each matrix of the stack x; None for small matrices without known factors.
 
     linalg.cholesky reads one triangle of its matrix only, and linalg.solve reads all elements.  So a
-    recorded Cholesky factor serves only if the matrix is Hermitian.
+    recorded Cholesky factor is used only if the matrix is Hermitian.
     """
     recorded = remembered("cholesky", x)
     if recorded is not None and is_hermitian(x):
@@ -203,7 +206,7 @@ def is_large_matrix(x: RawArray) -> bool:
 
 
 def may_be_known(x: RawArray) -> bool:
-    """Return True if x is large enough for cached factors, and SciPy is installed."""
+    """Return True if factors of x may be in TABLE: x is large enough, and SciPy is installed."""
     return (
         is_square(x)
         and x.shape[-1] >= (LEAST_KNOWN if x.ndim == 2 else LEAST)
@@ -295,8 +298,9 @@ def cofactors_by_factors(x: Any) -> Data | None:
 def through_cholesky(g: Any, y: Any) -> Data | None:
     """Return the VJP of ``linalg.cholesky`` for the cotangent g of one lower factor y.
 
-    It multiplies by the inverse of y; None if the caller has to solve systems with y instead.
-    A diagonal cotangent, such as that of a log-determinant, takes half of the work.
+    The inverse of y is computed; the result is None if the caller has to solve systems with y instead.
+    A diagonal g, such as that of a log-determinant, takes half of the work.  Raise LinAlgError if y is
+    singular.
     """
     if type(y) in THROUGH:
         return THROUGH[type(y)](g, y)  # type: ignore[no-any-return]

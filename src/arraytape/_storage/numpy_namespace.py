@@ -126,7 +126,7 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Any:
 
 
 def is_whole(x: RawArray, other: RawOperand, condition: np.ndarray[Any, Any]) -> bool:
-    """Return True if np.where of x and a scalar ``other`` has the shape and dtype of the array x."""
+    """Return True if np.where of the array x and the scalar ``other`` has x's shape and dtype."""
     if type(x) is not np.ndarray or not x.flags.c_contiguous or x.dtype.kind not in "fc":
         return False
     if type(other) is float:
@@ -140,7 +140,7 @@ def is_whole(x: RawArray, other: RawOperand, condition: np.ndarray[Any, Any]) ->
 
 
 def is_zero(x: RawOperand, beside: RawOperand) -> bool:
-    """Return True if x is a scalar 0, not -0.0, that does not change the dtype of np.where's result."""
+    """Return True if x is 0, not -0.0, and ``np.where(mask, x, beside)`` has the dtype of ``beside``."""
     if type(x) is float or type(x) is int:
         return not x and math.copysign(1.0, x) > 0.0
     if type(x) is not np.ndarray or x.shape or x.dtype not in BITS:
@@ -149,7 +149,7 @@ def is_zero(x: RawOperand, beside: RawOperand) -> bool:
 
 
 def alike(condition: np.ndarray[Any, Any], x: RawArray) -> bool:
-    """Return True if x is real data, and the mask ``condition`` has x's shape; both C-contiguous."""
+    """Return True if x is of a dtype in BITS, ``condition`` a mask of its shape; both C-contiguous."""
     return bool(
         type(x) is np.ndarray
         and x.dtype in BITS
@@ -284,7 +284,7 @@ def clip(x: np.ndarray[Any, Any], /, min: Any = None, max: Any = None) -> Any:
 
 
 def widened(bound: Any, dtype: Any) -> Any:
-    """Return a bound of a narrower integer dtype cast to ``dtype``, as array-api-compat needs it."""
+    """Return ``bound``, cast to ``dtype`` from a narrower integer dtype: array-api-compat needs that."""
     given = getattr(bound, "dtype", dtype)
     narrow = given != dtype and given.kind in "iu" and np.can_cast(given, dtype)
     return bound.astype(dtype) if narrow and dtype.kind in "iu" else bound

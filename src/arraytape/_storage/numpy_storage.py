@@ -27,9 +27,9 @@ class NumPyStorage(Storage):
     dlpack_types = (1, 3, 11)  # memory of the CPU, and memory pinned by CUDA and by ROCm
 
     def ufunc(self, name: str) -> tuple[Any, str]:
-        """Return a pair of a ufunc that computes the op ``name``, and the data for which it does.
+        """Return (the ufunc that computes the op ``name``, the data for which the ufunc is right).
 
-        The latter is "ufunc" for all data, or "float64".  The pair is (None, "") if there is no ufunc.
+        The second item is "float64", or "ufunc" for all data.  Return (None, "") if there is no ufunc.
         """
         if name in numpy_namespace.FLOAT64:
             return numpy_namespace.FLOAT64[name], "float64"

@@ -28,7 +28,7 @@ SUBSTITUTES: dict[str, Callable[..., Any]] = {}  # kernels of SciPy's functions 
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Register a kernel, wrapped by ``of_one_dtype``, under its name; return it unwrapped."""
+    """Register a kernel in KERNELS under its name, wrapped by ``of_one_dtype``; return it unwrapped."""
     KERNELS[function.__name__] = of_one_dtype(function)
     return function
 
@@ -49,7 +49,7 @@ def of_one_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a wrapper that casts the operands to one floating-point dtype and hides warnings.
 
     The kernel computes in the common dtype of all operands, where int64 promotes to float64, as in
-    SciPy.  Its result is then cast to the common dtype of the floating-point operands alone.
+    SciPy.  The result is then cast to the common dtype of the operands, arrays of integers aside.
     """
 
     @functools.wraps(function)
@@ -67,7 +67,7 @@ def of_one_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def special_operand(x: RawArray, dtype: npt.DTypeLike, arrays: list[Any], xp: Namespace) -> Any:
-    """Return the operand x as data of ``dtype``; a scalar is put on the device of ``arrays[0]``."""
+    """Return x as data of ``dtype``; put a Python scalar on the device of ``arrays[0]``, if any."""
     if not hasattr(x, "dtype"):
         return (
             xp.asarray(x, dtype=dtype, device=getattr(arrays[0], "device", None))
@@ -151,7 +151,7 @@ class CuPySpecial(Special):
         return self.found_in(library, name)
 
     def found_in(self, library: ModuleType, name: str) -> Any:
-        """Return the library's function ``name``, or else the substitute of this name.
+        """Return the library's function ``name``, or else the kernel in SUBSTITUTES, or raise TypeError.
 
         SciPy's private names, such as ``_zeta``, are tried without underscore, too.  Functions that are
         no ufuncs, such as CuPy's polygamma, get numbers as 0-d data.

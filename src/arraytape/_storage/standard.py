@@ -28,7 +28,8 @@ Size = int | tuple[int, ...]
 def floor_divide(x1: RawArray, x2: RawArray, floored: RawArray, xp: Namespace) -> Any:
     """Return ``floored``, corrected where exactly one of x1 and x2 is infinite.
 
-    floored : the library's floor_divide(x1, x2); elements with one infinite operand become x1 / x2.
+    floored : the library's floor_divide(x1, x2); the standard requires x1 / x2 where one
+    operand is infinite.
     """
     numerator = xp.isinf(x1) & xp.isfinite(x2) & (x2 != 0)
     far = numerator | (xp.isfinite(x1) & xp.isinf(x2))
@@ -136,14 +137,14 @@ def inverse_again(x: RawArray, singular: RawArray, xp: Namespace) -> Any:
 def power_derivative(
     x1: RawArray, x2: RawArray, order1: int, order2: int, xp: Namespace, divisions: int = 0
 ) -> Any:
-    """Return the derivative of x1 ** x2 of order1 in x1 and of order2 in x2.
+    """Return the derivative of x1 ** x2, of order ``order1`` in x1 and of order ``order2`` in x2.
 
     The derivative is x1 ** (x2 - order1) times a polynomial of log(x1); at x1 = 0 its limit is taken.
     Where the power is 0, the product is 0 even if the logarithm is infinite.  Where a coefficient of the
     polynomial is 0, its term is 0 even if the logarithm is infinite or NaN.
 
-    divisions : the power is x1 ** (x2 - order1 + divisions), which overflows later, and the product is
-    divided by x1 so many times.
+    divisions : the power is computed as x1 ** (x2 - order1 + divisions), which overflows at smaller x1
+    only, and the product is divided by x1 ``divisions`` times.
     """
     power = x1 ** (x2 - (order1 - divisions))
     factor, known = polynomial(falling_factorial(order1), x2, xp), power == power
@@ -175,7 +176,7 @@ def late_power_derivative(
 def of_logarithm(
     factor: RawArray, logarithm: RawArray, x2: RawArray, order1: int, order2: int, xp: Namespace
 ) -> Any:
-    """Return the polynomial of ``logarithm`` in ``power_derivative``.
+    """Return the polynomial of ``logarithm`` by which ``power_derivative`` multiplies the power.
 
     factor : the leading coefficient, the falling factorial of x2 of order ``order1``.
     """

@@ -40,7 +40,7 @@ CARRIED: list[Callable[[], Callable[[], AbstractContextManager[Any]]]] = []
 
 
 class Storage:
-    """The raw functions, devices and memory of one type of data, in terms of the array API standard.
+    """An adapter of one type of raw data to the array API standard: its functions, devices and memory.
 
     ``kind`` is the type of the data, ``name`` the storage's name in messages, and ``xp`` the raw
     namespace.  Subclasses override a method where their library has a faster equivalent.
@@ -64,7 +64,7 @@ class Storage:
         return found  # type: ignore[no-any-return]
 
     def beneath(self, data: RawArray) -> Storage:
-        """Return the storage of the innermost data that ``data`` wraps; self for plain data."""
+        """Return the storage of the data inside batched ``data``, at any depth; self for other data."""
         return self
 
     def elementwise(self, functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
@@ -112,7 +112,7 @@ class Storage:
 
     # --- making -----------------------------------------------------------------------------------
     def create(self, name: str, device: Hashable, *arguments: Any, **keywords: Any) -> Any:
-        """Return new data from the creation function ``name``."""
+        """Return the result of the creation function ``name``, such as "zeros", on ``device``."""
         return self.function(name)(*arguments, device=self.on(device), **keywords)
 
     def asarray(
@@ -153,9 +153,9 @@ class Storage:
         return data
 
     def arranged(self, data: RawArray, like: Any, rank: int) -> Any:
-        """Return a contiguous copy whose last ``rank`` axes have the order in memory of ``like``'s.
+        """Return a contiguous copy; order its last ``rank`` axes in memory like those of ``like``.
 
-        The order decides which reshapes of the copy are views, which show later writes to the copy.
+        The order decides which reshapes of the copy are views, and so show later writes to the copy.
         """
         return self.copy(data)
 
@@ -178,8 +178,8 @@ class Storage:
     def put(self, data: Any, key: Index, value: RawOperand) -> Any:
         """Return ``data`` after ``data[key] = value``: the same object, or new data.
 
-        The value is cast to the dtype of ``data``.  If ``shares`` depends on the memory layout, new
-        data has the layout of the old data.
+        The value is cast to the dtype of ``data``.  New data has the strides of the old data if
+        ``shares`` depends on strides.
         """
         data[key] = value
         return data
@@ -192,14 +192,15 @@ class Storage:
         return self.xp.add_at(data, self.key(key, data), value)
 
     def shares(self, part: Any, whole: RawArray) -> bool:
-        """Return True if ``part`` and ``whole`` may share memory, so that both show a write to one.
+        """Return True if ``part`` and ``whole`` may share memory, so that a write to one changes both.
 
-        For data without in-place writes: True if ``part``, a reshape of ``whole``, counts as its view.
+        For data without in-place writes, ``part`` is a reshape of ``whole``: return True if Arrays treat
+        such a reshape as a view.
         """
         raise NotImplementedError
 
     def owns(self, data: RawArray) -> bool:
-        """Return True if ``data`` owns its memory, so that cotangents may be added up in it."""
+        """Return True if ``data`` is no view, so that cotangents may be added up in its memory."""
         return not self.in_place(data)
 
     def writeable(self, data: RawArray) -> bool:
@@ -238,7 +239,9 @@ def enter(storage: Storage) -> None:
 
 
 def discover(kind: type | None = None, device: Hashable | None = None) -> None:
-    """Register the storage of the library in ``ON_DEMAND`` that has ``device`` or ``kind``, if any.
+    """Import the library of ON_DEMAND that has the type ``kind`` or ``device``; register its storage.
+
+    Do nothing if there is no such library.
 
     Raises ValueError if the library cannot be imported.
     """
@@ -378,7 +381,7 @@ KINDS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}  # from a dtype's kind to its r
 
 
 def holds_kind(dtype: Any, other: Any) -> bool:
-    """Return True if a cast from ``other`` to ``dtype`` keeps or raises the rank in KINDS."""
+    """Return True if a cast from ``other`` to ``dtype`` keeps the kind or goes up: int to float."""
     return KINDS.get(other.kind, 4) <= KINDS[dtype.kind]
 
 

@@ -68,7 +68,7 @@ class BackwardPass:
 
     # --- cotangents: added up until the loop reaches the record that made the value ------------------
     def take_cotangent(self, value_id: int) -> Any:
-        """Remove and return a value's cotangent; keep a wanted cotangent, and mark it as borrowed."""
+        """Return and remove a value's cotangent; a value in ``wanted`` keeps it, marked as borrowed."""
         if value_id in self.wanted:
             self.borrowed.add(value_id)
             held = self.cotangents.get(value_id)
@@ -97,9 +97,9 @@ class BackwardPass:
         return None if all(part is None for part in g) else g
 
     def take_owned(self, value_id: int) -> Any:
-        """Return a value's final cotangent as a buffer that the caller may write to; None without one.
+        """Return a value's final cotangent in memory that the caller may write to; None if it has none.
 
-        The buffer is a copy if the cotangent is wanted or borrowed.
+        Copy a cotangent that the caller of the pass asked for (``wanted``) or that has other references.
         """
         if value_id not in self.wanted:
             return self.take_buffer(value_id)
@@ -107,11 +107,10 @@ class BackwardPass:
         return None if held is None else self.data.copy_data(held)
 
     def take_buffer(self, value_id: int) -> Any:
-        """Remove and return the contributions to a value so far, as a buffer that may be written to.
+        """Remove and return the contributions to a value so far, summed, in memory to be overwritten.
 
-        The buffer is a copy if the pass does not own the memory.  ``wanted`` is ignored, so that
-        a caller has to put a wanted value back (``give_buffer``).  Return None if there is no
-        contribution.
+        The result is a copy if the pass does not own the memory, and None without a contribution.  The
+        sum of a value in ``wanted`` is removed, too: the caller puts it back by ``give_buffer``.
         """
         held = self.cotangents.pop(value_id, None)
         if held is None:
@@ -145,7 +144,7 @@ class BackwardPass:
         self.cotangents[value_id] = buffer if held is None else iadd(buffer, held)
 
     def add_contribution(self, value_id: int, contribution: RawArray) -> None:
-        """Add a contribution whose memory has no other references."""
+        """Add a contribution to a value's cotangent; nothing else may refer to its memory."""
         cotangents = self.cotangents
         held = cotangents.get(value_id)
         if held is None:
@@ -159,7 +158,7 @@ class BackwardPass:
             cotangents[value_id] = held + contribution
 
     def lend_contribution(self, value_id: int, contribution: Any) -> None:
-        """Add a contribution whose memory may have other references."""
+        """Add a contribution to a value's cotangent; other objects may refer to its memory."""
         if self.cotangents.get(value_id) is None:
             self.cotangents[value_id] = contribution
             self.borrowed.add(value_id)

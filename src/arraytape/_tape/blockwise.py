@@ -70,11 +70,11 @@ def by_blocks(pass_: BackwardPass, record: Record) -> bool:
 
 
 def in_turn(pulls: Sequence[Pull], record: Record, g: HostArray) -> Sequence[Pull]:
-    """Return the pulls in the order in which to run them.
+    """Return the pulls, the op's rules with the inputs they serve, in the order in which to run them.
 
-    Pulls that pass the cotangent on unchanged come last: other pulls may then overwrite its memory,
-    which is not shared yet.  If an input occurs twice, the order stays, since another order of the sum
-    changes the rounding.
+    Pulls that return the cotangent g unchanged come last, since only the last pull may take over the
+    memory of g.  If an input occurs twice, the order stays, since another order of the sum changes the
+    rounding.
     """
     if len({record[pull.at] for pull in pulls}) < len(pulls):
         return pulls
@@ -133,8 +133,8 @@ def fit_part(pass_: BackwardPass, pull: Pull, record: Record, part: HostArray | 
 def contribution_of_constant(rule: Rule, g: HostArray, kept: Sequence[Any]) -> Any:
     """Apply a rule to a cotangent whose elements are all equal, without a new array of full size.
 
-    The result is a kept array, or the rule's result for one element, broadcast.  Return None if the
-    rule's other arguments are arrays, or if the rule does not work by element.
+    A product with ones is the kept factor itself.  Otherwise return the rule's result for one element,
+    broadcast; None if the rule's other arguments are arrays, or if it does not work by element.
     """
     one = g[(slice(1),) * g.ndim]
     if one.item() == 1 and is_product(rule) and is_like(kept[0], g):
@@ -220,7 +220,7 @@ class Cut(NamedTuple):
         return True
 
     def write_blocks(self, rule: Rule, into: HostArray, size: int) -> bool:
-        """Write the rule's result plus ``held`` to the array ``into``, block by block; return True.
+        """Write the rule's result, plus the sum ``held`` so far, to ``into`` by blocks; return True.
 
         Return False after the first block if the rule does not work by element.
         size : the number of elements of a block.
@@ -247,7 +247,7 @@ class Cut(NamedTuple):
         return True
 
     def rows(self, item: Any) -> Any:
-        """Return an array in the form whose first axis is cut into blocks.
+        """Return ``item`` in the form that ``write_blocks`` cuts into blocks along the first axis.
 
         If ``flat``, that is a one-dimensional view in memory order.  Otherwise it is ``item`` itself, as
         for 0-d arrays and objects that are no arrays.

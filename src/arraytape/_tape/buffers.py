@@ -118,5 +118,5 @@ def bytes_or_zero(data: RawArray) -> int:
 
 
 def is_large_data(data: RawArray) -> bool:
-    """Return True if data has at least ``LARGE`` bytes, and is worth freeing while its tape lives."""
+    """Return True if data has at least ``LARGE`` bytes, so that freeing it early saves memory."""
     return bytes_or_zero(data) >= LARGE

@@ -48,7 +48,7 @@ def records_left(
 
 
 def cotangent_array(g: np.ndarray[Any, Any] | np.generic, borrowed: bool) -> Array:
-    """Return a raw cotangent, an array or a NumPy scalar, as an Array."""
+    """Return the cotangent g as an Array; a write to a ``borrowed`` g copies the data first."""
     if type(g) is not ndarray:
         return wrap(np.asarray(g), 0, SCALAR)
     return wrap(g, 0, KEPT if borrowed else 0)
@@ -60,10 +60,10 @@ def is_constant(seed: Array) -> bool:
 
 
 def asks_for_constants(record: Record, around: Sequence[Recorder]) -> bool:
-    """Return True if a record's rules use no kept value that a recorder in ``around`` follows.
+    """Return True if a record's rules use only NumPy data that no recorder in ``around`` follows.
 
-    Return False for a record that the fast loop of ``backward`` cannot process, such as that of a user's
-    function, and for data that is not NumPy's.
+    Return False also for a record that the fast loop of ``backward`` cannot process, such as a call of a
+    user's function.
     """
     if STEPS[record[0]] is None:
         return False

@@ -1,9 +1,9 @@
 """Cusps: points at which an op's first derivative is finite and its second is not, as x ** 1.5 at 0.
 
 A selection after a cusp can hide the point: the first derivative is then finite, and the next order is
-0 * infinity, NaN.  So a pass that an outer tape records is guarded if a selection follows a cusp.  It
-is also guarded if eigenvalues or singular values nearly coincide: only a guarded pass computes limits of
-quotients, and derivatives of quotients are less exact than those of limits.
+0 * infinity, NaN.  So a pass that an outer tape records is guarded (``guard.py``) if a selection follows
+a cusp.  It is also guarded if eigenvalues or singular values nearly coincide: only a guarded pass
+computes limits of quotients, and derivatives of quotients are less exact than those of limits.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ def answered(flag: Cusped, plan: Plan, record: Record) -> bool:
 
 
 def hides_a_cusp(records: Iterable[Record]) -> bool:
-    """Return True if a selection was computed from the result of an op with a cusp.
+    """Return True if a selection, such as ``where``, depends on the result of an op with a cusp.
 
-    Return True also for a factorisation with nearly equal eigenvalues or singular values, whose
-    derivatives need the limits that only a guarded pass computes.  Return True also if a user's function
-    was called on the result of an op with a cusp, since the function may select elements.
+    Return True also if a user's function depends on such a result, since it may select elements.
+    Return True also for a factorisation with nearly equal eigenvalues or singular values, because only a
+    guarded pass (``guard.py``) computes the limits that its derivatives need.
     """
     for record in records:  # a quick test first: most tapes have no op with a cusp
         if PLANS[record[0]].cusped:

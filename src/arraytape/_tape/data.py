@@ -203,7 +203,7 @@ class RawData:
     def fitted_all(
         self, plan: Plan, parts: Sequence[Any] | RawArray | None, record: Record
     ) -> list[Any]:
-        """Return the contributions of a joint rule, each in the shape and dtype of its input."""
+        """Return a joint rule's contributions to all inputs, each in its input's shape and dtype."""
         given: list[Any] = list(parts) if isinstance(parts, list | tuple) else [parts]
         inputs = inputs_of(record)
         if len(given) != len(inputs):
@@ -220,9 +220,9 @@ class RawData:
 
 
 def of_followed(part: RawArray | Lazy | None, i: int, plan: Plan) -> Any:
-    """Return a contribution to input number i.
+    """Return the contribution ``part`` to input number i.
 
-    Compute a ``Lazy`` contribution if the input is followed, and return None if it is not.
+    A ``Lazy`` part has yet to be computed: compute it if the input is followed, else return None.
     """
     if type(part) is not Lazy:
         return part

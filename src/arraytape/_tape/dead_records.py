@@ -41,12 +41,12 @@ GONE: Record = (Structural("gone", lambda at, record: None, lambda at, record: [
 
 
 class DeadRecordCollector:
-    """The collector of a recording that watches a large array.
+    """The object that frees dead records while a recording that watches a large array goes on.
 
     Its method ``collect_and_record`` serves as the ``record`` of the recording.
 
-    checked : the number of records, from the first on, that a collection has checked.
-    old : the bytes that the checked records keep.  young : the bytes that the others keep.
+    checked : the number of leading records that are older than the collector, or already checked.
+    old : the bytes that checked records keep.  young : the bytes that records after them keep.
     full : the sum of old and young at which all records are checked again.
     seen : the number of records that the collector has got.
     """
@@ -93,7 +93,7 @@ class DeadRecordCollector:
 
 
 def alive_from(start: int, records: list[Record], known: set[int]) -> list[Record]:
-    """Return the records from index ``start`` on whose values are alive.
+    """Return the records from index ``start`` on that are not dead (``is_dead``).
 
     Replace each dead record in ``records`` by ``GONE``, and remove its result ids from ``known``.
     """

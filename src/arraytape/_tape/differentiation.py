@@ -300,10 +300,10 @@ class Differentiation:
         ]
 
     def note_for_others(self, found: Sequence[Any]) -> None:
-        """Note this line at gradients that no other recorder follows.
+        """Attach the user's line to gradients that no other recorder follows.
 
         If another tape is later asked for a derivative through such a gradient, the result is None, and
-        its warning can name the line.
+        the warning can name the line at which the gradient was computed.
         """
         results = [g for g in found if isinstance(g, Array) and not g._value_id]
         if results:
@@ -314,8 +314,8 @@ class Differentiation:
     def report_lacks(self, lacks: Lacks, found: Sequence[Any]) -> None:
         """Warn or raise, according to the tape's ``exits``, if gradients may be incomplete.
 
-        A gradient may be incomplete if a value that depends on its source was converted to untracked
-        data, and a constant that may have been computed from this data entered a later op.
+        A gradient may be incomplete if a value computed from its source was converted to untracked data,
+        and a later op used a constant that may come from this data.
         """
         recording, mode = self.recording, mode_of(self.recording.exits)
         absent = {
@@ -361,7 +361,7 @@ def gradient_has_nan(g: Array) -> bool:
 
 
 def guards(nan: str) -> bool:
-    """Return True if a NaN starts the guarded rerun; raise ValueError for an unknown word."""
+    """Return True if the option ``nan`` is "guard", False for "keep"; else raise ValueError."""
     if not isinstance(nan, str) or nan not in ("guard", "keep"):
         raise ValueError(f"nan must be 'guard' or 'keep', got {short_repr(nan)} [at {user_line()}]")
     return nan == "guard"

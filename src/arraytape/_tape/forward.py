@@ -51,7 +51,7 @@ class ForwardPass(BaseRecorder):
     accumulator is not active.
     journal : the Journal of constants that enter ops; None until a value is converted to untracked data.
     after : list of the records since that conversion, without their kept values.
-    tail : from the first undefined tangent on, the records, for tangents by reverse mode; or None.
+    tail : the records since the first undefined tangent, for reverse mode (KeptTail); None before.
     """
 
     def __init__(self) -> None:
@@ -136,10 +136,10 @@ class ForwardPass(BaseRecorder):
         STACK.set((get_ident(), around))
 
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """Note in the journal a conversion to untracked data, or the use of constants after one.
+        """Note in the journal that a value was converted to untracked data, or that constants were used.
 
-        The constants are those that ops used inside a user's function, whose call is one record.  The
-        journal begins with the first conversion.
+        These constants are the ones of ops inside a user's function, since the function's call is one
+        record.  The journal begins with the first conversion.
         """
         if plan is LEFT:
             if self.journal is None:
@@ -187,7 +187,7 @@ class ForwardPass(BaseRecorder):
     def tangent_of_elements(
         self, plan: Plan, record: Record, lifted: Record, data: ArrayData
     ) -> Array | None:
-        """Return the tangent of an elementwise op: the sum of its rules on the inputs' tangents."""
+        """Return the tangent of an elementwise op: the sum of its rules' results on input tangents."""
         total: Any = None
         # False if the sum may share memory with another Array, such as one that a user's rule keeps.
         new = True
@@ -296,10 +296,11 @@ class ForwardPass(BaseRecorder):
         return found
 
     def transpose_rule(self, g: list[Array], pull_back: PullBack) -> list[Array | None]:
-        """Return the tangents of results, as the transpose of a VJP, which is linear in the cotangents.
+        """Return the tangents of an op's results by the transpose of its VJP.
 
+        The VJP is linear in the cotangents of the results, so a tape records it and differentiates it.
         g : cotangents of the results; their values do not matter.  pull_back : a function that applies
-        the VJP to them, and returns pairs (id of an input, contribution to its cotangent).
+        the VJP to ``g``, and returns pairs (id of an input, contribution to its cotangent).
         """
         cotangents = [part for part in g if differentiable(part)]
         with GradientTape() as tape:
@@ -333,9 +334,9 @@ class ForwardPass(BaseRecorder):
     def push_users_rule(
         self, outs: Sequence[int], cotangents: list[Array], pull_back: PullBack
     ) -> list[Array | None]:
-        """Return the tangents of results from a user's rule, by its transpose.
+        """Return the tangents of a function's results by the transpose of the user's VJP ``pull_back``.
 
-        If an op of the rule has no derivative, return a list of None, and keep the error until a
+        If an op of the VJP has no derivative, return a list of None, and keep the error until a
         derivative needs one of these tangents.
         """
         try:
@@ -361,7 +362,7 @@ class ForwardPass(BaseRecorder):
 
     # --- results ----------------------------------------------------------------------------------
     def defined_tangent(self, y: Array, value_id: int) -> Array | None:
-        """Return the tangent of y, whose value has this id; by reverse mode if it is NaN so far."""
+        """Return the tangent of y, whose value has this id; if it is NaN, try reverse mode first."""
         tangent = self.tangents.get(value_id)
         if tangent is not None and self.tail is not None and is_nan(tangent):
             found = quietly(self.reverse_tangent, y, value_id)
@@ -370,7 +371,7 @@ class ForwardPass(BaseRecorder):
         return tangent
 
     def reverse_tangent(self, y: Array, value_id: int) -> Array | None:
-        """Compute a tangent by reverse mode; as in ``push_record``, only outer recorders record this."""
+        """Return the tangent of y by reverse mode, in ops that only outer recorders record; or None."""
         assert self.tail is not None
         self.step_aside()
         try:

@@ -3,16 +3,16 @@
 The derivative of ``where(x > 0, sqrt(x), 0)`` at x = 0 is a problem: the selection sets the cotangent of
 sqrt(x) to 0, and the rule of sqrt multiplies it by an infinite slope, which makes a NaN.  The plain
 backward pass does not prevent such products.  If a requested gradient holds a NaN, the pass runs again
-together with a pass of masks (``activity.py``), and contributions are set to 0 at inactive elements.  A
-cotangent that is 0 for another reason than a selection remains a factor: ``sqrt(x) ** 2`` at 0 has the
-gradient NaN.
+with masks of the active elements, those that selections took (``activity.py``).  Contributions are set
+to 0 at all other elements.  A cotangent that is 0 for another reason than a selection remains a factor:
+``sqrt(x) ** 2`` at 0 has the gradient NaN.
 
 For each record, one of four strategies passes the mask back and sets contributions to 0:
 
 by rule      the op selects, moves and adds elements: its rule is applied to the mask
 in place     an elementwise op: an element of an input is active if that of the result is
 all active   no element is inactive, or the rule is a user's: all elements of the inputs are active
-by probing   any other op: its rule runs on generic values, and results of 0 are inactive
+by probing   any other op: its rule runs on made-up values, and elements with a result of 0 are inactive
 
 ``gradient(..., nan="keep")`` runs the plain pass alone, without a NaN check.
 """
@@ -51,7 +51,7 @@ def tell_once() -> None:
 
 
 class Contribution(NamedTuple):
-    """A rule's contribution ``part`` to an input, and the mask of its active elements.
+    """A rule's contribution ``part`` to an input, and the mask of the elements that the target uses.
 
     borrowed : True if something else may refer to the memory of the part.
     """
@@ -65,7 +65,7 @@ class Contribution(NamedTuple):
 class GuardedPass(BackwardPass):
     """A backward pass that sets contributions of inactive elements to 0.
 
-    activity : the pass of masks, which goes through the records together with this one.
+    activity : the pass that finds the active elements, as masks, record by record with this pass.
     undefined : a phrase for each factorisation whose rule made the first NaN (``note_undefined``).
     records : the records of the pass; None if they cannot be differentiated again (``QuotientLimits``).
     seeds : pairs of the value id of a target and its cotangent.
@@ -127,8 +127,8 @@ class GuardedPass(BackwardPass):
     def count_parts(self, record: Record) -> None:
         """Replace the mask ``ALL`` of the record's results and first input by an array of ones.
 
-        The record is of a view, a write, or a read x[key].  Its rule reads or changes parts of a mask,
-        which has to be an array for that.  Values without a cotangent keep their mask.
+        The record is of a view, a write, or a read x[key].  The mask has to be an array, because the
+        record's rule reads or changes a part of it.  Values without a cotangent keep their mask.
         """
         held = self.activity.cotangents
         for value_id in (*results_of(record), *inputs_of(record)[:1]):
@@ -158,9 +158,10 @@ class GuardedPass(BackwardPass):
     def contributions(
         self, plan: Plan, g: ResultCotangents, active: Masks, record: Record
     ) -> Iterator[Contribution]:
-        """Return the contributions of a record's rules, computed by the strategy that suits its op.
+        """Return the contributions of a record's rules, by one of the module's four strategies.
 
-        g, active : the cotangent of the record's result and its mask; tuples for several results.
+        g : the cotangent of the record's result.  active : the mask of its active elements.  Both are
+        tuples for several results.
         """
         op, lifted = plan.op, self.data.lift(plan, record)
         masks = active if type(active) is tuple else (active,)
@@ -199,7 +200,7 @@ class GuardedPass(BackwardPass):
     def in_place_of(
         self, plan: Plan, g: ResultCotangents, active: Any, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
-        """Return contributions of an elementwise op, whose inputs are active where the result is.
+        """Return contributions of an elementwise op, with the result's mask as the mask of each input.
 
         The mask is summed over broadcast axes, like the contribution.
         """
@@ -215,11 +216,11 @@ class GuardedPass(BackwardPass):
     def by_probing(
         self, plan: Plan, g: ResultCotangents, active: Masks, record: Record, lifted: Record
     ) -> Iterator[Contribution]:
-        """Run each rule twice, on kept values with and without NaN, and choose by element.
+        """Run each rule on kept values with and without NaN, and choose one result for each element.
 
-        A spoilt value is a kept NaN or infinity.  The probe shows which elements of a contribution
+        A spoilt value is a kept NaN or infinity.  ``probe`` shows which elements of a contribution
         depend on a spoilt value and an active element.  These elements come from the rule on the kept
-        values, and may rightly be NaN.  All other elements come from the rule on values in which generic
+        values, and may rightly be NaN.  All other elements come from the rule on values in which made-up
         values replace the spoilt ones: a spoilt value times a cotangent of 0 would be NaN.  So an
         inactive row of a matrix product does not make the sums over the active rows NaN.
         """
@@ -257,7 +258,7 @@ class GuardedPass(BackwardPass):
     def without_idle_inputs(
         self, plan: Plan, probed: Probe, record: Record, lifted: Record
     ) -> Record:
-        """Return the record with harmless values at the input elements that the probe found inactive.
+        """Return the record with made-up values at input elements that ``probed`` shows to be inactive.
 
         No active element of the result depends on these elements, so the gradients do not change.
         """
@@ -270,7 +271,7 @@ class GuardedPass(BackwardPass):
         return plan.with_kept(lifted, changed)
 
     def without_spoilt_values(self, plan: Plan, probed: Probe, lifted: Record) -> Record:
-        """Return the record with the probe's finite values in place of kept NaN and infinities."""
+        """Return the record with made-up values of ``probed`` in place of kept NaN and infinities."""
         changed = {}
         for name, spoilt in probed.spoilt.items():
             where, filler = (self.data.of_raw(data) for data in (spoilt, probed.values[name]))
@@ -284,7 +285,7 @@ class GuardedPass(BackwardPass):
 
 
 def probed_inputs(plan: Plan, probed: Probe) -> dict[str, Any]:
-    """Return a dict from input names to contributions: the probe's results on its first values."""
+    """Return a dict from input names to ``probed.first``, contributions computed on made-up values."""
     inputs = plan.op.inputs
     if plan.op.joint:
         return dict(zip(inputs, probed.first[0], strict=False))

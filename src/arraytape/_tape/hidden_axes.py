@@ -1,4 +1,4 @@
-"""Ops on hidden axes, and the hidden axes of cotangents and tangents.
+"""Ops on hidden axes: axes of raw data, as of a ``vmap``, that an Array's shape does not show.
 
 The op ``batched`` hides the first axis of an Array, and ``shown`` makes a hidden axis the first axis.
 ``spread`` repeats an Array along new hidden axes, and ``summed`` sums over hidden axes.  The ops are
@@ -103,7 +103,7 @@ def with_hidden_axes(x: Array, *values: Any, copy: bool = False) -> Array:
 
 
 def with_ended_axes(x: Array, shape: tuple[int, ...]) -> Array:
-    """Return x repeated along the hidden axes in ``shape``, a recorded shape, of an ended ``vmap``."""
+    """Return x repeated along the hidden axes of ended vmaps in ``shape``, which a record keeps."""
     return spread_over(x, raw.ended(shape))
 
 

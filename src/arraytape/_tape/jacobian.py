@@ -1,7 +1,8 @@
 """Jacobians: the gradient of each element of a target, as rows of one array.
 
-One backward pass computes many rows at a time, with cotangents that have a hidden axis of rows.  If an
-op or a user's function cannot compute on batched data, there is a pass for each row.
+One backward pass computes many rows at a time.  Its cotangents have a hidden axis of rows, which their
+``shape`` does not show.  If an op or a user's function cannot compute on such batched data, a separate
+pass computes each row.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Limits of quotients x / gap where values of a factorisation coincide, by derivatives of the program.
+"""Limits of quotients x / gap where eigenvalues or singular values coincide.
 
 The rule of ``eigh`` divides ``turn_ij``, the derivative of the target for a rotation of the vectors i
 and j, by the gap w_j - w_i.  Where the values coincide, the quotient is 0 / 0.  If the target does not
@@ -43,8 +43,9 @@ class Turns(NamedTuple):
 
     values : the derivative with respect to the eigenvalues or singular values.
     turn : a matrix; element (i, j) is the derivative for a rotation of the vectors i and j.
-    moved : the largest derivative for any other change of the vectors that keeps them orthonormal.
-    scale : the scale of the cotangents of the vectors.  ``moved`` and ``scale`` have shape (..., 1, 1).
+    moved : a bound on the derivatives for all changes of the vectors that keep them orthonormal.
+    scale : the largest magnitude in the vectors' cotangents; for singular vectors, left plus right.
+    ``moved`` and ``scale`` have shape (..., 1, 1).
     """
 
     values: Any
@@ -54,9 +55,10 @@ class Turns(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """The derivatives of a weighted sum of ``turn_ij`` over disjoint pairs.
+    """The derivatives of a weighted sum of ``turn_ij`` over pairs (i, j) without a common index.
 
-    pairs : their mask.  factors : 1 / weight, and 1j / weight for the imaginary parts of turn.
+    pairs : a mask of the pairs.  factors : 1 / weight for each pair; 1j / weight if the sum is over the
+    imaginary parts of turn.
     turns : the derivatives with respect to the results of the factorisation.
     others : the derivatives with respect to values that do not depend on the factorised matrix.
     further : the later terms of ``QuotientLimits.series``, to be multiplied by ``factors``.
@@ -86,9 +88,9 @@ class TailRecorder(BaseRecorder):
 
 
 class QuotientLimits:
-    """The limits of quotients x / gap (see the module's docstring) for one record of a factorisation.
+    """The object that computes limits of quotients x / gap for one record of a factorisation.
 
-    The rule of the factorisation gets the object as its parameter ``limits``.
+    The module's docstring explains the limits.  The factorisation's rule gets this object as ``limits``.
 
     pass_ : the guarded pass that calls the rule.
     """
@@ -97,17 +99,17 @@ class QuotientLimits:
         self.pass_, self.plan, self.record = pass_, plan, record
 
     def __bool__(self) -> bool:
-        """Return True if the records can be differentiated again."""
+        """Return True if the limits can be computed: the pass has its records and is not too deep."""
         return self.pass_.records is not None and self.pass_.depth < DEPTH
 
     def slopes_of(
         self, turn_of: TurnOf, pairs: RawArray, gap: RawArray, straight: RawArray
     ) -> Iterator[Slopes]:
-        """Yield the derivatives of the sum of ``turn_ij`` over pairs (i, j), no two with a common index.
+        """Yield the derivatives of ``turn_ij`` for all ``pairs`` (i, j), as Slopes of groups of pairs.
 
-        A pass differentiates the sum for many pairs at once.  All passes together serve all ``pairs``.
-        pairs : a mask, True for the pairs whose limits are asked for; those with i < j are used.
-        straight : a bound, below which relative second derivatives count as 0.
+        One Slopes serves many pairs that share no index, or one pair if its later terms may matter.
+        pairs : a mask of shape (..., n, n); only its elements with i < j are used.
+        straight : the bound below which relative second derivatives count as 0.
         """
         recorder, turn = self.recorded_turn(turn_of)
         orders, xp = self.orders_to_come(), self.pass_.data.xp
@@ -129,7 +131,7 @@ class QuotientLimits:
                     yield self.series(recorder, turn_of, turn, u, one, gap, orders)
 
     def orders_to_come(self) -> int:
-        """Return how many recorders follow the factorisation, and so may differentiate the limits."""
+        """Return the number of recorders that follow the factorisation and may differentiate limits."""
         results = results_of(self.record)
         if not self.pass_.data.recorded:
             return 0
@@ -193,7 +195,7 @@ class QuotientLimits:
         return turn_of(g, outer.cotangents.get(x), kept, pass_.data.xp), others
 
     def recorded_turn(self, turn_of: TurnOf) -> tuple[TailRecorder, Array]:
-        """Return ``turn``, computed by the pass through the records once more, and a recorder of it."""
+        """Repeat the pass on Arrays; return the recorder of the pass, and the Array ``turn``."""
         pass_, record, data = self.pass_, self.record, ArrayData(self.pass_.data.storage)
         assert pass_.records is not None
         x, results = inputs_of(record), results_of(record)
@@ -226,8 +228,8 @@ class QuotientLimits:
 def has_true(mask: RawArray, xp: Namespace) -> bool:
     """Return True if an element of ``mask`` is True.
 
-    The mask is turned into NaN and 0, and checked for NaN.  In a traced program a read of the mask would
-    be a guard for all elements, but a NaN check is none after a NaN was found.
+    The function checks an array that is NaN where the mask is True.  In a traced program, a read of the
+    mask would bind the program to all its elements, but a NaN check that found a NaN binds it to none.
     """
     marked = raw_of(xp.where(mask, NAN, xp.zeros_like(mask, dtype=xp.float64)))
     return storage_of(marked).has_nan(marked)
@@ -236,7 +238,7 @@ def has_true(mask: RawArray, xp: Namespace) -> bool:
 def dependents_of(
     value_ids: Iterable[int], records: Sequence[Record], record: Record
 ) -> tuple[list[Record], set[int]]:
-    """Return the records that depend on ``value_ids``, but not ``record``, and all ids reached."""
+    """Return the records, without ``record``, that depend on ``value_ids``, and all ids they reach."""
     reached, found = set(value_ids), []
     for other in records:
         if other is not record and not reached.isdisjoint(inputs_of(other)):
@@ -256,7 +258,7 @@ def is_bent(found: Slopes, straight: RawArray, xp: Namespace) -> bool:
 
 
 def single_pairs(pairs: RawArray, xp: Namespace) -> Iterator[Any]:
-    """Return a mask for each True element of ``pairs``."""
+    """Yield a mask for each True element of ``pairs``."""
     count = math.prod(pairs.shape)
     places = xp.reshape(xp.arange(count, device=pairs.device), pairs.shape)
     for place in range(count):

@@ -93,10 +93,10 @@ def shared_buffers(records: Iterable[Record]) -> set[int]:
 
 
 def arrays_in_records(records: Iterable[Record]) -> tuple[dict[int, Any], Counter[int]]:
-    """Return the arrays in records and the arrays whose views they are, and their reference counts.
+    """Return the arrays that records keep alive, and how often records and views refer to each.
 
-    The first result maps ``id(array)`` to the array.  The second maps ``id(array)`` to the number of
-    references to the array from records and from views in the first result.
+    The first result maps ``id(array)`` to the array; the bases of views are included.  The second maps
+    ``id(array)`` to the number of references from records and from views in the first result.
     """
     objects: dict[int, Any] = {}
     expected: Counter[int] = Counter()

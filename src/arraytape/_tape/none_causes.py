@@ -66,7 +66,7 @@ class Request(NamedTuple):
 
     @property
     def since(self) -> int:
-        """Return the id that was drawn when ``tape.watch`` was called on the source.
+        """Return the time of the call ``tape.watch(source)``, as the value id that the call drew.
 
         Ids increase, so that a value with a smaller id is older than the watch.  Return 0 if the source
         was not watched, or is a Variable that was watched because it was read.

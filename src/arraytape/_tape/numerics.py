@@ -239,8 +239,8 @@ def values_of_op(plan: Plan, seen: dict[str, Any]) -> Values:
 def values_of_call(frame: FrameType | None) -> Values:
     """Return the ranges of the results and operands of a call of a user's function, as in ``Values``.
 
-    They are read from the local variables of the frame that publishes the function's results.  Return
-    three empty lists if there is no such frame.
+    Read both from the local variables ``trace`` and ``results`` of the nearest frame that has them.
+    Return three empty lists if there is no such frame.
     """
     while frame is not None and not {"trace", "results"} <= frame.f_locals.keys():
         frame = frame.f_back

@@ -25,8 +25,8 @@ class Place(NamedTuple):
     caller : ``file:line`` of the innermost such line outside of installed packages.
     function : the function that contains ``line``, as ``Class.method`` if it has a ``self``.
     modules : the names of the running Modules, the outermost first, joined by " / ".
-    scope : ``modules``.  If no Module runs: the function, or if the line is in an installed package, the
-    function of that package which the user's code called.
+    scope : ``modules``.  Without Modules, ``function``; or, for a line in an installed package, the
+    function of the package that the user's code called.
     """
 
     line: str

@@ -172,10 +172,10 @@ class Recording(BaseRecorder, SeesAssignments):
     known : ids of the values that depend on watched Arrays.  ``followed`` is this set while the tape
     records, and an empty one otherwise.
     watched : a Watched entry for each watched Array, by the ``id()`` of the handle.
-    implied : value ids of roots of which only a view is watched.
+    implied : value ids of roots that are followed only because one of their views is watched.
     leaves : value ids of watched Arrays, which no record has as a result.
-    careful : True once a value was complex or lay in another storage, so that the backward pass must be
-    careful.
+    careful : True once a value was complex or lay in another storage: the backward pass then avoids its
+    fast loop.
     profile, limit : the Profile and the MemoryLimit of the tape, or None.
     accounts : tuple of ``profile`` and ``limit``, without None.  Each is called with the packed record.
     observers : functions that are called with each record before it is packed and kept.
@@ -363,7 +363,7 @@ class Recording(BaseRecorder, SeesAssignments):
             self.block = None  # set last: after an interruption ``enter_block`` repeats this method
 
     def rest(self) -> None:
-        """Stop following values if neither the tape's own block nor a worker's is open."""
+        """Stop following values, unless the tape's block or an ``in_this_thread`` block is open."""
         if not (self.open or self.workers):
             self.frames.clear()
             self.followed = UNFOLLOWED
@@ -375,10 +375,10 @@ class Recording(BaseRecorder, SeesAssignments):
                 self.periods.append(new_value_id())
 
     def be_awaited(self) -> None:
-        """Make ops that no tape records note their source lines, for warnings about None gradients.
+        """Make unrecorded ops note their source lines, so that warnings about None gradients name them.
 
-        Each op attaches a note, a ``Cut``, to its operands and results.  This ends when the tape
-        computes a gradient or is freed.
+        Each such op attaches a note, a ``Cut``, to its operands and results, until the tape computes a
+        gradient or is freed.
         """
         if len(AWAITED) > 8:  # some may be tapes that were freed without a gradient
             forget_gone()
@@ -389,7 +389,7 @@ class Recording(BaseRecorder, SeesAssignments):
             UNSTARTED[id(self)] = reference
 
     def used_elsewhere(self, value_ids: Sequence[int], /) -> None:
-        """Note that a thread without a recorder used followed values, which the tape did not record."""
+        """Note that another thread used followed values in an op that the tape did not record."""
         if get_ident() == self.home or get_ident() in self.workers:
             return  # another asyncio task in a thread of the tape used the values: that is no mistake
         line = user_line()
@@ -399,7 +399,7 @@ class Recording(BaseRecorder, SeesAssignments):
                 tell_exit([self], value_id, "in another thread: see in_this_thread")
 
     def close_everywhere(self) -> None:
-        """Close the tape's own block and those of all workers."""
+        """Close the tape's own block and all its ``in_this_thread`` blocks."""
         remove_recorder(self)
         with ENTERING:
             self.open = False
@@ -438,9 +438,10 @@ class Recording(BaseRecorder, SeesAssignments):
 
     # --- watching ---------------------------------------------------------------------------------
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
-        """Note a conversion to untracked data, a missing rule, or data that makes the tape careful.
+        """Note what ``record`` reports: an untracked conversion, a constant, a missing rule or odd data.
 
-        The backward pass of a careful tape does not use the fast loop.
+        A constant counts if a user's function used it after a conversion.  Odd data, such as complex
+        arrays, set ``careful``, since the fast loop of the backward pass cannot process them.
         """
         if plan is LEFT:
             self.note_exit(record)
@@ -567,9 +568,10 @@ class Recording(BaseRecorder, SeesAssignments):
             self.choose_record()
 
     def source_of(self, root: Array, value_id: int, path: Path) -> tuple[int, Path]:
-        """Return (source, path), as in ``Watched``, for an Array whose root the tape follows already.
+        """Return ``source`` and ``path`` of Watched for an Array whose root the tape follows already.
 
-        root, value_id : the root and the id of its value.  path : the path from the root to the Array.
+        root : the Array that owns the data.  value_id : the id of the root's value.  path : the steps
+        from the root to the Array, which is a view unless the path is ().
         """
         if not path and value_id not in self.implied:
             return value_id, path
@@ -607,10 +609,10 @@ class Recording(BaseRecorder, SeesAssignments):
             )
 
     def without_doubles(self) -> None:
-        """Make all VIEW records of one view but the first ineffective.
+        """Keep one VIEW record of each view in effect, the first.
 
-        Threads that read a view at the same time each record it.  The surplus records stay in the list,
-        but their result gets a new id that no handle has.
+        Threads that read a view at the same time each record it, so that its gradient would count twice.
+        The surplus records stay in the list, but their results get new ids that nothing uses.
         """
         with MOVING:
             found: set[int] = set()
@@ -623,8 +625,8 @@ class Recording(BaseRecorder, SeesAssignments):
     def value_id_of(self, x: Array, current_value: bool = False) -> int:
         """Return the value id whose cotangent is the gradient with respect to x; 0 if there is none.
 
-        For a watched Array this is the id of its value at the watch.  Targets have ``current_value``
-        True: the id is then that of the Array's current value.
+        For a watched Array this is the ``source`` of its ``Watched`` entry.  With ``current_value``, for
+        targets, this is the id of the Array's current value.
         """
         if not current_value and id(x) in self.watched:
             return self.watched[id(x)].source
@@ -674,8 +676,8 @@ class Stopped(Context):
     """The block of ``stop_recording``.
 
     In the block, a ``Paused`` object takes the tape's place on the stack of this thread and task.  The
-    end of the block replaces that object by the tape.  If a generator ends the block in another thread
-    or task, that stack has no such object, and the tape is not put on a stack that never had it.
+    end of the block replaces that object by the tape.  A generator may end the block in another thread
+    or task.  The stack there has no ``Paused`` object, so the tape is not put on it.
 
     frame : the frame of the user's ``with`` statement; None if arraytape itself stops the tape.
     """

@@ -3,15 +3,16 @@
 If a gradient holds a NaN, the guarded rerun (``guard.py``) goes through the records again.  So a record
 is freed only when the rerun no longer needs it.  The pass goes from the last record to the first:
 
-at once      First come the records made after the last op that selected elements.  Every element is
-             active in them, so that a rerun would compute the same: each is freed after its step
+at once      First come the records made after the last op that selected elements.  The target depends
+             on all their elements (all are active), so a rerun would change nothing: each is freed
+             after its step
 in segments  The other, earlier records are processed in segments.  At the end of each segment its
              cotangents are checked for NaN.  Without a NaN, a later rerun needs the segment only to
              find the active elements, so its records are kept without their large arrays
              (``Hollow``).  With a NaN, a guarded pass repeats the segment and all earlier records
 
-If one of the earlier records is a call of a user's function, all of them are one segment, since such a
-function must not run on made-up values.
+If one of the earlier records is a call of a user's function, all of them are one segment: such a
+function must not run on made-up values, which replace the freed arrays.
 """
 
 from __future__ import annotations
@@ -104,7 +105,8 @@ class Hollow:
     def ones_in_place(self) -> Any:
         """Return ones with strides of 0, which take no memory.
 
-        They can replace the array in a guarded pass: activity does not depend on the array's values.
+        A guarded pass may use them in place of the array, to find the elements that the target depends
+        on: these are the same for any values.
         """
         return np.broadcast_to(np.ones((), self.dtype), self.shape)
 
@@ -113,8 +115,8 @@ class ReleasingPass:
     """A backward pass that removes the records from the tape as it goes.
 
     pass_ : the plain pass, with its seeds.
-    reached : dict from value ids to the layouts of the cotangents before the first segment.  A guarded
-    rerun would begin with these cotangents, all of whose elements are active.
+    reached : dict from value ids to the shapes and dtypes (Hollow) of the cotangents before the first
+    segment.  A guarded rerun would begin with these cotangents, as all their elements are active.
     passed : the records of finished segments, without large arrays, in the order of the pass.  A guarded
     rerun would go through them first, in order to find the active elements.
     idle : the ids of watched values whose gradients are not requested.
@@ -216,7 +218,7 @@ class ReleasingPass:
         return None
 
     def left_nan(self, before: dict[int, Any]) -> bool:
-        """Return True if a cotangent that changed within the segment holds a NaN."""
+        """Return True if a cotangent that is not in ``before`` holds a NaN; ignore ``idle`` values."""
         return any(
             g is not None
             and g is not before.get(value_id)
@@ -226,10 +228,10 @@ class ReleasingPass:
         )
 
     def rerun_guarded(self, before: dict[int, Any], records: list[Record]) -> BackwardPass:
-        """Return a guarded pass that went through ``records``, beginning with the cotangents ``before``.
+        """Pass the cotangents ``before`` back through ``records`` in a guarded pass; return the pass.
 
-        The pass first repeats the finished segments with cotangents of ones, only to find the active
-        elements: the arrays of their records have been freed.
+        The pass first goes through ``passed``, the records of finished segments, on cotangents of ones.
+        This finds the active elements only, since the arrays of these records have been freed.
         """
         tell_once()
         plain = self.pass_
@@ -249,7 +251,7 @@ class ReleasingPass:
 
 # --- records without their arrays ---------------------------------------------------------------------
 def may_be_hollow(record: Record) -> bool:
-    """Return True if a guarded rerun may give the record ones in place of its freed arrays.
+    """Return True if a guarded rerun may run the record's rule on ones in place of freed arrays.
 
     Return False for calls of users' functions, which may fail on made-up values.
     """
@@ -280,7 +282,7 @@ def refill_record(record: Record) -> Record:
 
 # --- NaN checks ---------------------------------------------------------------------------------------
 def condensed(data: np.ndarray[Any, Any]) -> Any:
-    """Return the view of data that has a single element along each axis with a stride of 0."""
+    """Return data without its axes of stride 0, along which all elements are the same memory."""
     if 0 not in data.strides or not data.size:
         return data
     return data[tuple([slice(None) if step else 0 for step in data.strides])]

@@ -24,18 +24,18 @@ from .tangents import Tangents
 
 
 class KeptTail:
-    """The records of a forward pass, from the first factorisation with an undefined tangent on.
+    """The records of a forward pass since the first factorisation whose tangent is undefined.
 
-    sources : ids of the values whose tangents the pass had computed before that record.
+    sources : ids of the values whose tangents the pass had computed before that factorisation.
     """
 
     def __init__(self, sources: Collection[int]) -> None:
         self.sources, self.records = set(sources), list[Record]()
 
     def tangent_of(self, y: Array, value_id: int, tangents: Tangents) -> Array | None:
-        """Return the tangent of y, computed from ``tangents`` of the values in ``sources``.
+        """Return the tangent of y; None if y does not depend on ``sources``.
 
-        value_id : the id of the value of y.  Return None if y does not depend on the sources.
+        value_id : the id of the value of y.  tangents : a mapping with the tangents of ``sources``.
         """
         data = ArrayData(storage_of(y._data))
         reached = self.sources.union(*map(results_of, self.records))

@@ -82,7 +82,7 @@ class Group:
 
 
 class Member:
-    """The hook of one value of a Group, which stores the cotangent at index ``number`` of the list."""
+    """A hook that stores one value's cotangent for a Group, at index ``number`` of the pass's list."""
 
     def __init__(self, group: Group, number: int) -> None:
         self.group, self.number = group, number
@@ -139,7 +139,7 @@ def replaced_cotangent(g: Array, found: Array | None) -> Array:
 
 
 def activate(pass_: GuardedPass, value_id: int, g: RawArray) -> None:
-    """Mark elements in the mask of a value as active where ``g``, a hook's result, is not 0."""
+    """Set the mask of a value to 1, for active elements, where ``g``, a hook's result, is not 0."""
     held, masks = pass_.activity.cotangents, pass_.masks
     mask = held.get(value_id)
     if mask is not None and mask is not ALL:

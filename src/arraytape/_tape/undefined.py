@@ -1,9 +1,9 @@
 """The warning that a derivative is NaN because a matrix factorisation does not determine it.
 
-At some matrices the vectors of a factorisation are not unique, as singular vectors where singular values
-coincide.  The derivative exists only if the target does not depend on the choice of vectors.  So the
-rules of factorisations have a parameter ``unread``: the elements of the results that the target never
-reads.  The rule returns NaN if the target reads vectors that are not unique.
+At some matrices the vectors of a factorisation are not unique: singular vectors, say, where singular
+values coincide.  The derivative exists only if the target does not depend on the choice of vectors.  So
+a rule gets the parameter ``unread``, the elements of the results that the target never reads, and
+returns NaN if the target reads vectors that are not unique.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def why_not_followed(
 def first_targets(
     recording: Recording, targets: Sequence[Array], starts: Sequence[int]
 ) -> dict[int, Array]:
-    """Return the watched target from which a value was computed, for each such value, by its value id.
+    """Return a dict from the id of each value computed from a watched target to that target.
 
     If a value was computed from several targets, the dict has the one that comes first in ``targets``.
     A source in the dict has probably been swapped with its target.

@@ -68,7 +68,7 @@ def _like_tuple(structure: tuple[Any, ...], parts: list[Any]) -> Any:
 
 
 def _like_mapping(structure: Mapping[Any, Any], parts: dict[Any, Any]) -> Any:
-    """Return a mapping of the same class; a dict if the class cannot be constructed from a dict."""
+    """Return ``parts`` in a mapping of the class of ``structure``; in a dict if that is impossible."""
     if type(structure) is dict:
         return parts
     if isinstance(structure, MutableMapping):
@@ -112,7 +112,10 @@ KINDS = Kinds()
 
 
 def _kind_of(cls: type) -> Kind | None:
-    """Return the kind of a class; None for a class of leaves, such as each class with a ``dtype``."""
+    """Return the kind of a class; None for a class of leaves, such as each class with a ``dtype``.
+
+    Raise TypeError if the class is not registered, but derives from a registered class.
+    """
     if cls in REGISTERED:
         return REGISTERED[cls]
     for library in CONTAINERS_FOR.keys() & {x.__module__.partition(".")[0] for x in cls.__mro__}:

@@ -123,9 +123,9 @@ def unknown_name(message: str, name: str, obj: object, where: str) -> AttributeE
 def missing_from(module: str, where: str, chapter: str | None = None) -> Callable[[str], Any]:
     """Return a ``__getattr__`` for a module, which raises AttributeError with a hint for the name.
 
-    where : the key in ``other_names.TABLES`` of the table in which the hint is searched for.  chapter :
-    "", "linalg" or "fft" if the module also has the names of NumPy's module, such as "concatenate"; see
-    ``_numpy_api/names.py``.
+    where : the key in ``other_names.TABLES`` of the table in which the hint is searched for.
+    chapter : if not None, names of numpy ("") or of numpy.linalg or numpy.fft ("linalg", "fft") that
+    ``_numpy_api/names.py`` implements are returned instead.
     """
 
     def missing(name: str) -> Any:
@@ -143,7 +143,7 @@ def missing_from(module: str, where: str, chapter: str | None = None) -> Callabl
 def folder_of(kind: str) -> str:
     """Return ``sysconfig.get_path(kind)`` with a separator at its end.
 
-    The lock is needed because the first call of ``sysconfig`` fills a table that all threads share.
+    The lock SYSCONFIG is held, because the first call of ``sysconfig`` fills a table that threads share.
     """
     import sysconfig  # here, because this import takes a millisecond
 
@@ -272,7 +272,7 @@ def describe(value: Any, array: str | None = None, depth: int = 3) -> str:
 
 
 def name_of_state(value: Any) -> str:
-    """Return a Variable's path in its Module, or its name, in quotes after a space; else ""."""
+    """Return " 'layer.w'" for a Variable with this path in its Module, or this name; else ""."""
     if getattr(type(value), "_has_state", False) is not True:
         return ""
     name = value.path or value.name
@@ -348,8 +348,9 @@ def failure(
 ) -> Exception:
     """Return the documented exception for ``error``; its message is like "exp(x: ...) failed: REASON".
 
-    LinAlgError, AxisError and ImportError keep their class, and so do warnings that a filter raises.
-    Subclasses of DOCUMENTED become the documented class; all others, such as KeyError, become TypeError.
+    LinAlgError, AxisError, FloatingPointError and warnings that a filter raises keep their class.  An
+    instance of a subclass of ImportError or of a class in DOCUMENTED becomes one of that class.  All
+    others, such as KeyError, become TypeError.
 
     what : the function with its arguments, as text.  end : advice at the end of the message.
     verb : the words after ``what``.  kept : more classes of exceptions that keep their class.
@@ -401,8 +402,8 @@ def raise_documented(error: Exception, name: str, /, *args: Any, **keywords: Any
 def entrance(function: Callable[P, R]) -> Callable[P, R]:
     """Wrap a public function so that it raises documented errors: see ``raise_documented``.
 
-    The wrapper costs a call.  Functions that users call in loops have the ``except`` clause in their
-    body.
+    The wrapper costs one more call.  So functions that users call in loops have no wrapper, but the same
+    ``except`` clause in their body.
     """
 
     @functools.wraps(function)

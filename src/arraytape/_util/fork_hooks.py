@@ -40,7 +40,7 @@ def is_held(lock: Any) -> bool:
 
 
 def wait_for_imports() -> None:
-    """Wait until other threads have finished their imports, and take the lock that each import needs."""
+    """Wait for other threads' imports, ROUNDS times at most; take the lock that each import needs."""
     for _ in range(ROUNDS):
         _imp.acquire_lock()  # no import can begin without this lock
         names = being_imported()

@@ -64,7 +64,7 @@ def run_actions(module: ModuleType) -> None:
 
 
 class Finder:
-    """A finder in ``sys.meta_path`` that makes the loaders of awaited modules run actions.
+    """A finder in ``sys.meta_path`` that makes the loaders of modules in WAITING run their actions.
 
     The other finders of ``sys.meta_path`` provide these loaders.  The class does not derive from
     MetaPathFinder, because the import of ``importlib.abc`` takes longer than that of this module.

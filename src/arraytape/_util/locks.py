@@ -28,8 +28,8 @@ LOCKS: WeakSet[Any] = WeakSet()  # all locks that ``reentrant_lock`` has made
 def reentrant_lock() -> Any:
     """Return an RLock, which becomes free in a forked child even if a thread of the parent holds it.
 
-    The lock is reentrant so that a thread is not blocked if an interrupt kept it from releasing the
-    lock.
+    The lock is reentrant so that a thread can take it again if a KeyboardInterrupt kept the thread from
+    releasing it.
     """
     made = RLock()
     LOCKS.add(made)
@@ -43,7 +43,7 @@ LOADING = reentrant_lock()
 
 
 def in_one_step(held: AbstractContextManager[Any]) -> Callable[[F], F]:
-    """Return a decorator: in builds without a GIL, the function runs while ``held`` is locked."""
+    """Return a decorator that makes a function hold the lock ``held``, in builds without a GIL only."""
 
     def with_lock(function: F) -> F:
         if not FREE_THREADED:

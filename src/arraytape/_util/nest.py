@@ -89,7 +89,7 @@ def place_in_nesting(leaf: Nesting, structure: Nesting) -> str:
 
 
 def _way_out(owner: Nesting) -> str:
-    """Return advice for messages about a leaf in a field of a dataclass; else ""."""
+    """Return advice for a message about a leaf, if ``owner``, its container, is a dataclass; else ""."""
     plain = type(owner) not in REGISTERED and not isinstance(owner, Mapping | list | tuple)
     if not plain or not is_dataclass(type(owner)):
         return ""
@@ -198,10 +198,10 @@ def parts_with(wanted: Iterator[bool], structure: Nesting) -> Any:
 
 
 def in_order_of(structure: Nesting, other: Nesting, name: str) -> Any:
-    """Return ``other`` with the keys of each dict in the order of the same dict in ``structure``.
+    """Return ``other`` with the keys of each dict in the order of ``structure``'s dict at that path.
 
-    Raise ValueError if ``structure`` has no dict with these keys at that path.  The message begins with
-    ``name``.
+    Raise ValueError, with a message that begins with ``name``, if ``structure`` has no dict there, or a
+    dict with other keys.
     """
     given, known = parts_of_nesting(other), parts_of_nesting(structure)
     if given is None:

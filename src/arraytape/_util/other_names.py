@@ -2,8 +2,8 @@
 
 ``hint`` ends the message of an AttributeError about such a name, so this module is imported only when
 that message is read.  The texts are code as a user writes it: ``xp`` is arraytape, ``x`` and ``y`` are
-Arrays, ``tape`` is a GradientTape, and functions ``np.`` are NumPy's, whose calls on Arrays are
-recorded.
+Arrays, ``tape`` is a GradientTape, and ``np`` is NumPy, whose functions are recorded when they are
+called on Arrays.
 """
 
 from __future__ import annotations
@@ -307,7 +307,7 @@ def hint(name: str, where: str = "namespace", obj: Any = None) -> str:
 
 
 def in_a_chapter(name: str, where: str) -> str | None:
-    """Return advice such as "use xp.linalg.inv" if another namespace of arraytape has the name."""
+    """Return advice such as "use xp.linalg.inv" if another namespace has the name, else None."""
     if where not in CHAPTERS and where != "namespace":
         return None
     for chapter in CHAPTERS:

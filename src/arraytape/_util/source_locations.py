@@ -65,7 +65,7 @@ ALL_NAMES: ContextVar[bool] = ContextVar("arraytape all names", default=False)
 
 @functools.lru_cache(maxsize=8)
 def installed_prefixes(path: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the prefixes of all files of Python and of the packages that are installed on ``path``."""
+    """Return prefixes of the paths of all files of Python and of packages installed on ``path``."""
     folders = {*map(folder_of, ("stdlib", "purelib", "platlib"))}
     others = [
         entry for entry in path if entry and entry not in folders and "-packages" not in entry
@@ -106,10 +106,10 @@ def is_foreign_frame(frame: FrameType) -> bool:
 
 
 def stack_here(*until: Container[int]) -> Stack:
-    """Return the running frames that are neither arraytape's nor NumPy's, innermost first.
+    """Return a Place for each running frame outside of arraytape and NumPy, innermost first.
 
-    until : for each recorder, the ``id`` of the frames in which its ``with`` statements run.  The stack
-    ends as soon as it contains such a frame for each recorder, since outer frames are not needed.
+    until : for each recorder, such as a tape, the ``id`` of each frame that runs its ``with`` block.
+    The stack ends as soon as each recorder had one of its frames: frames further out are not needed.
     """
     found: list[Place] = []
     frame: FrameType | None = sys._getframe(1)
@@ -127,7 +127,7 @@ def stack_here(*until: Container[int]) -> Stack:
 def module_globals(frame: FrameType) -> dict[str, Any]:
     """Return a frame's globals if they are those of a module, or if ALL_NAMES is set; else NO_NAMES.
 
-    A dict that was passed to ``exec`` as globals may be freed later, and a place must not keep it alive.
+    A Place must not keep other globals alive, such as a dict that was passed to ``exec``.
     """
     names = frame.f_globals
     module = sys.modules.get(names.get("__name__", ""))
@@ -136,9 +136,10 @@ def module_globals(frame: FrameType) -> dict[str, Any]:
 
 
 def one_of_its_kind(stack: Stack) -> Stack:
-    """Return an equal stack of the same frames from STACKS if there is one, to save memory in loops.
+    """Return the stack in STACKS with the same places and frames; add ``stack`` if there is none.
 
-    Equal code in other frames does not suffice, because ``cut_stack`` searches for frames by ``id``.
+    This saves memory in loops.  The frames must be the same, because ``cut_stack`` searches for frames
+    by ``id``.
     """
     key = (*stack_key(stack), stack[-1].frame if stack else 0)
     if len(STACKS) > MANY:
@@ -158,7 +159,7 @@ def cut_stack(stack: Stack, frames: Container[int]) -> Stack:
 
 
 def frame_that_counts() -> FrameType | None:
-    """Return the innermost running frame that is neither arraytape's nor NumPy's."""
+    """Return the innermost running frame that is neither arraytape's nor NumPy's, or None."""
     frame: FrameType | None = sys._getframe(2)  # skips the caller, a function of arraytape
     while frame is not None:
         # Inlined from ``is_foreign_frame``, since each op may call this function.
@@ -170,11 +171,11 @@ def frame_that_counts() -> FrameType | None:
 
 
 def own_place(stack: Stack) -> Place | None:
-    """Return the innermost place in code that is not installed; else the innermost place."""
+    """Return the innermost place outside of installed packages; else the innermost place, or None."""
     own = [place for place in stack if not place.lies_in_library]
     return next(iter([*own, *stack]), None)
 
 
 def stack_key(stack: Stack) -> tuple[int, ...]:
-    """Return the ``id`` of the code and the instruction of all places, in one tuple."""
+    """Return one flat tuple with the ``id`` of the code and the instruction of each place."""
     return tuple([part for place in stack for part in (id(place.code), place.instruction)])

@@ -40,7 +40,7 @@ WITH_LINES = (
 
 # --- the dtypes -----------------------------------------------------------------------------------
 def source_has_no_gradient(facts: Facts) -> str:
-    """Report a source whose dtype is integer or boolean."""
+    """Return a sentence if the dtype of the source is integer or boolean, else ""."""
     if differentiable(facts.source):
         return ""
     return (
@@ -50,7 +50,7 @@ def source_has_no_gradient(facts: Facts) -> str:
 
 
 def target_has_no_gradient(facts: Facts) -> str:
-    """Report a target whose dtype is integer or boolean."""
+    """Return a sentence if the dtype of the target is integer or boolean, else ""."""
     if differentiable(facts.target):
         return ""
     step = facts.cut
@@ -63,14 +63,14 @@ def target_has_no_gradient(facts: Facts) -> str:
 
 # --- the source -----------------------------------------------------------------------------------
 def swapped(facts: Facts) -> str:
-    """Report swapped arguments: the source was computed from the target."""
+    """Return a sentence if the arguments are swapped: the source was computed from the target."""
     if not facts.target_is_on_tape or facts.origin not in facts.after_target:
         return ""
     return swapped_words(facts.source, facts.target)
 
 
 def source_made_outside(facts: Facts) -> str:
-    """Report a source that was computed from followed values while the tape was not recording."""
+    """Return a sentence if the source was made of followed values while the tape did not record."""
     if facts.lines is None or follows(facts.recording, facts.source):
         return ""
     origins, _ = facts.noted_ids
@@ -85,12 +85,12 @@ def source_made_outside(facts: Facts) -> str:
 
 
 def never_watched(facts: Facts) -> str:
-    """Report a source that the tape does not follow, with the text of the TapeWarning about it."""
+    """Return the text of the TapeWarning if the tape does not follow the source, else ""."""
     return why_not_followed(facts.recording, facts.source)
 
 
 def variable_not_followed(facts: Facts) -> str:
-    """Report a Variable that is not trainable, or that was not read while the tape recorded."""
+    """Return a sentence if the source is an untrainable Variable, or was not read while recording."""
     x = facts.source
     if not isinstance(x, Variable) or follows(facts.recording, x):
         return ""
@@ -108,7 +108,7 @@ def variable_not_followed(facts: Facts) -> str:
 
 # --- the path from the source to the target -------------------------------------------------------
 def watched_after_use(facts: Facts) -> str:
-    """Report a source that was watched only after the target had used it.
+    """Return a sentence if the source was watched only after the target had used it.
 
     If the tape follows an Array already, ``watch`` gives the Array a new value id (``entry.source``).
     Records from before that call have the old value id (``entry.root``) as input.
@@ -129,9 +129,10 @@ def watched_after_use(facts: Facts) -> str:
 
 
 def known_to_the_tape(facts: Facts) -> str:
-    """Report the cause that ``tape.gradient`` names in its warning about a gradient of None.
+    """Return the cause that ``tape.gradient`` names in its warning about a gradient of None.
 
-    Return "" if ``diagnose.lines`` noted an op that was not recorded: another cause names its line.
+    Return "" if ``diagnose.lines`` noted an op that the tape did not record: ``step_not_recorded``
+    names the line of that op.
     """
     if facts.cut is not None:
         return ""
@@ -142,7 +143,10 @@ def known_to_the_tape(facts: Facts) -> str:
 
 
 def step_not_recorded(facts: Facts) -> str:
-    """Report the first op between source and target that ``diagnose.lines`` noted, but not the tape."""
+    """Return a sentence on the first op between source and target that the tape did not record.
+
+    Return "" if ``diagnose.lines`` noted no such op.
+    """
     return "" if facts.cut is None else how_unrecorded(facts, facts.cut)
 
 
@@ -172,10 +176,10 @@ def how_unrecorded(facts: Facts, step: Step) -> str:
 
 
 def rule_is_none(facts: Facts) -> str:
-    """Report an op whose rule returns None, so that the cotangent does not reach the source.
+    """Return a sentence on an op whose rule returns None, so that no cotangent reaches the source.
 
-    This is the cause if records lead from the source to the target.  Report the last call of a user's
-    function among these records, or the last op if there is no such call.
+    This is the cause if records lead from the source to the target.  The sentence names the last call
+    of a user's function among these records, or the last op if there is no such call.
     """
     if not facts.connected:
         return ""
@@ -186,7 +190,7 @@ def rule_is_none(facts: Facts) -> str:
 
 
 def left_the_tape(facts: Facts) -> str:
-    """Report values that depend on the source and were converted or used in another thread."""
+    """Return a sentence if values computed from the source were converted, or used in another thread."""
     if not facts.exits:
         return ""
     threads = [line for line in facts.exits if "(in another thread" in line]
@@ -204,7 +208,7 @@ def left_the_tape(facts: Facts) -> str:
 
 
 def view_of_its_own(facts: Facts) -> str:
-    """Report a source that is a view which no op used.
+    """Return a sentence if the source is a view that no op used.
 
     The target may depend on another view of the same elements, since each ``x[key]`` makes a new view.
     """
@@ -219,7 +223,7 @@ def view_of_its_own(facts: Facts) -> str:
 
 
 def computed_beside(facts: Facts) -> str:
-    """Report a common ancestor: the target depends on the source's inputs, but not on the source."""
+    """Return a sentence if the target depends on inputs of the source, but not on the source."""
     recording = facts.recording
     if not facts.target_is_on_tape or facts.origin in recording.leaves:
         return ""
@@ -227,14 +231,17 @@ def computed_beside(facts: Facts) -> str:
 
 
 def never_used(facts: Facts) -> str:
-    """Report a source that is an input of no record."""
+    """Return a sentence if the source is an input of no record, else ""."""
     if facts.users:
         return ""
     return f"{name_with_layout(facts.source)} is watched, but no op on the tape used it. {may_be(facts)}"
 
 
 def source_used_elsewhere(facts: Facts) -> str:
-    """Report the records that use the source, if none of their results reaches the target."""
+    """Return a sentence with the ops that used the source, none of which led to the target.
+
+    As the last cause, this function never returns "".
+    """
     ends = [facts.at(record) for record in facts.users]
     return (
         f"{name_with_layout(facts.source)} was used by {join_words(few(ends))}, but no record leads "
@@ -277,7 +284,7 @@ def by_assignment(facts: Facts) -> str:
 
 
 def few(names: list[str]) -> list[str]:
-    """Return each name once; of more than six names, the first three, a count and the last two."""
+    """Return each name once; of more than six, the first three, "<n> others", and the last two."""
     names = [*dict.fromkeys(names)]
     return names if len(names) <= 6 else [*names[:3], f"{len(names) - 5} others", *names[-2:]]
 

@@ -31,7 +31,7 @@ PassOf = Callable[[RawData, set[int]], BackwardPass]
 
 
 def copy_of(recording: Recording) -> Recording:
-    """Return a copy of a recording, which records nothing, for passes that leave the tape unchanged."""
+    """Return an inactive copy of a recording, so that backward passes on it leave the tape unchanged."""
     copy = object.__new__(Recording)
     vars(copy).update(vars(recording))
     copy.records, copy.known = list(recording.records), set(recording.known)
@@ -72,7 +72,7 @@ def record_ends(record: Record | Step) -> tuple[Sequence[int], Sequence[int]]:
 class Facts:
     """The facts about a target and a source on a tape.
 
-    original : the tape's Recording.  recording : a copy of it, which records nothing.  lines : the steps
+    original : the tape's Recording.  recording : an inactive copy of ``original``.  lines : the steps
     that ``diagnose.lines`` noted, or None.
     request : the Differentiation that computes the gradient, or the LookupError for a missing rule.
     """
@@ -88,7 +88,7 @@ class Facts:
             self.request = self.asked()
 
     def asked(self) -> Differentiation | LookupError:
-        """Return the checked arguments of a gradient, or the LookupError if an op has no rule."""
+        """Return the Differentiation of target and source, or the LookupError if an op has no rule."""
         try:
             return Differentiation(self.recording, [self.target], [self.source])
         except LookupError as error:
@@ -117,7 +117,10 @@ class Facts:
 
     @remembered
     def found_gradient(self) -> Any:
-        """Return the gradient, or the exception that its computation raised."""
+        """Return the gradient, or the exception that its computation raised.
+
+        A gradient with NaN is computed again by a ``GuardedPass``, as ``tape.gradient`` does.
+        """
         if isinstance(self.request, LookupError):
             return self.request
         try:
@@ -143,7 +146,7 @@ class Facts:
 
     @property
     def origins(self) -> list[int]:
-        """Return the nonzero value ids of the source: its id now, and the one before ``watch``."""
+        """Return the value ids of the source: its id now, and the id that ``watch`` replaced, if any."""
         entry = self.recording.watched.get(id(self.source))
         value_ids = {self.origin, 0 if entry is None else entry.root} - {0}
         return sorted(value_ids)
@@ -185,7 +188,7 @@ class Facts:
 
     @remembered
     def users(self) -> list[Record]:
-        """Return the records of ops with an input that depends on the source; leave out LEFT records."""
+        """Return the records of ops with an input that depends on the source; no conversions (LEFT)."""
         records = self.recording.records
         used = [record for record in records if not self.reached_ids.isdisjoint(inputs_of(record))]
         return [record for record in used if plan_of(record) is not LEFT]

@@ -102,7 +102,7 @@ def nans(tape: GradientTape, target: Any, sources: Any, seen: Lines | None = Non
 
 
 class Forward:
-    """The search of the forward pass, in the data that the records keep.
+    """The search for the first op of the forward pass that made a NaN, in the data that records keep.
 
     certain : the paragraph about the first op with a NaN or infinity whose operands are all known and
     finite.  likely : the paragraph about the first such op whose known operands are finite, while others
@@ -145,7 +145,10 @@ class Forward:
                     return
 
     def recompute(self, record: Record) -> None:
-        """Compute an op's result again, if no record keeps the result and all operands are known."""
+        """Compute an op's result again, and store it in ``values``, if it is unknown.
+
+        Nothing is stored if an operand is unknown, or for ops that ``can_recompute`` rejects.
+        """
         plan = plan_of(record)
         (out, *more), ins = results_of(record), inputs_of(record)
         if out in self.values or more or not isinstance(plan, Plan) or not can_recompute(plan):
@@ -202,7 +205,7 @@ def can_recompute(plan: Plan) -> bool:
 
 
 def kept_values(record: Record) -> Iterator[tuple[int, Any]]:
-    """Yield (value id, data) for the data that a record keeps of followed values."""
+    """Yield (value id, data) for each followed operand or result whose data the record keeps."""
     plan = plan_of(record)
     for place, source, output in plan.lifts if isinstance(plan, Plan) else ():
         value_id = record[source]
@@ -213,7 +216,7 @@ def kept_values(record: Record) -> Iterator[tuple[int, Any]]:
 def backward_report(
     request: Differentiation, seeds: Sequence[Array], made_at: dict[int, str]
 ) -> str:
-    """Return the paragraph on a rule that made a NaN or infinity; "" if all contributions are finite."""
+    """Return the paragraph on the first rule that made a NaN or infinity in the backward pass, or ""."""
     if not seeds:
         return ""
     storage = storage_of(seeds[0]._data)

@@ -67,7 +67,10 @@ def merged(graph: Graph, groups: Sequence[int], title: Callable[[Node], str] | N
 def joined_nodes(
     nodes: Sequence[Node], layouts: list[str], title: Callable[[Node], str] | None
 ) -> Node:
-    """Return one node for ``nodes``; ``layouts`` are texts on the results that other nodes read."""
+    """Return the node that replaces a group of nodes in the picture.
+
+    layouts : the dtypes and shapes of the group's results, as text.  title : as in ``merged``.
+    """
     first, last = nodes[0], nodes[-1]
     if first is last:
         return first
@@ -83,7 +86,7 @@ def joined_nodes(
 
 
 def chains(graph: Graph) -> Graph:
-    """Merge each chain of elementwise ops in which every op's only input has no other user."""
+    """Merge consecutive elementwise ops, if each result is the only input of exactly one next op."""
     inputs: dict[int, list[int]] = {}
     outputs: dict[int, list[int]] = {}
     for start, end in graph.edges:

@@ -83,7 +83,10 @@ def on_gradient(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
 
 
 def on_gradients(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
-    """Call ``f`` with the gradients of all Arrays of a nesting at the end of a backward pass."""
+    """Register ``f``, to be called at the end of a backward pass with all gradients of a nesting.
+
+    Return a function that removes the registration.
+    """
     leaves = nest.leaves(x)
     if not leaves:
         raise ValueError(f"on_gradient(): there is no Array in {describe(x)} [at {user_line()}]")
@@ -112,7 +115,10 @@ def on_gradients(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
 
 
 def hooked(x: Array, f: Hook) -> Callable[[], None]:
-    """Register ``f`` for the gradient of one value on the tapes that record in this thread."""
+    """Register ``f`` on the tapes that record in this thread, to be called with the gradient of x.
+
+    Return a function that removes the registration.
+    """
     if not isinstance(x, Array):
         raise TypeError(f"on_gradient() takes an Array, got {describe(x)} [at {user_line()}]")
     taken = []
@@ -157,7 +163,7 @@ def recordings_here(*, paused: bool = False) -> list[Recording]:
 
 # --- saved data -----------------------------------------------------------------------------------
 class Saving(Context):
-    """The context manager that ``saved_data`` returns."""
+    """The context manager that ``saved_data`` returns: tapes store data by ``packing`` in the block."""
 
     def __init__(self, packing: Packing) -> None:
         self.packing = packing
@@ -298,7 +304,7 @@ def save_on_disk(
 
 
 class OnDisk:
-    """An array in a file, which is removed when this object is freed."""
+    """An array that is stored in a file; the file is removed when this object is freed."""
 
     def __init__(self, data: np.ndarray, device: Any, folder: Path) -> None:
         self.device = device

@@ -125,9 +125,9 @@ def closing(count: int, edges: Sequence[Edge]) -> set[Edge]:
 
 
 def layers(count: int, edges: Sequence[Edge]) -> list[int]:
-    """Return the layer of each node: the length of the longest path from a node without inputs.
+    """Return the layer of each node: the length of the longest path to it from a node without inputs.
 
-    A node without inputs is put in the layer directly above its uppermost user.
+    A node without inputs is then moved down to the layer directly above the first node that uses it.
     """
     after: list[list[int]] = [[] for _ in range(count)]
     waiting = [0] * count
@@ -151,7 +151,10 @@ def layers(count: int, edges: Sequence[Edge]) -> list[int]:
 def with_lanes(
     sizes: Sequence[tuple[float, float]], edges: Sequence[Edge], layer: Sequence[int]
 ) -> tuple[list[list[int]], dict[Edge, list[int]], list[float]]:
-    """Return the slots of each layer, the slots along each edge, and the width of each slot."""
+    """Return the slots of each layer, the slots along each edge, and the width of each slot.
+
+    A slot is a box, or a lane: the place of an edge in a layer that it passes.
+    """
     rows: list[list[int]] = [[] for _ in range(max(layer, default=-1) + 1)]
     widths = [width for width, _ in sizes]
     for node, row in enumerate(layer):
@@ -181,9 +184,10 @@ def neighbours_of(chains: Iterable[Sequence[int]], count: int) -> Neighbours:
 
 
 def order_rows(rows: list[list[int]], neighbours: Neighbours) -> None:
-    """Sort the slots of each row by the mean position of their neighbours in the row before.
+    """Sort the slots of each row, in place, by the mean position of their neighbours in the row before.
 
-    Sweeps go down and up in turn.  Keep the order with the fewest crossings of edges.
+    A slot is a box, or the lane of an edge that passes the row.  Sweeps go down and up in turn, and
+    the order with the fewest crossings of edges is kept.
     """
     best, fewest = [[*row] for row in rows], crossings(rows, neighbours)
     for sweep in range(SWEEPS):
@@ -205,7 +209,7 @@ def order_rows(rows: list[list[int]], neighbours: Neighbours) -> None:
 
 
 def swapped(rows: list[list[int]], neighbours: Neighbours) -> None:
-    """Swap neighbours of a row where that removes crossings."""
+    """Swap two adjacent slots of a row, in place, wherever fewer edges cross afterwards."""
     above, below = neighbours
     for i, row in enumerate(rows):
         near = [
@@ -259,9 +263,10 @@ def mean_position(values: Sequence[float], default: float) -> float:
 def positions(
     rows: Sequence[Sequence[int]], neighbours: Neighbours, widths: Sequence[float], nodes: int
 ) -> list[float]:
-    """Return the x of each slot's centre, near the mean x of its neighbours in other rows.
+    """Return the x of each slot's centre, near the mean x of the slots that edges connect with it.
 
-    Slots of one row keep their order and the gaps between them.
+    A slot is a box, or the lane of an edge that passes the row.  The slots of a row keep their order,
+    and a least distance (``gap``).
     """
     centres = [0.0] * len(widths)
     for row in rows:
@@ -288,9 +293,9 @@ def positions(
 def pull_of_lines(
     node: int, others: Sequence[int], centres: Sequence[float], nodes: int
 ) -> tuple[float, float]:
-    """Return the weighted mean position of a slot's neighbours, and the sum of the weights.
+    """Return the weighted mean position of the slots ``others``, and the sum of the weights.
 
-    Lanes have the largest weights, so that long edges stay straight.
+    A pair of lanes (slots of edges) has the largest weight, so that long edges stay straight.
     """
     weights = [(1.0, 2.0, 8.0)[(node >= nodes) + (other >= nodes)] for other in others]
     total = sum(weights)
@@ -303,7 +308,10 @@ def straightened(
     chains: Iterable[Sequence[int]], rows: Sequence[Sequence[int]], centres: list[float],
     widths: Sequence[float], nodes: int,
 ) -> None:  # fmt: skip
-    """Move consecutive lanes of an edge to one x, as far as neighbouring slots leave room."""
+    """Straighten long edges: move their points in consecutive layers to one x, if neighbours leave room.
+
+    chains : the slots along each edge.  centres : the x of each slot; changed in place.
+    """
     beside = {node: (row[k - 1] if k else None, row[k + 1] if k + 1 < len(row) else None)
               for row in rows for k, node in enumerate(row)}  # fmt: skip
 
@@ -342,8 +350,8 @@ def spread_positions(
 ) -> list[float]:
     """Return the positions nearest to ``wanted``, in weighted least squares, with at least these gaps.
 
-    After subtraction of the sums of the gaps this is isotonic regression: positions must not descend.
-    The algorithm pools adjacent violators.
+    If the sum of the gaps before it is subtracted from each position, the positions must not descend.
+    That is isotonic regression, which is solved by pooling adjacent violators.
     """
     offsets = [0.0]
     for one in gaps:

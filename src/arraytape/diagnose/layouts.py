@@ -27,7 +27,7 @@ PROBED = 100_000  # a linear op is run on zeros of at most this size, to find it
 
 
 def layouts_of(records: Sequence[Record], known: dict[int, Layout]) -> dict[int, Layout]:
-    """Return a dict from value ids to layouts: those in ``known`` and all that can be inferred."""
+    """Return a dict from value ids to (shape, dtype): ``known`` and all that can be inferred from it."""
     found = dict(known)
     for record in records:
         for value_id, layout in stated(record):
@@ -138,7 +138,7 @@ def of_structural(
 
 
 def of_linear(plan: Plan, record: Record, found: dict[int, Layout]) -> list[tuple[int, Layout]]:
-    """Return [(value id, layout)] of a linear op's result, from its parameters or a run on zeros.
+    """Infer [(value id, layout)] of a linear op's result, from the op's parameters or its run on zeros.
 
     Return [] if the layout is known already or cannot be found.
     """

@@ -88,7 +88,10 @@ class Lines(Bystander, SeesAssignments, Mode):
         return REGISTRY.data.get(op.name) is op and self in recorders()
 
     def answer(self, call: OpCall) -> Any:
-        """Follow an op's operands, so that this recorder gets the op's record; then run the op."""
+        """Follow an op's operands, so that ``record`` gets the op's record; return the op's result.
+
+        An op without a derivative makes no record, so it is noted here.
+        """
         ins = [self.follow(leaf) for given in call.operands() for leaf in arrays_in(given)]
         answer = call.run()
         results = [] if call.op.recorded else arrays_in(answer)
@@ -101,7 +104,7 @@ class Lines(Bystander, SeesAssignments, Mode):
         self.follow(x)
 
     def follow(self, x: Array) -> int:
-        """Follow an Array from here on and return its value id; 0 if it cannot have an id."""
+        """Follow an Array from here on and return its value id; 0 if NumPy code shares its memory."""
         root, _ = location(x)
         if not root._value_id and root._state & EXPORTED:
             return 0  # an id would make the memory read-only that NumPy code shares
@@ -118,7 +121,7 @@ def arrays_in(value: Any) -> list[Array]:
 
 
 class Noting(Context):
-    """The context manager that ``lines`` returns."""
+    """The context manager that ``lines`` returns; its ``Lines`` notes the ops that run in the block."""
 
     def _begin(self) -> Lines:
         self.seen = Lines()

@@ -32,7 +32,7 @@ class Node:
     kind : "source", "op", "target", "left" (an untracked conversion) or "missing" (an op without a
     rule, or a target that is not on the tape).  ops : the names of the records' ops.  layouts : the
     shapes and dtypes of the results, as texts.  size : the bytes of the buffers that these records keep,
-    without buffers of earlier records.  light : True if the node may be folded into a chain.
+    without buffers of earlier records.  light : True if the node may be merged with the ops next to it.
     """
 
     kind: str
@@ -103,7 +103,9 @@ def short(line: str) -> str:
 
 # --- from records ---------------------------------------------------------------------------------
 class Builder:
-    """The construction of the graph between sources and targets, with untracked conversions.
+    """A builder of the graph of the records between sources and targets.
+
+    The graph also shows untracked conversions of values that depend on a source.
 
     starts : the value ids of the targets.  sources : the value ids of the sources.  ahead : the value
     ids on which a target depends.  behind : the value ids that depend on a source.  labels : dict from
@@ -144,8 +146,8 @@ class Builder:
     def value_place(self, x: Array) -> tuple[int, Path]:
         """Return the value id of a source, and a path.
 
-        For a watched view, the id is the root's and the path leads from the root to the view, because
-        the view's gradient is a part of the root's.  For any other source, the path is empty.
+        For a watched view, return the root's id and the path from the root to the view, because the
+        view's gradient is a part of the root's.  For any other source, the path is empty.
         """
         entry = self.recording.watched.get(id(x))
         return (entry.source, entry.path) if entry else (self.recording.value_id_of(x), ())
@@ -262,7 +264,7 @@ def stranger(x: Array, name: str) -> Node:
 
 
 def is_light(plan: Plan | Structural) -> bool:
-    """Return True if the op of a record may be folded into a chain."""
+    """Return True if the op of a record may share a node of the picture with the ops next to it."""
     return plan.name in LIGHT or (isinstance(plan, Plan) and plan.op.kind == "elementwise")
 
 

@@ -186,7 +186,8 @@ def edge(
 def colours_of(graph: Graph) -> dict[str, str]:
     """Return a dict from scopes (functions and Modules) to the colours of their nodes.
 
-    It is empty if there is one scope, or more than colours, or if nodes stand for whole scopes.
+    The dict is empty if there is at most one scope, if there are more scopes than colours, or if a
+    folded node stands for a whole scope.
     """
     scopes = dict.fromkeys(node.place.scope for node in graph.nodes if node.place.scope)
     folded = any(node.title in scopes for node in graph.nodes)

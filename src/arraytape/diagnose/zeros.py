@@ -21,8 +21,8 @@ class Death(NamedTuple):
 
     Its result has a nonzero cotangent, but its inputs that depend on the source get only zeros.
 
-    cancelled : True if contributions may have cancelled: an input had a nonzero cotangent before the
-    record, or the record has an input twice.
+    cancelled : True if the zero may be a sum that cancels.  Then an input had a nonzero cotangent before
+    the record's rule ran, or the record has an input twice.
     """
 
     record: Record
@@ -60,7 +60,10 @@ def is_zero(data: Any) -> bool:
 
 
 def why_zero(facts: Facts) -> str:
-    """Return a phrase on the ops at which the gradient became zero, with causes if known; "" if none."""
+    """Return a phrase that names the ops at which the gradient became zero, and why.
+
+    Return "" if no op is found.  If the target has no elements, the phrase says that.
+    """
 
     def searching(data: RawData, followed: set[int]) -> ZeroSearch:
         pass_ = ZeroSearch(data, followed)
@@ -74,7 +77,7 @@ def why_zero(facts: Facts) -> str:
 
 
 def zero_reason(facts: Facts, death: Death) -> str:
-    """Return a phrase on one record at which a cotangent became zero."""
+    """Return a phrase that says why the cotangent became zero at the record of ``death``."""
     record, where = death.record, facts.at(death.record)
     if death.cancelled:
         return f"what {where} passes back cancels, in itself or with what came another way"

@@ -23,7 +23,7 @@ CHECKED: weakref.WeakSet[Any] = weakref.WeakSet()  # clients of clusters whose v
 
 
 def client_of(blocks: Sequence[tuple[Any, ...]]) -> Client | None:
-    """Return the client of the futures among the blocks, or the current client; None without any."""
+    """Return the client of the futures among the blocks, else the current client, else None."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return None
@@ -81,7 +81,10 @@ def check_installed(client: Client, name: str, again: bool = False) -> None:
 
 
 def is_wrong(answer: str | BaseException) -> bool:
-    """Return True if a process has no arraytape, or another version; False if the process died."""
+    """Return True if ``answer``, the result of ``version`` in another process, is no equal version.
+
+    Return False if the process died.
+    """
     return not isinstance(answer, OSError) and answer != __version__
 
 
@@ -105,7 +108,7 @@ def awaited(client: Client, future: Future, name: str) -> Any:
 
 
 def patience() -> float:
-    """Return the seconds for which a cluster may be without workers."""
+    """Return the seconds after which ``awaited`` gives up a cluster without workers."""
     import dask
 
     given = dask.config.get("distributed.scheduler.no-workers-timeout", None)

@@ -26,9 +26,10 @@ def sum_of(
     blocks: Sequence[tuple[Any, ...]], message: Message, ahead: Sequence[int], fan_in: int,
     retries: int,
 ) -> Part:  # fmt: skip
-    """Compute the sum over partitions of a call whose function and parameters a message holds.
+    """Return the sum of ``f(*params, *blocks)`` over the partitions; ``message`` holds f and its params.
 
-    The result has the same bits in whichever order the tasks run.
+    The result has the same bits in whichever order the tasks run.  ahead : the indices of the params'
+    leaves with respect to which gradients are computed, too.
     """
     client = client_of(blocks)
     # The names of the tasks begin with this key, and Dask's dashboard shows them.
@@ -55,7 +56,7 @@ def is_lazy(block: Any) -> bool:
 
 
 def persisted(blocks: Sequence[tuple[Any, ...]], retries: int) -> list[tuple[Any, ...]]:
-    """Compute the blocks; on a cluster return futures, which the scheduler can compute again."""
+    """Compute the blocks and return them; on a cluster as futures, which it computes again if lost."""
     dask, client = package(), client_of(blocks)
     futures = sys.modules["distributed"].Future if client is not None else ()
     lazy = [
@@ -72,7 +73,7 @@ def tree(
     blocks: Sequence[tuple[Any, ...]], given: Any, ahead: Sequence[int], fan_in: int,
     key: str,
 ) -> Any:  # fmt: skip
-    """Build the sum as one graph of delayed calls.
+    """Return the sum as one graph of Dask's delayed calls.
 
     given : a Message, or a future of one.
     """
@@ -96,7 +97,7 @@ def map_partitions(
     client: Client, blocks: Sequence[tuple[Any, ...]], message: Message, ahead: Sequence[int],
     fan_in: int, retries: int, key: str,
 ) -> Future:  # fmt: skip
-    """Submit the tasks of a sum to the cluster that holds the blocks; return a future of the sum."""
+    """Submit a task for each partition and tasks that add the results; return a future of the sum."""
     retry_killed(client, blocks)
     count = len(blocks)
     options = {"retries": retries, "pure": False}
@@ -112,9 +113,10 @@ def map_partitions(
 
 
 def levels(parts: list[Any], fan_in: int) -> Iterator[tuple[int, list[list[Any]]]]:
-    """Yield groups of neighbours to be added, level by level, until one part is left.
+    """Yield pairs (level, groups): a group is up to ``fan_in`` consecutive parts, to be added.
 
-    The caller replaces ``parts`` by the sums of the groups before it asks for the next level.
+    The caller replaces ``parts`` by the groups' sums before it asks for the next level.  The levels end
+    when one part is left.
     """
     level = 0
     while len(parts) > 1 or not level:
@@ -134,7 +136,7 @@ def itself(message: Message) -> Message:  # no lambda: workers import it by name
 
 
 def retry_killed(client: Client, blocks: Sequence[tuple[Any, ...]]) -> None:
-    """Compute blocks again that Dask gave up because the workers that had them died."""
+    """Make Dask compute blocks again that have an error because the workers that held them died."""
     killed = sys.modules["distributed"].KilledWorker
     erred = [b for row in blocks for b in row if getattr(b, "status", "") == "error"]
     given_up = [block for block in erred if isinstance(block.exception(), killed)]

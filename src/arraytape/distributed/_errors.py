@@ -76,7 +76,10 @@ def annotate(error: BaseException, index: int, count: int, blocks: tuple[Any, ..
 
 
 def annotate_data(error: BaseException, name: str) -> None:
-    """Add a note to an error that has none: it was raised while data was computed or moved, not by f."""
+    """Add the note that f did not raise the error, unless the error has a note of ``annotate``.
+
+    Other errors arise while Dask computes or moves the data.
+    """
     if isinstance(error, Exception) and not hasattr(error, "__notes__"):
         error.add_note(
             f"{name}: while its partitions were computed or moved, not inside the function"

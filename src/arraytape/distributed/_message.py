@@ -31,7 +31,7 @@ from ._sent_code import add_sources, pack_sources, rebuild_code
 
 
 class Place:
-    """A placeholder for a leaf in the parameters."""
+    """A placeholder that stands in pickled parameters for the leaf number ``index``."""
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -54,7 +54,7 @@ class Leaves(NamedTuple):
 
 
 def taken_apart(params: Sequence[Any]) -> Leaves:
-    """Separate the leaves of parameters from their nesting."""
+    """Separate the Arrays and Variables of parameters from their nesting."""
     found: list[Array] = []
     of_modules: dict[int, Place] = {}
     given: dict[int, Place] = {}
@@ -139,7 +139,7 @@ class Message:
 
 
 def as_plain(data: Any) -> Any:
-    """Return raw data in which hidden axes are ordinary leading axes."""
+    """Return raw data in which the axes that vmap hides are ordinary leading axes."""
     return data.data if type(data) is Batched else data
 
 
@@ -149,10 +149,11 @@ def block_as_arrays(block: Any) -> Any:
 
 
 def block_as_array(block: Any) -> Any:
-    """Convert one leaf of a block to an Array, if an Array can hold it.
+    """Convert one leaf of a block to an Array; return it unchanged if no Array can hold it.
 
-    The data is not copied, but f writes to a copy.  Unaligned data, which may come from a network, is
-    copied to an aligned address, since NumPy's sums of unaligned data round differently.
+    The Array shares the block's memory until f writes to the Array: the first write makes a copy.
+    Unaligned data, which may come from a network, is copied to an aligned address, since NumPy's sums
+    of unaligned data round differently.
     """
     if hasattr(block, "to_numpy") and not isinstance(block, Array):
         block = block.to_numpy()
@@ -179,13 +180,19 @@ def is_held(block: Any) -> bool:
 
 # --- pickling -----------------------------------------------------------------------------------------
 def dumps(name: str, f: Callable[..., Any], parts: Leaves) -> tuple[bytes, dict[str, bytes]]:
-    """Return a pickle of a function and its parameters without the leaves, and packed source files."""
+    """Pickle a function and its parameters without the leaves.
+
+    Return the pickle, and a dict from the files of the pickled code to their compressed text.
+    """
     cloudpickle = import_installed("cloudpickle", "Dask and its cloudpickle")
     places, files = parts.places, set[str]()
     line = user_line()  # before pickling: inside the pickler's calls the user's frame is hidden
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc, name-defined]
-        """A pickler that refuses followed Arrays in f's closure, whose gradient would be lost."""
+        """A pickler that refuses followed Arrays, and Variables that are no parameters of f.
+
+        The gradients of their copies on workers would be lost.
+        """
 
         def persistent_id(self, thing: Any) -> int | None:
             if isinstance(thing, Variable):

@@ -1,4 +1,4 @@
-"""Partitions: rows of data in blocks, which stay where Dask has them."""
+"""``Partitions``: data that is split by rows into blocks; Dask keeps each block where it is."""
 
 from __future__ import annotations
 

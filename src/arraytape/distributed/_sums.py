@@ -174,7 +174,10 @@ def differentiated(call: SumCall, wanted: Sequence[int]) -> tuple[Array, list[Ar
 
 # --- one sum as one op --------------------------------------------------------------------------------
 class SumCall(NamedTuple):
-    """A sum of ``f(*params, *blocks)`` over partitions; ``leaves`` replace the leaves of ``params``."""
+    """A sum of ``f(*params, *blocks)`` over the partitions ``data``.
+
+    leaves : the Arrays that f gets in place of the Arrays and Variables in ``params``.
+    """
 
     f: Callable[..., Any]
     data: Partitions
@@ -182,7 +185,10 @@ class SumCall(NamedTuple):
     leaves: Sequence[Array]
 
     def along(self, f: Callable[..., Any], tangents: Sequence[Array | None]) -> SumCall:
-        """Return a call of ``f`` with a further parameter: the tangents of the differentiable leaves."""
+        """Return the sum of ``f``, which has one more parameter: a list of tangents.
+
+        tangents : a tangent or None for each leaf; those of differentiable leaves make the list.
+        """
         some = [t for t, x in zip(tangents, self.leaves, strict=True) if differentiable(x)]
         given = [t for t in some if t is not None]
         return SumCall(f, self.data, (*self.params, some), [*self.leaves, *given])
@@ -192,8 +198,8 @@ class Found(NamedTuple):
     """The results of the tasks of one sum over the partitions.
 
     y : the sum, a nesting of Arrays.  slopes : for each Array of y its gradients with respect to the
-    parameters' leaves with the indices ``places``; None unless y is a few scalars and gradients were
-    requested.  tangents : the accumulator's tangents of the leaves; None if none were requested.
+    parameters' leaves with the indices ``places``.  They are None unless y is a few scalars and
+    gradients were requested.  tangents : the accumulator's tangents of the leaves, if requested.
     dy, dslopes : the tangents of the Arrays of y, and of the slopes.
     """
 
@@ -206,11 +212,11 @@ class Found(NamedTuple):
 
 
 def evaluated(call: SumCall, known: Found | None = None) -> Any:
-    """Return the sum as one recorded op of the leaves of its parameters.
+    """Compute the sum, record it as one op whose inputs are ``call.leaves``, and return it.
 
     known : the results, if they were computed before.
-    The workers' tapes watch only leaves that a recorder follows here.  So f may convert other values to
-    NumPy or Python numbers without an error.
+    The workers' tapes watch only leaves that a recorder of this process follows.  So f may convert
+    other values to NumPy or Python numbers without an error.
     """
     plan, places = planned(call.leaves), followed(call.leaves)
 
@@ -244,12 +250,13 @@ def evaluated(call: SumCall, known: Found | None = None) -> Any:
 
 
 def planned(leaves: Sequence[Array], slopes: bool = False) -> Callable[..., Found]:
-    """Choose the function that computes a sum with the derivatives that the recorders will ask for.
+    """Return the function that computes a sum together with the derivatives that recorders will need.
 
     A tape alone needs gradients, and an accumulator alone needs tangents.  A tape inside an accumulator,
-    as in a product with the Hessian, needs both, and tangents of the gradients.
+    as in a product with the Hessian, needs both, and tangents of the gradients.  In all
+    other cases return ``sum_alone``: derivatives are then computed when they are asked for.
 
-    slopes : True to compute gradients in any case.
+    slopes : True for gradients with the tangents, even without a tape.
     """
     followers = [r for r in recorders() if any(current(x)[0] in r.followed for x in leaves)]
     if len(followers) == 1 and not isinstance(followers[0], ForwardPass):
@@ -277,7 +284,7 @@ def sum_with_slopes(call: SumCall, places: Sequence[int]) -> Found:
 def sum_with_tangents(
     tangents: Sequence[Array | None], slopes: bool, call: SumCall, places: Sequence[int]
 ) -> Found:
-    """Compute a sum and its tangents; if ``slopes``, also gradients of scalar results, with tangents."""
+    """Compute a sum and its tangents; if ``slopes``, also gradients of scalars, and their tangents."""
     wanted = tuple(places) if slopes else None
     move = functools.partial(move_partition, call.f, len(call.params), wanted)
     found = run_sum(call.along(move, tangents)).y
@@ -286,9 +293,9 @@ def sum_with_tangents(
 
 
 def record_slopes(call: SumCall, found: Found) -> list[list[Array]] | None:
-    """Record the gradients ``found.slopes``, with their tangents, and return them as Arrays.
+    """Record the known gradients ``found.slopes`` as the result of one op, for second derivatives.
 
-    Return None if ``found`` has no tangents or no gradients.
+    Return the recorded gradients; None if ``found`` has no tangents or no gradients.
     """
     if found.tangents is None or found.slopes is None:
         return None
@@ -307,7 +314,7 @@ def pulled_back(call: SumCall, places: Sequence[int], cotangents: Sequence[Array
 
 
 def weigh_slopes(slopes: Sequence[Sequence[Array]], cotangents: Sequence[Array]) -> list[Array]:
-    """Return the cotangents of leaves: the sum of each scalar result's gradients times its cotangent."""
+    """Return the cotangent of each leaf: the sum over the results of slope times cotangent."""
     rows = [
         [astype(slope * g, slope.dtype) for slope in row]
         for row, g in zip(slopes, cotangents, strict=True)
@@ -318,7 +325,8 @@ def weigh_slopes(slopes: Sequence[Sequence[Array]], cotangents: Sequence[Array])
 def run_sum(call: SumCall, ahead: Sequence[int] = ()) -> Part:
     """Compute the sum, and the gradients of scalar results with respect to the leaves ``ahead``.
 
-    ahead : indices of leaves.  Under vmap, the results get the hidden axes of the leaves.
+    ahead : indices of leaves.  If vmap maps a leaf, the results are mapped, too, and no gradients are
+    computed.
     """
     data = call.data
     check_blocks(call.f, data)

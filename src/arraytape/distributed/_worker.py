@@ -58,7 +58,7 @@ class OnlyParameters(Bystander):
         self.name, self.first = name, new_value_id()
 
     def accessed(self, variable: Variable, /) -> None:
-        """Raise TypeError for a Variable that the task has not made, as its value id shows."""
+        """Raise TypeError if the Variable is older than the task: its value id is below ``first``."""
         if variable._current_id() < self.first:
             raise TypeError(
                 f"{self.name}: the function uses {describe(variable)} of a module [at {user_line()}]; "
@@ -70,9 +70,9 @@ class OnlyParameters(Bystander):
 def run_partition(
     index: int, count: int, message: Message, ahead: Sequence[int], *blocks: Any
 ) -> Part:
-    """Run a user's function on one partition.
+    """Run a user's function on partition ``index`` of ``count``, and return the results as a ``Part``.
 
-    ahead : the indices of the parameters' leaves whose gradients are computed with the results.
+    ahead : the indices of the parameters' leaves with respect to which gradients are computed, too.
     """
     try:
         arrays = tuple(map(block_as_arrays, blocks))
@@ -93,10 +93,11 @@ def run_partition(
 def call_on_values(
     message: Message, ahead: Sequence[int], blocks: Sequence[Any]
 ) -> tuple[Any, Any]:
-    """Call the function of a message; return its results and their gradients.
+    """Call the user's function that ``message`` holds; return its results and their gradients.
 
-    The gradients are with respect to the leaves ``ahead``; None if there are none.  The results have a
-    leading axis for each vmap axis of the message.
+    ahead : the indices of the leaves with respect to which the gradients are; if it is empty, return
+    None in place of the gradients.  If vmap mapped leaves of the message, each mapped axis is a leading
+    axis of the results.
     """
     slopes: list[Any] = []
 
@@ -157,9 +158,9 @@ def result_with_slopes(
     name: str, f: Callable[..., Any], params: tuple[Any, ...], wanted: Sequence[Array],
     blocks: Sequence[Any],
 ) -> tuple[Any, Any]:  # fmt: skip
-    """Return f's results and their gradients.
+    """Return f's results, and the gradients of each result with respect to the leaves ``wanted``.
 
-    The gradients are None if there are more than SCALARS results, or one is complex or no scalar.
+    The gradients are None if f has more than SCALARS results, or a result that is no real scalar.
     """
     with GradientTape(persistent=True, watch_accessed_variables=False, exits="raise") as tape:
         tape.watch(wanted)
@@ -203,7 +204,8 @@ def slope_partition(
 ) -> list[list[Array]]:
     """Return the gradients of each scalar result of f with respect to some leaves of its parameters.
 
-    places : the indices of the leaves.  args : ``count`` parameters of f, and the blocks.
+    places : the indices of these leaves.  args : the ``count`` parameters of f, then the blocks: the
+    data of one partition.
     """
     given, leaves = renewed(args[:count])
     wanted = [leaves[i] for i in places]
@@ -216,7 +218,7 @@ def slope_partition(
 def move_partition(
     f: Callable[..., Any], count: int, places: Sequence[int] | None, *args: Any
 ) -> dict[str, Any]:
-    """Return f's results, the gradients of scalar results, and the tangents of both.
+    """Return a dict: f's results "y", gradients "slopes", and the tangents "dy", "dslopes" of both.
 
     places : the indices of the leaves with respect to which the gradients are computed; None for no
     gradients.  args : see ``push_partition``.

@@ -39,12 +39,12 @@ Slope = Callable[[Sequence[Array]], Any]  # maps a direction to the derivative a
 
 
 class Verdict:
-    """The result of a comparison of a derivative with differences of its function.
+    """The result of a comparison of a derivative with finite differences of its function.
 
     times : the number of calls of ``settle_doubts`` with this verdict's key.
     finding : text with the derivative and the differences if they disagree; None if they agree.
     is_clear : False if the differences are inconclusive.
-    is_costly : True if the runs of the function exceeded the time limit, so that there are no more.
+    is_costly : True if the comparison exceeded its time limit; then it is never repeated.
     """
 
     def __init__(self, kept_alive: object) -> None:
@@ -70,11 +70,11 @@ def settle_doubts(
     slope: Slope,
     tangents: Sequence[Any] | None = None,
 ) -> None:
-    """Raise LostGradientError if differences of a function show that a part of its derivative is lost.
+    """Raise LostGradientError if finite differences show that a part of a derivative is lost.
 
     If the differences are inconclusive, report the findings of the code analysis instead.
 
-    doubts : the Doubts of the recording; this list is emptied.
+    doubts : the recording's untracked conversions, as Doubts; this list is emptied.
     make_again : a function that returns an ``Again``, which evaluates the user's function.
     value : a function that returns the result of the recorded run.
     slope : a function that returns the derivative along a direction (a list of Arrays).
@@ -222,7 +222,10 @@ class Slopes:
 def ends_of(
     again: Again, at: Sequence[Array], v: Sequence[Any], h: float
 ) -> tuple[list[Any], list[Any]]:
-    """Return the floating-point leaves of the function's result at h and at -h along the direction v."""
+    """Evaluate the function at the points ``at + h * v`` and ``at - h * v``.
+
+    Return the floating-point leaves of the first result, and those of the second.
+    """
     rows = []
     for sign in (1.0, -1.0):
         moved = [x + (sign * h) * t for x, t in zip(at, v, strict=True)]

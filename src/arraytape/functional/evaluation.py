@@ -88,7 +88,7 @@ class Evaluation:
 
     roots : the function and its arguments; the state to restore is that of all objects they refer to.
     is_meant : True if a run called a function in ``MEANT``, or used a custom gradient, so that the
-    derivative may differ from differences of the values on purpose.
+    derivative may differ from finite differences on purpose.
     has_changed : True if a run changed objects in memory, which are restored after each run.
     effect : the side effect that stopped a run, as text for the error; "" if there was none.
     """
@@ -171,9 +171,10 @@ class Evaluation:
             raise Effect
 
     def profile(self, frame: FrameType, event: str, argument: Any) -> None:
-        """Stop the run before a call with a side effect, and set ``is_meant`` (see the class).
+        """Stop the run before a call with a side effect, or if the time is up.
 
-        Python calls this method before each call of the run: see ``sys.setprofile``.
+        Set ``is_meant`` if the user calls a function in ``MEANT`` or a custom gradient.
+        Python calls this method before each call in the run: see ``sys.setprofile``.
         """
         if time.monotonic() > self.end:
             self.is_long = True

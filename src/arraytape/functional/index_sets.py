@@ -37,7 +37,7 @@ Size = tuple[int, ...]  # a shape
 
 
 class Sets(NamedTuple):
-    """The index set of each element of a value.
+    """The index set of each element of a value: the input elements on which the element may depend.
 
     shape : the shape of the value.  rows : a CSR matrix with a row for each element, in C order.
     """
@@ -75,7 +75,10 @@ class IndexSets:
         self.held[value_id] = Sets(shape, sparse.eye_array(self.n, dtype=np.int32, format="csr"))
 
     def record(self, record: Record) -> None:
-        """Compute the index sets of a record's results from those of its inputs; fill ``held``."""
+        """Compute the index sets of a record's results from those of its inputs; store them in ``held``.
+
+        For an op without a rule, each result element gets the union of the inputs' sets.
+        """
         known = [value_id for value_id in inputs_of(record) if value_id in self.held]
         if not known:
             return
@@ -214,8 +217,8 @@ class IndexSets:
     def moving(self, plan: Plan, record: Record) -> Sets:
         """Return the index sets of an op that only moves elements.
 
-        The op is applied to the numbers of the elements, counted from 1 over all operands.  The number 0
-        marks elements that are new or come from constants.
+        The op is applied to the numbers of the elements, counted from 1 over all operands.  The result
+        shows where each element came from; 0 marks elements that are new or come from constants.
         """
         op, xp = plan.op, namespace()
         given = record[2] if op.variadic else (record[2],)
@@ -323,7 +326,7 @@ class IndexSets:
 
 
 class Unknown(Exception):
-    """The error for a record that has no rule for its index sets; ``Spread`` is used then."""
+    """The error for a record that has no rule for its index sets; ``record`` handles it."""
 
 
 # Rules of single ops, by name.  All other ops get a rule by their kind or signature: see ``of_known``.
@@ -429,7 +432,7 @@ def along(value: Sets, axes: tuple[int, ...]) -> Sets:
 
 
 def from_left(rows: csr_array, m: int, k: int, n: int, other: np.ndarray[Any, Any] | None) -> Any:
-    """Return the index sets of x1 @ x2 that come from x1.
+    """Return, as CSR, the part of the index sets of x1 @ x2 that comes from x1.
 
     rows : the sets of x1, of shape (m, k).  n : the number of columns of x2.  other : the data of x2 if
     x2 is a constant, else None.
@@ -441,7 +444,7 @@ def from_left(rows: csr_array, m: int, k: int, n: int, other: np.ndarray[Any, An
 
 
 def from_right(rows: csr_array, m: int, k: int, n: int, other: np.ndarray[Any, Any] | None) -> Any:
-    """Return the index sets of x1 @ x2 that come from x2.
+    """Return, as CSR, the part of the index sets of x1 @ x2 that comes from x2.
 
     rows : the sets of x2, of shape (k, n).  m : the number of rows of x1.  other : the data of x1 if x1
     is a constant, else None.
@@ -461,10 +464,9 @@ def transposed(x: Sets | np.ndarray[Any, Any]) -> Any:
 
 
 def many_products(first: Sets | np.ndarray[Any, Any], second: Sets | np.ndarray[Any, Any]) -> Sets:
-    """Return the index sets of a matrix product with more than two dimensions.
+    """Return the index sets of a matrix product of which an operand has more than two dimensions.
 
-    Each element depends on a row of ``first`` and a column of ``second``.  Zeros of constants count as
-    any other number here.
+    Each element depends on a row of ``first`` and a column of ``second``, also at zeros of a constant.
     """
     one, two = len(first.shape) == 1, len(second.shape) == 1
     wide = [(1, *first.shape) if one else first.shape, (*second.shape, 1) if two else second.shape]

@@ -80,7 +80,7 @@ class Inputs:
         return nest.pack_nesting(self.given, [given_out(x, kind) for x, kind in pairs])
 
     def value(self, y: Any) -> Any:
-        """Return a result of the function, as NumPy data if the user passed no Array in ``chosen``."""
+        """Return the function's result y, as NumPy data if the arguments ``given`` hold no Array."""
         if self.kinds is None:
             return y
         pairs = zip(nest.leaves(self.chosen), self.kinds, strict=True)
@@ -182,7 +182,7 @@ def leaf_kind(caller: str, n: int, leaf: Any, arg: Any) -> int:
 def given_again(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the arguments, with Arrays in place of floats and floating-point NumPy arrays.
 
-    ``Again`` evaluates f with these arguments to check its derivative.
+    ``Again`` calls f with these arguments once more, to check f's derivative by finite differences.
     """
 
     def as_array(leaf: Any) -> Any:
@@ -195,9 +195,9 @@ def given_again(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 # --- conversion of results to NumPy data --------------------------------------------------------------
 def given_out(x: Any, kind: int) -> Any:
-    """Return the Array x as IS_NDARRAY or IS_NUMBER (a NumPy scalar) if ``kind`` says so.
+    """Convert an Array to a NumPy array if ``kind`` is IS_NDARRAY, to a NumPy scalar if it is IS_NUMBER.
 
-    x stays an Array if ``kind`` is IS_ARRAY, or if ``numpy_data`` must not convert it.
+    Return x itself if ``kind`` is IS_ARRAY, or if ``numpy_data`` must not convert x.
     """
     data = None if kind == IS_ARRAY else numpy_data(x)
     if data is None:
@@ -206,7 +206,10 @@ def given_out(x: Any, kind: int) -> Any:
 
 
 def in_numpy(value: Any) -> Any:
-    """Return a result with NumPy arrays in place of Arrays, and NumPy scalars for 0-d Arrays."""
+    """Return a result with NumPy arrays in place of Arrays, and NumPy scalars for 0-d Arrays.
+
+    Arrays that ``numpy_data`` must not convert, such as followed ones, stay Arrays.
+    """
     found = []
     for leaf in nest.leaves(value):
         data = numpy_data(leaf) if type(leaf) is Array else None
@@ -238,7 +241,8 @@ def numpy_data(x: Array, ends_trace: str = "") -> np.ndarray[Any, Any] | None:
 def with_doubts(tape: GradientTape) -> GradientTape:
     """Make a tape collect its findings on untracked conversions as Doubts, and return the tape.
 
-    Without this setting the tape reports them itself.  ``settle_doubts`` checks the Doubts first.
+    A Doubt is a possibly lost part of a derivative, which ``settle_doubts`` checks before it reports
+    the part.  Without this setting the tape reports its findings at once.
     """
     tape._recording.doubts = []
     return tape

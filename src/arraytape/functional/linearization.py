@@ -139,7 +139,10 @@ class Linearization:
 
     # --- Jacobians --------------------------------------------------------------------------------
     def prefers_forward(self) -> bool:
-        """Return True if all arrays are real and the Jacobian has many more rows than columns."""
+        """Return True if forward mode is cheaper: the Jacobian has many more rows than columns.
+
+        Return False if an array is complex, or if products cannot be computed in batches.
+        """
         results = elements(self.results)
         if results < MANY or results < TALL * elements(self.arrays):
             return False
@@ -156,8 +159,8 @@ class Linearization:
     def largest_followed(self) -> int:
         """Return the number of elements of the largest followed value in the records.
 
-        Inputs of ops with a joint rule count even if they are not followed, because the rule may compute
-        cotangents for all inputs.
+        Inputs of an op with a joint rule (one rule for all inputs) count even if not followed, because
+        the rule may compute cotangents for all inputs.
         """
         known = self.recording.known
         sizes = [part.size for part in (*self.arrays, *self.results)]

@@ -164,7 +164,7 @@ class ReachableState:
         return [*self.parts_of_c_types(thing, kind), *self.keep_attributes(thing)]
 
     def parts_of_c_types(self, thing: Any, kind: type) -> Iterable[Any]:
-        """Return the objects that an instance of a type implemented in C refers to.
+        """Return the objects to which an object refers by fields of a C type, not by attributes.
 
         Raise Unrepeatable if the instance may have state that Python code cannot save.
         """
@@ -253,7 +253,10 @@ class ReachableState:
         return found
 
     def keep_module(self, module: types.ModuleType) -> Iterable[Any]:
-        """Save the names of a user's module, and return their values; () for an installed module."""
+        """Save the global variables of a user's module, and return their values.
+
+        Return () for an installed module, and for a module without a file.
+        """
         file = getattr(module, "__file__", None)
         if file is None or is_installed(file):
             return ()
@@ -275,7 +278,7 @@ class ReachableState:
     def keep_attributes(self, thing: Any) -> Iterable[Any]:
         """Save the attributes of an object in its ``__dict__`` and its slots; return their values.
 
-        The attributes of arraytape's own objects are not saved, unless they have ``parameters``.
+        The attributes of arraytape's own objects are saved only if one of them is ``parameters``.
         """
         found: list[Any] = []
         package = str(type(thing).__module__).partition(".")[0]
@@ -596,7 +599,7 @@ def kept_lock(lock: _thread.LockType | _thread.RLock) -> Callable[[], bool]:
 
 
 def is_standard(thing: Any) -> bool:
-    """Return True if an object is stdout or stderr, to which ``Evaluation`` discards all output."""
+    """Return True if an object is stdout or stderr, whose state runs do not change: see Discarding."""
     return any(thing is one for one in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__))
 
 
@@ -616,9 +619,9 @@ def attributes_of(thing: Any) -> dict[str, Any] | None:
 def hides_state(kind: type) -> bool:
     """Return True if instances have state in C that no attribute shows, so that it cannot be saved.
 
-    Examples are files, iterators, connections, caches, and arrays of other libraries.  In the class and
-    its bases, an instance needs 8 bytes for each slot, and for ``__dict__`` and ``__weakref__``.  If
-    ``__basicsize__`` grows by more, the rest is hidden state.
+    Examples are files, iterators, connections, caches, and arrays of other libraries.  A class adds 8
+    bytes to an instance for each slot, and for ``__dict__`` and ``__weakref__``.  If a class adds more
+    to the ``__basicsize__`` of its base, the rest is hidden state.
     """
     of: Any = kind
     while of is not object:

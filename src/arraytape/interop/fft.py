@@ -159,9 +159,9 @@ def real_adjoint(
     g: RawArray, function: str, variant: int, lengths: Axes, axes: Axes, norm: str | None,
     orthogonalize: bool | None, shape: Shape, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of x in a cosine or sine transform, by the transposed matrix.
+    """Return the cotangent of x in a cosine or sine transform: the transposed matrix times g.
 
-    At the indices in ENDS, the cotangent is also multiplied by 2 or 1/2.
+    That matrix is a transform of the type in TRANSPOSED, with factors 2 or 1/2 at the indices in ENDS.
     """
     forward = TRANSPOSED[variant] if function.startswith("i") else variant
     # SciPy ignores orthogonalize for complex data.

@@ -40,7 +40,7 @@ class Float64Type(SoftFloatType):
 
 
 class Float64(SoftFloat, metaclass=Float64Type):
-    """A replacement of ``np.float64``, which ``simpson`` calls with arrays: it keeps Arrays."""
+    """A replacement of ``np.float64`` that keeps Arrays, because ``simpson`` passes arrays to it."""
 
 
 keeps_arrays(MODULE)

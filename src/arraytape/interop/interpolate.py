@@ -146,9 +146,9 @@ continuity_value = library_op(
 
 
 def continuous(c: Array, x: Array, order: int) -> Any:
-    """Return c with other coefficients of degree 0 to ``order``.
+    """Return piecewise polynomials' coefficients c, changed for the degrees 0 to ``order``.
 
-    The new coefficients make the derivatives up to ``order`` continuous.  The formula is that of SciPy's
+    The changes make the derivatives up to ``order`` continuous.  The formula is that of SciPy's
     compiled ``fix_continuity``.
     """
     rows = [c[i] for i in range(c.shape[0])]

@@ -124,7 +124,7 @@ def newton(function: Function, x: Array, anchor: Function) -> Array:
     """Return the root x after two steps of Newton's method, whose derivatives are the root's.
 
     The steps do not change the value of a root.  The derivatives are right up to order 3.  Where the
-    derivative of ``function`` is 0, the result is NaN.  It is made from ``anchor(x)``, so that the
+    derivative of ``function`` is 0, the result is NaN, computed from ``anchor(x)``, so that the
     derivatives with respect to all inputs of ``anchor`` are NaN, too.
     """
     found = x
@@ -143,7 +143,7 @@ def arrays_in_result(found: dict[str, Any]) -> Any:
 
 @hooks(ELEMENTWISE, "_chandrupatla", always=True)
 def root_of_elements(*args: Any, **keywords: Any) -> Any:
-    """Return SciPy's result with derivatives of the roots ``x``; the function's values there are 0."""
+    """Return SciPy's result, with derivatives of the roots ``x`` but not of the function values."""
     call = Call(ELEMENTWISE, "_chandrupatla", ("a", "b"), args, keywords)
     if not call.is_ours():
         return call.original(*args, **keywords)
@@ -167,7 +167,7 @@ def minimum_of_elements(*args: Any, **keywords: Any) -> Any:
 
 
 def bracket(name: str, *places: str) -> None:
-    """Attach a rule to SciPy's search ``name`` for a bracket of a root or minimum.
+    """Attach a rule to SciPy's function ``name``, which searches a bracket of a root or minimum.
 
     The bracket is differentiated with respect to the starting points alone: the parameters ``places``.
     """

@@ -147,7 +147,7 @@ def whole_part(g: RawArray | None, like: RawArray, axis: int, xp: Namespace) -> 
 def recursion_adjoint(
     g_y: RawArray, g_z: RawArray, b: RawArray, a: RawArray, x: RawArray, y: RawArray, xp: Namespace
 ) -> tuple[Any, ...]:
-    """Return the cotangents of ``filter_adjoint`` for the case a[0] = 1."""
+    """Return the same results as ``filter_adjoint``, for the case a[0] = 1."""
     length, order = x.shape[-1], g_z.shape[-1]
     whole = xp.concat([g_y, g_z], axis=-1)
     if a.shape[0] > 1:
@@ -409,7 +409,7 @@ stands_in(
 def choose_conv_method(
     in1: ArrayInput, in2: ArrayInput, mode: str = "full", measure: bool = False
 ) -> Any:
-    """Call SciPy's function with zeros for floats, because their values do not affect the choice."""
+    """Return SciPy's choice of a method for zeros, because the values of floats do not affect it."""
     return original_of(scipy.signal._signaltools.choose_conv_method)(
         *[without_values(x) for x in (in1, in2)], mode, measure
     )

@@ -36,7 +36,7 @@ special_value = library_op("scipy.special", special_forward, word="nondifferenti
 
 
 def counterpart(name: str) -> Callable[..., Any]:
-    """Return a replacement of SciPy's ``name`` that calls xp.special's, except for ``exact=True``."""
+    """Return a function that calls xp.special's ``name``, or SciPy's if ``exact=True``."""
 
     def call_counterpart(*args: Any, **keywords: Any) -> Any:
         import scipy.special

@@ -38,7 +38,7 @@ for _module in (COMMON, MORE, *[f"scipy.stats.{name}" for name in (
 
 # --- compiled functions ---------------------------------------------------------------------------
 def of_ranks(name: str) -> None:
-    """Let a compiled function of ranks accept Arrays: it gets their values, without derivatives."""
+    """Make a compiled function of ranks accept Arrays: pass their values, and return no derivative."""
 
     def call_on_values(*args: Any) -> Any:
         from scipy.stats import _stats
@@ -59,7 +59,7 @@ if not hasattr(sys.modules[MORE], "_swilk"):
 def kendalltau(x: ArrayInput, y: ArrayInput, **options: Any) -> Any:
     """Run SciPy's function on constants, because the result, a function of ranks, has the derivative 0.
 
-    SciPy 1.18 converts Arrays to NumPy data, and a tape would report that as an exit.
+    SciPy 1.18 converts Arrays to NumPy data, and a tape would report that as an untracked conversion.
     """
     values = [xp.stop_gradient(a) if isinstance(a, Array) else a for a in (x, y)]
     return original(COMMON, "kendalltau")(*values, **options)
@@ -103,7 +103,7 @@ def distance_of_steps(
 
 
 def of_ties(x: Array, weights: Array | None) -> Any:
-    """Return x as it is, but with each element computed as the weighted mean of all equal elements."""
+    """Return x as weighted means of equal elements, so that equal elements share the derivative."""
     _, group = np.unique(plain_data(x), return_inverse=True)
     share = np.ones(len(group)) if weights is None else plain_data(weights)
     total = np.bincount(group, share)[group]
@@ -212,7 +212,7 @@ by_lambda("yeojohnson_llf", yeo_johnson)
 def most_likely(
     name: str, x: ArrayInput, likelihood: Callable[[Array, Array], Array], options: dict[str, Any]
 ) -> Any:
-    """Return SciPy's lambda, which maximises the likelihood, with the derivatives of the maximum."""
+    """Return SciPy's lambda, with the derivatives of the lambda at which the likelihood is greatest."""
     x = asarray(x, np.float64)
     if options.get("nan_policy") == "omit":
         x = x[~np.isnan(plain_data(x))]

@@ -187,10 +187,10 @@ def functional_call(module: Module, values: Mapping[str, Any], *args: Any, **key
 
 
 class RefuseReplaced(Bystander):
-    """A recorder that refuses reads of Variables for which ``functional_call`` has other values.
+    """A recorder that refuses reads of Variables for which ``functional_call`` got other values.
 
-    ``copy_with_values`` replaces only attributes.  A function that closes over a Module still reads the
-    Module's own Variables, whose values are not the given ones.
+    ``functional_call`` calls a copy of the Module, in whose attributes the given values stand.  But a
+    function that closes over the original Module would still read that Module's Variables.
     """
 
     def __init__(self, replaced: Mapping[int, Any], variables: Mapping[str, Variable]) -> None:
@@ -202,7 +202,7 @@ class RefuseReplaced(Bystander):
         }
 
     def accessed(self, variable: Variable, /) -> None:
-        """Raise ValueError if the Variable has been replaced."""
+        """Raise ValueError if ``functional_call`` got another value for the Variable."""
         path = self.refused.get(id(variable))
         if path is not None:
             raise ValueError(
@@ -215,8 +215,8 @@ class RefuseReplaced(Bystander):
 def copy_with_values(part: Any, replaced: Mapping[int, Any], made: dict[int, Any]) -> Any:
     """Return a copy of ``part``, a Module or a nesting, with values in place of Variables.
 
-    replaced : values by the ``id()`` of a Variable.  made : copies of Modules, by ``id()``, so that
-    Modules which refer to each other are copied once.
+    replaced : the values, by the ``id()`` of their Variables.  made : the copies so far, by the ``id()``
+    of the original Modules, so that Modules which refer to each other are copied once.
     """
     if isinstance(part, Variable):
         return replaced.get(id(part), part)

@@ -1,4 +1,4 @@
-"""Convolutions and pooling over one or two axes, by slices, one product and reductions.
+"""Convolutions and pooling over one or two axes, computed by slices, one matrix product and reductions.
 
 Data have the axes (..., places, channels) or (..., rows, columns, channels): Keras's "channels_last".
 """
@@ -296,8 +296,8 @@ def window_elements(
 ) -> Iterator[Any]:  # fmt: skip
     """Yield, for each position in a window, the elements of x at this position in all windows.
 
-    The windows of a layer lie along the axes before the last one.  Beyond the data every element is
-    ``outside``.
+    Windows lie along the axes before the last one (the channels).  Beyond the data every element is
+    ``outside``.  Raise ValueError if a window does not fit into x.
     """
     first = x.ndim - 1 - len(sizes)
     spans = [(size - 1) * rate + 1 for size, rate in zip(sizes, dilations, strict=True)]

@@ -125,7 +125,7 @@ class Dropout(Layer):
         return library.where(kept, x * scale, library.zeros_like(x))
 
     def _key(self, given: Array | npt.ArrayLike | None) -> Array:
-        """Return ``given`` as the key; if it is None, return the state, and count the call in it."""
+        """Return ``given`` as the key; for None return the state (key, calls), and count this call."""
         if given is None:
             state = detached(self.seed_generator_state)
             self.seed_generator_state.assign(state + xp.asarray([0, 1], device="cpu"))

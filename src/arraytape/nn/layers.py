@@ -408,7 +408,7 @@ class Flatten(Layer):
 def activation_of(
     owner: str, given: str | Callable[[Any], Any] | None
 ) -> Callable[[Any], Any] | None:
-    """Return the function that a layer's argument ``activation`` names, or is; None if it is None.
+    """Return the function that a layer's ``activation`` names; return a function or None unchanged.
 
     Raise ValueError for an unknown name, and TypeError for objects that are no name or function.
     """

@@ -541,7 +541,7 @@ class AUC(Confusion):
 
 
 def precision_by_recall(hits: Array, wrong: Array, missed: Array) -> Array:
-    """Return the area under precision over recall, with counts interpolated between thresholds.
+    """Return the area under the precision-recall curve, with counts interpolated between thresholds.
 
     hits, wrong, missed : true positives, false positives and false negatives at each threshold.
     """

@@ -48,7 +48,7 @@ class Normalization(Layer):
         self, library: ModuleType, x: RawArray, mean: RawArray, variance: RawArray,
         axes: tuple[int, ...],
     ) -> Any:  # fmt: skip
-        """Return ``(x - mean) / sqrt(variance + epsilon) * gamma + beta``; axes are those of gamma."""
+        """Return ``(x - mean) / sqrt(variance + epsilon) * gamma + beta``; gamma lies along ``axes``."""
         y = (x - mean) / library.sqrt(variance + self.epsilon)
         shape = tuple(n if i in axes else 1 for i, n in enumerate(y.shape))
         wanted = tuple(y.shape[i] for i in axes)

@@ -86,8 +86,8 @@ def einsum_layout(
 ) -> Array:
     """Return the result x in the memory layout of numpy.einsum's result: x itself, or a copy.
 
-    The layout is found by a call of numpy.einsum on corners of the operands, of length 2 along each
-    axis, since it depends only on the order of their strides.
+    The layout depends only on the order of the operands' strides.  So the function finds the layout by
+    calling numpy.einsum on small corners of the operands, of length 2 along each axis.
     """
     roots = [location(operand)[0] for operand in arrays]
     shared = x._state & IS_VIEW and any(location(x)[0] is root for root in roots)
@@ -166,7 +166,7 @@ def diagonals(x: Array, letters: str) -> Term:
 
 
 def without_ones(term: Term) -> Term:
-    """Return a term without its axes of length 1, which broadcast."""
+    """Return a term (an array, and a letter for each axis) without its axes of length 1."""
     x, letters = term
     if 1 not in x.shape:
         return term

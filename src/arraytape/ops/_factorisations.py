@@ -49,11 +49,12 @@ def symmetric(x: RawArray, xp: Namespace) -> Any:
 def to_triangle(g: RawArray, across: RawArray, lower: bool, xp: Namespace) -> Any:
     """Return the cotangent of a matrix of which an op reads one triangle.
 
-    An element off the diagonal stands twice in the matrix that the op computes with, and gets the sum of
-    both cotangents.  The triangle that is not read gets 0.  See decision 0030.
+    The op computes with a Hermitian or symmetric matrix, in which each element off the diagonal stands
+    twice.  So the element gets the sum of both cotangents.  The triangle that is not read gets 0.  See
+    decision 0030.
 
-    g : the cotangent of the matrix that the op computes with, a Hermitian or symmetric one.
-    across : g as the cotangent of the elements across the diagonal: its adjoint, or its transpose.
+    g : the cotangent of the Hermitian or symmetric matrix.
+    across : the adjoint of g if the matrix is Hermitian, or the transpose of g if it is symmetric.
     """
     both = g + across
     both = xp.where(on_diagonal(g, xp), both / 2.0, both)
@@ -103,9 +104,9 @@ def largest_abs(x: RawArray, axis: int | tuple[int, ...] | None, xp: Namespace) 
 def first_order(x: RawArray, zero: RawArray, values: RawArray, xp: Namespace) -> Any:
     """Return x unchanged, but with a derivative of NaN where ``zero`` is True.
 
-    ``zero`` marks quotients x whose divisor, computed from ``values``, is a rounding error.  Their
-    derivative with respect to ``values`` would be wrong.  Adding the square root of 0 * values makes it
-    NaN: infinity times 0.
+    ``zero`` marks quotients x whose divisor, computed from ``values``, is a rounding error.  Therefore
+    the derivative of x with respect to ``values`` would be wrong.  Adding the square root of 0 * values
+    makes this derivative NaN: infinity times 0.
     """
     return xp.where(zero, x + xp.sqrt(xp.where(zero, 0.0 * values, 1.0)), x)
 
@@ -134,7 +135,8 @@ def remember_svd(
 def remember_factors(op: str, data: tuple[Any, ...], handles: Sequence[Array]) -> None:
     """Keep a matrix and its factors, ``data``, for rules that would factor the matrix again.
 
-    ``keep_data`` marks each handle, so that a later write copies the data first.
+    handles : the Arrays that hold ``data``.  ``keep_data`` makes a later write to a handle copy its data
+    first, so that the factors still fit the matrix.  If ``keep_data`` has to copy now, keep nothing.
     """
     if all(keep_data(x) is d for x, d in zip(handles, data, strict=True)):
         factors.remember(op, *data)
@@ -153,8 +155,8 @@ def solve_vjp(g: RawArray, x1: RawArray, y: RawArray, x2: RawArray, xp: Namespac
 def solve_again_vjp(
     g: RawArray, x1: RawArray, y: RawArray, x2: RawArray, adjoint: bool, xp: Namespace
 ) -> Any:
-    """Return the cotangents of x1 and x2.  They are those of solve; if ``adjoint``, they are -y @ u^H
-    and u with u = solve(x1, g).
+    """Return the cotangents of x1 and x2 for the solution y of x1 @ y = x2, as ``solve_vjp`` does.
+    If ``adjoint``, y solves x1^H @ y = x2, and the cotangents are -y @ u^H and u with u = solve(x1, g).
     """
     vector = len(x2.shape) == 1
     columns = xp.solve_again(x1, g[..., None] if vector else g, adjoint=not adjoint)
@@ -251,10 +253,10 @@ def over_triangle(
 ) -> Any:
     """Return left @ R^-H, where the diagonal of R may have zeros.
 
-    There is a zero for each column of x that is linearly dependent on earlier columns; the column of Q
-    is then arbitrary.  If the target does not depend on the choice, the cotangent of the column consists
-    of rounding errors, and the column is left out.  Otherwise the result is NaN.  The result is also NaN
-    if the target reads the zero, as Q @ R does, since it may scale the column of Q by the zero.
+    There is a zero for each column of x that is linearly dependent on earlier columns; the same column
+    of Q is then arbitrary.  If the target does not depend on this column of Q, the column's cotangent
+    consists of rounding errors, and is left out.  Otherwise the result is NaN.  The result is also NaN
+    if the target reads the zero, as Q @ R does, because it may scale the column of Q by the zero.
 
     read : True for columns whose diagonal element of R the target may read.  scale : the scale of the
     cotangents, to which rounding errors are compared.
@@ -276,10 +278,10 @@ def fold_complement(g: RawArray, Q: RawArray, k: int, blind: bool, what: str, xp
     The other columns Q2 are an arbitrary basis of the rest of the space, which changes with the first
     columns Q1: dQ2 = -Q1 @ dQ1^H @ Q2.  This formula is exact if the target depends only on the space
     that Q2 spans, so that its derivative for a rotation of the basis is 0.  Any other target has no
-    defined derivative, so ValueError is raised.
+    defined derivative: raise ValueError for NumPy data, and return NaN for other data.
 
-    blind : True in forward mode, where it is unknown how the columns are used.  The tangent of several
-    such columns is then NaN.  what : the op and shape, for the message.
+    blind : True in forward mode, where it is unknown how Q2 is used; the result is then NaN, unless Q2
+    is one real column.  what : the op and shape, for the message.
     """
     Q1, Q2, g1, g2 = Q[..., :k], Q[..., k:], g[..., :k], g[..., k:]
     if Q2.shape[-1] > 1 or is_complex(Q):
@@ -298,7 +300,7 @@ def fold_complement(g: RawArray, Q: RawArray, k: int, blind: bool, what: str, xp
 
 
 def refuse_free_columns(free: RawArray | Array, m: int, k: int, what: str) -> None:
-    """Raise ValueError if an element of ``free`` is True: the target depends on arbitrary columns.
+    """Raise ValueError if ``free`` has a True: the target depends on the arbitrary columns after k.
 
     Only NumPy data is checked, because a check of other data would wait for the device.
     """

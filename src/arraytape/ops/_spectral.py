@@ -2,13 +2,14 @@
 
 The rules divide by the gap, the difference of two values.  Where values coincide (to within rounding
 errors), the quotient is meaningless, and the vectors are an arbitrary basis.  The cotangents still show
-whether the derivative of the function of values and vectors is known (see ``doubtful``):
+whether the derivative of the target, a function of values and vectors, is known (see ``doubtful``):
 
-- A function of the vectors alone that no rotation of the basis changes does not need the quotient.
-- A function of values and vectors may be V f(D) V^H, whose gradient needs the derivative f' at the
-  value.  It may also be the sum of a function of the values and a function of the vectors, whose
-  gradient does not need the quotient.  The cotangents of both are the same.  A plain pass returns NaN,
-  and a guarded pass computes the limits of the quotients from the records (``limits_of_turn``).
+- A target that reads only the vectors, and that no rotation of the basis changes, does not need the
+  quotient.
+- A target that reads both may be V f(D) V^H, whose gradient needs the derivative f' at the value.  It
+  may also be the sum of a function of the values and a function of the vectors, whose gradient does not
+  need the quotient.  The cotangents do not tell these two apart.  So the plain (first) pass returns NaN,
+  and the guarded pass, which follows a NaN, computes the limits of the quotients (``limits_of_turn``).
 
 Values may also coincide because a matrix of low rank has several values of 0.  A function may scale the
 vectors of these values by the values, or not use the vectors.  The cotangents of the vectors are then as
@@ -54,7 +55,10 @@ THREE_DIGITS = 1e-3
 
 # --- coinciding values -----------------------------------------------------------------------------
 def faintness(S: RawArray) -> float:
-    """Return the relative size below which cotangents of vectors count as scaled by values of 0."""
+    """Return the relative size below which a vector's cotangent counts as scaled by a value of 0.
+
+    The function U S Vh, for example, scales each vector and its cotangent by a value.
+    """
     return 100.0 * S.shape[-1] * epsilon(S)
 
 
@@ -76,15 +80,15 @@ def doubtful(
     asked: RawArray | bool,
     xp: Namespace,
 ) -> Any:
-    """Return True for pairs of coinciding values if the choice of their vectors may matter.
+    """Return True for pairs of coinciding values if the target may depend on the choice of vectors.
+
+    A target that depends only on the space that the two vectors span has the derivative 0 for their
+    rotation, and reads both or neither.  For other targets the result is True.
 
     within : absolute values of the cotangents of the vectors, as coefficients in the basis of the
-    vectors.  turn : the derivative of the function for a rotation of each pair of vectors.  same : True
-    for pairs of coinciding values.  scale : the scale of the cotangents, to which rounding errors are
-    compared.  asked : True for pairs whose vectors must not be used, as a limit was not found.
-
-    A function of the space that the vectors span has the derivative 0 for a rotation.  It also depends
-    on both vectors of a pair or on neither.
+    vectors.  turn : the derivative of the target for a rotation of each pair of vectors.  same : True
+    for pairs of coinciding values.  scale : the size of the cotangents, to which rounding errors are
+    compared.  asked : True for pairs that need a limit of turn / gap; reading their vectors gives True.
     """
     small = scale * half_the_digits(turn)
     touched = ~below(largest_abs(xp.where(same, within, 0.0), -2, xp), small)
@@ -96,15 +100,15 @@ def doubtful(
 def quotient(x: RawArray, gap: RawArray, same: RawArray, doubt: RawArray, xp: Namespace) -> Any:
     """Return x / gap, but 0 where ``same``, and NaN where ``doubt``.
 
-    Where ``doubt``, the derivative with respect to x is NaN as well, for forward mode, which uses the
-    transpose of this map.
+    The NaN is a divisor, so that the derivative with respect to x is NaN, too.  Forward mode needs this,
+    because it transposes the rules (see ``_tape/reverse_tangents.py``).
     """
     same = same & ~doubt
     return xp.where(same, 0.0, x / xp.where(doubt, NAN, xp.where(same, 1.0, gap)))
 
 
 def noise_of(columns: RawArray, xp: Namespace) -> Any:
-    """Return a bound of the rounding errors of ``turn``.
+    """Return a bound of the rounding errors of ``turn`` for each pair of vectors.
 
     columns : the largest element of each column of the cotangents of the vectors, of shape (..., 1, k).
     """
@@ -122,14 +126,15 @@ def of_function(
 ) -> Any:
     """Return ``turn`` with fewer rounding errors, and a mask that is True where turn / gap is known.
 
-    Both are for a target that is computed from a matrix function V f(D) V^H; others keep their turn.
+    Both results serve targets that are computed from a matrix function V f(D) V^H.  For other targets
+    turn is unchanged, and the mask is False.
 
-    Such a function has P_ij = M_ij f_j for a matrix M, and the cotangent M_ii f'_i / 2 of each value.
-    So turn / gap is M_ij times a divided difference of f.  Up to the square of the gap, that is
+    A function of V f(D) V^H has P_ij = M_ij f_j for a matrix M, and the cotangent M_ii f'_i / 2 of each
+    value.  So turn / gap is M_ij times a divided difference of f.  Up to the square of the gap, that is
     ``smooth``, the mean of P_ij f'_j / f_j and its adjoint.  If turn / gap and ``smooth`` agree within
-    the rounding errors of turn, smooth * gap replaces turn, since it has no such errors.  Where the gap
-    itself is a rounding error (``same``), the quotient is known if three digits of turn are above the
-    errors and agree.
+    the rounding errors of turn, smooth * gap replaces turn, because smooth has no such errors.  Where
+    the gap itself is a rounding error (``same``), turn / gap is known if turn agrees with smooth * gap
+    to three digits, and its rounding errors are as small.
 
     P : the cotangents of the vectors, as coefficients in the basis of the vectors.  values : the
     cotangent of the values.  columns : the largest element of each column of the cotangents, of shape
@@ -154,8 +159,8 @@ def of_function(
 def nearness(values: RawArray, xp: Namespace) -> Any:
     """Return the gap of two values below which turn / gap is less exact than its limit for gap -> 0.
 
-    For a relative gap d, the quotient has the relative error epsilon / d, and the limit d ** 2.  Both
-    are equal at the third root of epsilon.  The result has the shape (..., 1, 1).
+    For a relative gap d, turn / gap has the relative error epsilon / d, and the limit the error d ** 2.
+    Both errors are equal at the third root of epsilon.  The result has the shape (..., 1, 1).
     """
     return largest_abs(values, -1, xp)[..., None] * epsilon(values) ** (1.0 / 3.0)
 
@@ -175,9 +180,9 @@ def lossy(
     eigenvalues: RawArray,
     xp: Namespace,
 ) -> Any:
-    """Return True for pairs for which rounding errors of ``turn`` take half the digits of turn / gap.
+    """Return True for pairs whose turn / gap loses half its digits to rounding errors of ``turn``.
 
-    columns : see ``noise_of``.  values : the cotangent of the eigenvalues.
+    columns : see ``noise_of``.  values : the cotangent of ``eigenvalues``, or of singular values.
     """
     noise, size = noise_of(columns, xp), xp.abs(gap)
     clear = xp.abs(turn) > noise
@@ -210,14 +215,15 @@ def limits_of_turn(
 ) -> tuple[Any, Any, Any]:
     """Return the limits of turn / gap for pairs of values that nearly coincide, and two masks of pairs.
 
-    The first mask is True where the limit is known; all other limits are 0.  The second mask is True
-    where a limit was requested: ``pairs``, or nowhere if no limits can be computed.
+    The first mask is True where the limit is known; all other limits are 0.  The second mask equals
+    ``pairs``, for which limits are requested, but is False everywhere if none can be computed.
     A limit is known if the target does not depend on the choice of vectors where the values coincide.
-    Then ``turn`` is the product of the gap and the limit, and where the gap is 0 it stays 0 for any
-    change of other values, vectors, or data.
+    Then ``turn`` is the gap times the limit.  So turn is 0 where the gap is 0, also after a change of
+    other values, vectors, or data.
 
-    limits : the QuotientLimits, or a false value.
-    scale : the scale of the cotangents of the vectors, to which rounding errors are compared.
+    limits : the QuotientLimits, or a false value.  turn_of : the function that
+    computes ``turn`` from cotangents, such as ``eigh_turn``.
+    scale : the size of the cotangents of the vectors, to which rounding errors are compared.
     """
     if not limits or not has_true(pairs, xp):
         return 0.0, pairs & False, pairs & False
@@ -271,9 +277,9 @@ def unused(
 ) -> Any:
     """Return a mask of shape (..., 1, k) that is True for the values that the target does not use.
 
-    The cotangents of the vectors of such a value are 0, and the target never reads the value, or never
-    its vectors.  (Only if the target reads both, a value of 0 may hide a derivative, by scaling the
-    vectors.)
+    The mask is True if the cotangents of the value's vectors are 0, and the target never reads the value
+    or never reads its vectors.  A target that reads both may scale the vectors by the value, so that a
+    value of 0 hides a derivative.
 
     unread : True for values that the target never reads.  unread_vectors : arrays that are True for
     elements of vectors (columns) that the target never reads; None for vectors without a cotangent.
@@ -292,7 +298,7 @@ def unused(
 
 
 def none_of(values: RawArray, xp: Namespace) -> Any:
-    """Return False for each value, in the shape (..., 1, k) of ``unused``."""
+    """Return a mask in the shape (..., 1, k) of ``unused`` that is False for each value."""
     return xp.zeros(values.shape, dtype=xp.bool, device=values.device)[..., None, :]
 
 
@@ -352,9 +358,9 @@ def within_spaces(
     limits: Any,
     xp: Namespace,
 ) -> Any:
-    """Return the matrix H of ``svd_vjp``, the part of the cotangent that rotations of the vectors cause.
+    """Return the matrix H of ``svd_vjp``: the cotangent for rotations of the vectors in their space.
 
-    idle : True for columns that the target does not use; None if S has no cotangent.
+    idle : True for vectors (columns) that the target does not use; None if S has no cotangent.
     blind : True in forward mode, where the cotangents do not show which vectors are used.
     """
     # Source: Townsend 2016, "Differentiating the singular value decomposition".  The quotients are (P +
@@ -402,7 +408,10 @@ def within_spaces(
 def svd_turn(
     g: Cotangents, gx: RawArray | None, results: Sequence[RawArray], xp: Namespace
 ) -> Turns:
-    """Return the derivatives of the target for changes of singular values and rotations of vectors."""
+    """Return the derivatives of the target for singular values and rotations of vectors, as ``Turns``.
+
+    gx : None, or a further cotangent of the matrix, which is added to that of the values.
+    """
     gU, gS, gVh = g
     U, S, Vh = results
     k = S.shape[-1]
@@ -423,13 +432,13 @@ def svd_turn(
 def out_of_space(
     g: RawArray, part: RawArray, S: RawArray, idle: RawArray | None, xp: Namespace
 ) -> Any:
-    """Return the part of the cotangent for changes of the space that the vectors span: part / S.
+    """Return the cotangent for changes of the space that the singular vectors span: ``part / S``.
 
     For a singular value of 0 (up to rounding errors) the derivative of its vector is unbounded, and the
-    result is NaN.  But if the target does not use the vector, or scales it by the value, as U S Vh does,
-    the result is exact.
+    result is NaN.  But the result is exact if the target does not use the vector, or scales the vector
+    by the value, as U S Vh does.
 
-    g : the cotangent of the vectors.  part : the component of g outside of the space.  idle : see
+    g : the cotangent of the vectors.  part : the component of g orthogonal to the space.  idle : see
     ``within_spaces``.
     """
     row, used = S[..., None, :], largest_abs(g, -2, xp)
@@ -491,7 +500,10 @@ def eigh_quotients(
 ) -> Any:
     """Return turn / gap for each pair of eigenvalues, or its limit where the eigenvalues coincide.
 
-    ``turn`` is P minus its adjoint, and ``gap`` the difference of the eigenvalues.  See ``eigh_vjp``.
+    ``turn`` is P minus its adjoint, and ``gap`` the difference of the eigenvalues.  The result is NaN
+    where the target needs a limit that is unknown.
+
+    P : ``V^H @ gV`` for vectors V with the cotangent gV.
     """
     values, vectors = g
     turn, eye = P - adjoint(P, xp), on_diagonal(P, xp)
@@ -533,7 +545,10 @@ def eigh_quotients(
 def eigh_turn(
     g: Cotangents, gx: RawArray | None, results: Sequence[RawArray], xp: Namespace
 ) -> Turns:
-    """Return the derivatives of the target for changes of eigenvalues and rotations of vectors."""
+    """Return the derivatives of the target for eigenvalues and rotations of vectors, as ``Turns``.
+
+    gx : None, or a further cotangent of the matrix, which is added to that of the values.
+    """
     (gw, gV, *_), (_, vectors, *_) = g, results
     back = adjoint(vectors, xp)
     if gx is not None:
@@ -608,9 +623,9 @@ def eigvals(g: RawArray, x: RawArray, xp: Namespace) -> Any:
 
 
 def beside_values(g: RawArray, values: RawArray) -> Any:
-    """Return g times 1, written as 1 + 0 * values.
+    """Return ``g * (1 + 0 * values)``, which equals g.
 
-    A recorder of this rule then sees that the gradient depends on the values.  The rules of second
-    derivatives treat values that have a cotangent differently.
+    So a tape that records this rule sees that the result depends on the values.  Second derivatives need
+    this, because the rules treat targets that read only vectors differently.
     """
     return g * (1.0 + 0.0 * values)

@@ -447,7 +447,10 @@ def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Arra
 
 
 def grids(arrays: Sequence[Array], indexing: str, sparse: bool = False) -> list[Array]:
-    """Return meshgrid's grids as views; if ``sparse``, each has length 1 along the other axes."""
+    """Return meshgrid's grids, one for each of ``arrays``, as views.
+
+    If ``sparse``, a grid has length 1 along all axes but that of its array.
+    """
     if indexing not in ("xy", "ij"):
         raise ValueError(
             f"meshgrid: indexing must be 'xy' or 'ij', got {short_repr(indexing)} [at {user_line()}]"
@@ -501,7 +504,7 @@ def from_dlpack(x: Any, /, *, device: Device = None, copy: bool | None = None) -
 
 
 def dlpack_storage(x: Any) -> Storage:
-    """Return the storage that can share memory with an array of another library, by its device type."""
+    """Return the storage that can share memory with x, an array: by its type, else its device type."""
     home = STORAGES.get(type(x))
     if home is not None:
         return home

@@ -323,13 +323,13 @@ def is_whole(exponent):
 
 
 def _once_more_by_base(g, x1, x2, order1, order2, shape, xp):
-    """Return g times the conjugate of the derivative for order1 + 1, summed over broadcast axes."""
+    """Return g times the conjugated derivative of order1 + 1 and order2, summed over broadcast axes."""
     slope = xp.power_derivative(x1, x2, order1 + 1, order2)
     return sum_to(g * conjugate(slope, xp), shape, xp)
 
 
 def _once_more_by_exponent(g, x1, x2, order1, order2, shape, xp):
-    """Return g times the conjugate of the derivative for order2 + 1, summed over broadcast axes."""
+    """Return g times the conjugated derivative of order1 and order2 + 1, summed over broadcast axes."""
     slope = xp.power_derivative(x1, x2, order1, order2 + 1)
     return sum_to(g * conjugate(slope, xp), shape, xp)
 

@@ -85,7 +85,7 @@ def index(x: Array, key: Index, /) -> Array:
 
 
 def whole(key: Index) -> bool:
-    """Return True if a basic key has an Ellipsis: for one element NumPy then returns a 0-d view."""
+    """Return True if a basic key has an Ellipsis, with which NumPy returns one element as a 0-d view."""
     return any(part is Ellipsis for part in (key if type(key) is tuple else (key,)))
 
 
@@ -110,7 +110,7 @@ def _key(key: Index) -> Any:
     range=hull,
 )
 def getitem(x: Array, /, key: Index) -> Array:
-    """Copy the elements that a raw key selects.  The key selects one element or contains arrays."""
+    """Copy the elements of x at ``key``, which selects one element or contains raw arrays, no Arrays."""
 
 
 @linear(
@@ -125,7 +125,7 @@ def getitem(x: Array, /, key: Index) -> Array:
     range=lambda n, x, *key: x.sum_of(n).with_zero(),
 )
 def scattered(x: Array, /, shape: tuple[int, ...], key: Index) -> Array:
-    """Return zeros of ``shape`` to which x is added at ``key``, a raw key on the device of x."""
+    """Return zeros of ``shape`` with x added at ``key``, which holds raw arrays on the device of x."""
 
 
 @composite(origin="extra", continuous=True, range=lambda n, x, *key: x.sum_of(n).with_zero())
@@ -274,7 +274,7 @@ def is_basic(part: Any) -> bool:
 
 
 def is_pick(key: Index) -> bool:
-    """Return True if each part of a raw key is basic, or a 0-d integer of each example of vmap."""
+    """Return True if each part of a key without Arrays is basic, or one integer per example of vmap."""
     return all(
         is_basic(part) or (type(part) is Batched and not part.shape and part.dtype.kind in "iu")
         for part in (key if type(key) is tuple else (key,))

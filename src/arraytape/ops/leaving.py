@@ -37,9 +37,10 @@ def host(x: Array) -> Any:
 
 
 def scalar(x: Array, kind: Callable[[Any], Any], name: str, silent: bool = False) -> Any:
-    """Return the only element of x as a Python scalar; record an exit unless ``silent``.
+    """Return the only element of x as a Python scalar.
 
-    kind : the conversion, such as ``float``.  name : its name in messages.
+    Unless ``silent``, record an exit: tapes that follow x note that its value left them.
+    kind : the conversion, such as ``float``.  name : the name of the conversion in messages.
     """
     try:
         value = kind(host(x))
@@ -402,10 +403,10 @@ def rebuild(data: RawArray) -> Array:
 
 
 def reduce(x: Array) -> tuple[Any, ...]:
-    """Return the function ``rebuild`` and its argument, for ``pickle``; record an exit.
+    """Return ``rebuild`` and its argument, for ``pickle``; record that the value leaves the tape.
 
-    ``keep_data`` makes a later write copy the data first, since the pickle may be written only
-    afterwards.
+    ``keep_data`` makes a later write to x copy the data first, because ``pickle`` may read the data only
+    after that write.
     """
     leave_tapes(x, "pickle")
     return rebuild, (keep_data(x),)

@@ -159,7 +159,7 @@ def cofactors(x: Array, /) -> Array:
 
 
 def regular(x: Array) -> Array:
-    """Turn a square matrix of small elements into a well-conditioned one with separate eigenvalues."""
+    """Make a random matrix well-conditioned, with separate eigenvalues, for the generated tests."""
     return x + asarray_like(x, np.diag(3.0 * np.arange(1.0, x.shape[-1] + 1.0)))
 
 
@@ -177,7 +177,7 @@ def regular(x: Array) -> Array:
     promotes="all",
 )
 def solve_again(x1: Array, x2: Array, /, *, adjoint: bool = False) -> Array:
-    """Solve x1 @ x = x2, or x1^H @ x = x2 if ``adjoint``, by the factors that an op computed."""
+    """Solve x1 @ x = x2, or x1^H @ x = x2 if ``adjoint``, with factors of x1 if any are cached."""
 
 
 @primitive(
@@ -191,7 +191,7 @@ def solve_again(x1: Array, x2: Array, /, *, adjoint: bool = False) -> Array:
     signature="(N,N),(M,M)->(N,N)",
 )
 def inverse_again(x: Array, singular: Array, /) -> Array:
-    """Invert matrices by factors that an op computed; for a singular matrix return the unit matrix."""
+    """Invert matrices, by cached factors if there are any; return unit matrices where ``singular``."""
 
 
 @composite(**VIEW)

@@ -39,9 +39,9 @@ INTEGERS = frozenset((int,))
 
 
 def view(op: str, x: Array, kind: str, argument: Any) -> Array:
-    """Return the view of x by one step ``(kind, argument)`` of a path.
+    """Return the view of x that ``kind`` (such as PERMUTE) and its ``argument`` (axes) describe.
 
-    Raise the documented exception of ``op`` if the step does not fit x.
+    Raise the documented exception of ``op`` if the argument does not fit x.
     """
     try:
         seen = alias(x, kind, argument)
@@ -53,7 +53,7 @@ def view(op: str, x: Array, kind: str, argument: Any) -> Array:
 
 
 def part(x: Array, kind: str, argument: Any) -> Array:
-    """Return the view of x by one step of a path; a read-only copy if its storage lacks such views."""
+    """Return a view of x of this kind, as ``view`` does; a read-only copy if the storage has none."""
     seen = alias(x, kind, argument)
     return read_only(COPIES[kind](x, argument)) if seen is None else seen
 
@@ -94,7 +94,7 @@ COPIES: dict[str, Callable[[Array, Any], Array]] = {
 
 @attach_method(Array, "_part")
 def cut(x: Array, kind: str, argument: Any) -> Array:
-    """Return the view of x by one step of a path, or a copy if its storage lacks such views."""
+    """Return a view of x of this kind, as ``view`` does, or a copy if the storage has no such views."""
     seen = alias(x, kind, argument)
     return COPIES[kind](x, argument) if seen is None else seen
 

@@ -1,7 +1,7 @@
 """Set functions: unique values and membership.
 
-Unique values of a followed x are computed by ``take`` at the indices of their first occurrences.  So
-gradients flow back to x.
+If a tape follows x, its unique values are computed by ``take`` at the indices of their first
+occurrences.  So gradients flow back to x.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def bounds_of(bounds: Any, x0: Any, leaves: Sequence[Array]) -> Any:
 
 
 def is_of_vector(bounds: Any, x0: Any, leaves: Sequence[Array]) -> bool:
-    """Return True if ``bounds`` has a pair for each element of all ``leaves``, as in SciPy."""
+    """Return True if ``bounds`` has SciPy's form: a pair for each element of all ``leaves``."""
     if nest.parts_of_nesting(x0) is not None:
         elements = sum(x.size for x in leaves)
         parts = nest.parts_of_nesting(bounds)
@@ -64,7 +64,7 @@ def is_pair_of_numbers(value: Any) -> bool:
 
 
 def is_pair_of_arrays(bounds: Any, shape: tuple[int, ...]) -> bool:
-    """Return True if ``bounds`` is a pair (lower, upper), with an array of ``shape`` in it.
+    """Return True if ``bounds`` is a pair (lower, upper) with at least one array of ``shape``.
 
     Raise ValueError if ``bounds`` could also be SciPy's two pairs for two elements.
     """
@@ -85,9 +85,9 @@ def is_pair_of_arrays(bounds: Any, shape: tuple[int, ...]) -> bool:
 
 
 def bounds_of_parts(x0: Any, bounds: Any, path: str) -> list[Any]:
-    """Return a list with the bounds of each part of x0, from the nesting ``bounds``.
+    """Return a flat list of the bounds of each Array of x0, from ``bounds``, nested like x0.
 
-    Raise ValueError if the nestings differ.  path : the place of x0 in the user's nesting.
+    Raise ValueError if the nestings differ.  path : the path of x0 in the user's nesting, for messages.
     """
     parts = nest.parts_of_nesting(x0)
     if parts is None:

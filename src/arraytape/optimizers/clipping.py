@@ -2,8 +2,8 @@
 
 The norm is that of each array, or that of all arrays together.
 
-They accept one Array, or a nesting of Arrays and None, such as a result of ``tape.gradient``.  Their
-names and parameters are TensorFlow's.
+The functions accept one Array, or a nesting of Arrays and None, such as a result of
+``tape.gradient``.  Their names and parameters are TensorFlow's.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ class Optimizer(Module):
 
     @property
     def learning_rate(self) -> Variable:
-        """Return the size of a step, a Variable that is not trainable; a set value is assigned to it.
+        """Return the size of a step, as a Variable that is not trainable; to set it, assign a number.
 
         With a schedule the Variable has the value for the last step, and cannot be set.
         """
@@ -293,8 +293,8 @@ class Optimizer(Module):
     def _numbers(self) -> tuple[Any, Any]:
         """Return the learning rate, and the number of steps including the current one.
 
-        Both are Python numbers, except while ``xp.function`` traces a step, because its trace would
-        contain Python numbers as constants.  Then they are Arrays if ``update`` has ``takes_arrays``.
+        Both are Python numbers.  But both are Arrays while ``xp.function`` traces a step, if ``update``
+        has ``takes_arrays``, because the trace would contain Python numbers as constants.
         """
         count = detached(self.iterations)
         rate = detached(self._learning_rate) if self.schedule is None else self._rate(count)
@@ -390,7 +390,7 @@ def takes_arrays(update: Update) -> Update:
 
 
 class Updated:
-    """A list of Variables that is hidden from ``Module``, so that checkpoints do not include them."""
+    """A list of an optimizer's Variables, hidden from ``Module``, so that no checkpoint has them."""
 
     def __init__(self) -> None:
         self.variables: list[Variable] = []
@@ -412,7 +412,7 @@ class Updated:
 
 
 def fit_gradient(owner: str, g: Array, variable: Variable) -> Array:
-    """Return gradient g, unrecorded, in its Variable's dtype; raise ValueError if g does not fit."""
+    """Return gradient g, detached, in the dtype of ``variable``; raise ValueError if g does not fit."""
     kind_fits = g.dtype.kind == "f" or (g.dtype.kind == "c" and variable.dtype.kind == "c")
     if g.shape != variable.shape or g.device != variable.device or not kind_fits:
         value = layout_text(variable)

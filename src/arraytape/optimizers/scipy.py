@@ -245,7 +245,7 @@ class Problem:
         return nest.pack_nesting(self.nest, self._parts(v))
 
     def _at(self, v: Vector) -> Any:
-        """Return the argument of ``f`` for the vector v; Variables in it are assigned their values."""
+        """Return the argument of ``f`` for the vector v; first assign v to the Variables of x0."""
         return nest.pack_nesting(self.nest, moved_to(self.leaves, self._parts(v)))
 
     def _parts(self, v: Vector) -> list[Array]:
@@ -262,7 +262,10 @@ class Problem:
 
 
 def moved_to(leaves: Sequence[Array], values: Sequence[Array]) -> list[Array]:
-    """Assign to each Variable in ``leaves`` its value; return the values, with Variables for theirs."""
+    """Assign ``values`` to the Variables among ``leaves``.
+
+    Return the values, but the Variable itself in place of the value of a Variable.
+    """
     for x, value in zip(leaves, values, strict=True):
         if isinstance(x, Variable):
             x.assign(value)
@@ -337,10 +340,10 @@ def product_of(f: Callable[[Any], Any], point: Any, direction: list[Array]) -> A
 
 
 class AgainInPlace(Again):
-    """A function that can be evaluated again, and may read Variables of its argument directly."""
+    """An ``Again`` whose function may read Variables of x0 directly, not only from its argument."""
 
     def at(self, arrays: Sequence[Array]) -> Any:
-        """Return the function's result for the values ``arrays``, assigned to the Variables first."""
+        """Assign ``arrays`` to the Variables of x0, and return the function's result for them."""
         return super().at(moved_to(self.arrays, arrays))
 
 

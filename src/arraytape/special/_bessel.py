@@ -167,7 +167,7 @@ def mean_of_neighbours(
 
 
 def state_spherical(name: str, summary: str, below: int, above: int, source: str) -> None:
-    """State the op of a spherical Bessel function, with ``mean_of_neighbours`` as its derivative."""
+    """Register the op of a spherical Bessel function, whose derivative is ``mean_of_neighbours``."""
     special(
         name, "n z", None,
         lambda t, n, z, xp: t * mean_of_neighbours(getattr(xp.special, name), n, z, below, above),
@@ -196,8 +196,9 @@ def is_complex_operand(z: RawArray | npt.ArrayLike) -> bool:
 def spherical(name: str, sign: int) -> Callable[..., Array]:
     """Return the public spherical Bessel function ``name``.
 
-    The value at real negative z follows from the value at -z (DLMF 10.47(v)), times ``sign`` for even n
-    and -``sign`` for odd n.  If ``sign`` is 0, the function of z as a complex number is called instead.
+    The value at real negative z is that at -z times ``sign`` for even n and -``sign`` for odd n (DLMF
+    10.47(v)).  A derivative has the opposite factor.  If ``sign`` is 0, the result at negative z is the
+    real part of the function of complex z.
     """
 
     def spherical_bessel(
@@ -264,8 +265,7 @@ def ker_kei_slope(name: str, part: str, x: RawArray, xp: Namespace) -> Any:
     """Return the derivative of ker, kei or ker + i kei.
 
     For x up to 2 the derivative is SciPy's function ``name``.  For larger x the errors of that function
-    grow to 1e-10, so the derivative is computed from K1: its real or imaginary ``part``, or both for
-    "".
+    grow to 1e-10, so the derivative is computed from K1.  ``part`` is "real", "imag", or "" for both.
     """
     far = -TURN_K * xp.special.kv(1, TURN_K * xp.where(x > 2, x, 2 + 0 * x))
     far = getattr(xp, part)(far) if part else far

@@ -91,7 +91,7 @@ def scaled_derivative(family: Family, n: RawArray, v: RawArray, z: RawArray, xp:
 def leibniz_derivative(family: Family, order: int, v: RawArray, z: RawArray, xp: Namespace) -> Any:
     """Return the derivative of ``exp(-rate z) B`` of order ``order`` in z, by Leibniz's rule.
 
-    Derivatives of B are combinations of B with the orders v - order, ..., v + order.
+    B is the Bessel function of order v.  Its derivatives combine B of the orders v - order to v + order.
     """
     f = getattr(xp.special, family.name)
     total = 0
@@ -125,7 +125,7 @@ def ive_derivative(n: RawArray, v: RawArray, x: RawArray, *, xp: Namespace) -> A
 
 
 def kernel_of_family(family: Family) -> None:
-    """Register the kernel of the n-th derivative of an analytic scaled function with respect to z."""
+    """Register a kernel that computes the n-th derivative of the family's scaled function in z."""
 
     def analytic_derivative(n: RawArray, v: RawArray, z: RawArray, *, xp: Namespace) -> Any:
         return scaled_derivative(family, n, v, z, xp)
@@ -215,7 +215,7 @@ REAL_OF = {
 def scaled_by_operand(
     name: str, part: Callable[..., Any], slope: Callable[..., Any]
 ) -> Callable[..., Array]:
-    """State an op for jv, yv or iv of complex z, times exp(-s) with a real operand s; return it.
+    """Register an op: jv, yv or iv of complex z, times exp(-s) with real s.  Return its function.
 
     ``name`` is jve, yve or ive, SciPy's function with the scale exp(-abs(part(z))).  ``slope`` returns
     the derivative of jv, yv or iv with respect to z from the functions of neighbouring orders.

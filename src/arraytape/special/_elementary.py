@@ -281,7 +281,9 @@ def _pseudo_huber_by_residual(t: RawArray, delta: Real, r: Real, xp: Namespace) 
 
 
 def _cube_of_cosine(t: RawArray, leg: Real, other: Real, xp: Namespace) -> Any:
-    """Return ``t`` times the derivative of legs_over_hypotenuse, ``(leg / hypot(leg, other)) ** 3``."""
+    """Return ``t`` times the derivative of legs_over_hypotenuse with respect to ``other``,
+    ``(leg / hypot(leg, other)) ** 3``.
+    """
     cosine = leg / xp.hypot(as_floats(leg, t, xp), as_floats(other, t, xp))
     return t * (cosine * cosine * cosine)
 

@@ -94,8 +94,8 @@ def carlson_trapezoid(
 ) -> Any:  # fmt: skip
     """Return the sum over nodes u = start + k step of exp(u) ** (e + 1) times the factors.
 
-    A factor is a pair (power, v) for (exp(u) + v) ** -power.  ``count`` is the number of nodes of each
-    element.  An element's terms at further nodes may overflow, so they are masked.
+    A factor is a pair (power, v) for (exp(u) + v) ** -power.  ``count`` is an upper limit of k for each
+    element.  An element's terms at further nodes may overflow, so these terms are masked.
     """
     total, block = 0 * factors[0][1], max(1, BLOCK // max(1, math.prod(start.shape)))
     most, last = largest_count(count, xp), count[..., None]
@@ -114,10 +114,10 @@ def carlson_trapezoid(
 def carlson_slope(
     t: RawArray, at: int, powers: tuple[Any, ...], places: tuple[Any, ...], xp: Namespace
 ) -> Any:
-    """Return the tangent of carlson_integral for a tangent t of one of its arguments.
+    """Return the tangent of carlson_integral, given the tangent t of x, v, w or p.
 
-    ``powers`` are (e, a, b, c, d), and ``places`` the op's other arguments (x, v, w, p).  ``at`` is the
-    index in ``powers`` of the power of the argument that has the tangent: 1 for x.
+    ``powers`` are the operands (e, a, b, c, d), and ``places`` are (x, v, w, p).  ``at`` is the index in
+    ``powers`` of the exponent that belongs to the operand with the tangent: 1 for x.
     """
     raised = tuple([k + 1 if i == at else k for i, k in enumerate(powers)])
     return -t * powers[at] * xp.special.carlson_integral(*raised, *places)
@@ -188,10 +188,10 @@ def carlson_of_three(
 # argument differs from the others, so that partial fractions express the derivative.  Elsewhere the
 # derivative is computed as an integral of positive terms.
 def split_principal_value(last: RawOperand, xp: Namespace) -> tuple[Any, Any, Any]:
-    """Return the mask of a negative last argument, and the argument for each of the two formulas.
+    """Return the mask where ``last`` is negative, and a copy of ``last`` for each of two formulas.
 
-    The first copy of the argument is for the principal value: it is -1 where the argument is not
-    negative.  The second copy is for the integral: it is 1 where the argument is negative.
+    Partial fractions are used where ``last`` is negative, so their copy is -1 elsewhere.  An integral
+    is used elsewhere, so its copy is 1 where ``last`` is negative.
     """
     negative = real_data(last, xp) < 0
     return negative, xp.where(negative, last, -1 + 0 * last), xp.where(negative, 1 + 0 * last, last)
@@ -281,7 +281,7 @@ def base_of_sine(sine: RawArray, cosine2: RawArray, m: RawOperand, xp: Namespace
 
 @kernel
 def ellip_power(k: RawArray, q: RawArray, phi: RawArray, m: RawArray, *, xp: Namespace) -> Any:
-    """Return the integral of ``powers_of_sine`` over its angle from 0 to phi."""
+    """Return the integral of ``powers_of_sine(k, q, angle, m)`` over the angle from 0 to phi."""
     turns = xp.round(phi / math.pi)  # half turns, over each of which the integral is 2 * whole
     part = integral_of_sines(k, q, xp.sin(phi - turns * math.pi), xp.cos(phi) ** 2, m, xp)
     whole = integral_of_sines(k, q, 1 + 0 * phi, 0 * phi, m, xp)

@@ -184,14 +184,14 @@ _lanczos_sum_expg_scaled = special(
 
 
 def _igam_fac_by_shape(t: RawArray, a: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
-    """Return ``t`` times the derivative in a, ``y * (xp.log(x) - xp.special.digamma(a))``, with y the
-    result.
+    """Return ``t`` times the derivative of the result y with respect to a,
+    ``y * (xp.log(x) - xp.special.digamma(a))``.
     """
     return t * (xp.special.xlogy(y, x) - y * xp.special.digamma(a))
 
 
 def _igam_fac_by_place(t: RawArray, a: Real, x: Real, y: RawArray, xp: Namespace) -> Any:
-    """Return ``t`` times the derivative in x, ``y * (a - x) / x``, with y the result; at 0 the limit."""
+    """Return ``t`` times the derivative of the result y in x, ``y * (a - x) / x``; at 0 the limit."""
     a, x = as_floats(a, t, xp), as_floats(x, t, xp)
     at_zero = xp.pow(xp.where(x == 0, x, 1.0), a - 1.0) * xp.special.rgamma(a)
     return t * xp.where(x == 0, at_zero, y * ((a - x) / x))

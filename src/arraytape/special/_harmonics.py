@@ -38,13 +38,15 @@ def neighbouring_orders_slope(
 
 
 def counts_as_data(t: RawArray, xp: Namespace, *counts: Any) -> list[Any]:
-    """Return the counts as integer data; a Python number becomes an array of the shape of t."""
+    """Return Python numbers as int64 data of the shape of t, and counts that have a dtype unchanged."""
     zero = xp.astype(xp.zeros_like(xp.real(t)), xp.int64)
     return [x if hasattr(x, "dtype") else zero + x for x in counts]
 
 
 def harmonic_by_angle(t: RawArray, n: Real, m: Real, theta: Real, phi: Real, xp: Namespace) -> Any:
-    """Return ``t`` times the derivative in theta at phi = 0, times ``xp.exp(1j * m * phi)``."""
+    """Return ``t`` times the derivative of the harmonic in theta: the derivative at phi = 0, times
+    ``xp.exp(1j * m * phi)``.
+    """
     n, m = counts_as_data(t, xp, n, m)
     slope = neighbouring_orders_slope(
         lambda k: xp.special.sph_harm_y(n, k, theta, 0.0 * phi), n, m, xp

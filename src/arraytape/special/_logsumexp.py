@@ -149,9 +149,9 @@ def _promoted(
 def _value(
     a: Array, b: Array | None, axes: int | tuple[int, ...], with_phase: bool
 ) -> tuple[Array, Array | None]:
-    """Return the values of ``_with_slopes``, computed in SciPy's steps so that they have SciPy's bits.
+    """Return the values of ``_with_slopes``, computed in SciPy's steps, so that all bits are SciPy's.
 
-    Derivatives through these steps would be wrong, so the operands are not followed.
+    Derivatives through these steps would be wrong, so the caller passes operands that no tape follows.
     """
     total = sum_of(exp(a) if b is None else b * exp(a), axis=axes, keepdims=True)
     of_total = sign(total) if with_phase else None
@@ -183,7 +183,10 @@ def _value(
 
 
 def _greatest(a: Array, axes: int | tuple[int, ...]) -> tuple[Array, Array]:
-    """Return the element with the largest real part along axes, and the mask of its position."""
+    """Return the element with the largest real part along axes, and the mask of its positions.
+
+    If several complex elements have the largest real part, the last of these elements is chosen.
+    """
     largest = greatest(real(a), axis=axes, keepdims=True)
     found = real(a) == largest
     if a.dtype.kind != "c":

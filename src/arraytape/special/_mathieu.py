@@ -35,7 +35,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 
 def mathieu(name: str, value: str, *, modified: bool) -> None:
-    """State ops for a Mathieu function y and for its derivative yp.
+    """Register the ops of a Mathieu function y and of its derivative yp.
 
     y'' is (2 q cos(2 x) - a) y, or for modified functions (a - 2 q cosh(2 x)) y (DLMF 28.2.1, 28.20.1).
     The characteristic value a is the function ``value`` of m and q.
@@ -54,8 +54,8 @@ def mathieu(name: str, value: str, *, modified: bool) -> None:
         return t * scale * getattr(xp.special, f"{name}_yp")(m, q, x)
 
     def second_line(t: RawArray, m: Real, q: Real, x: Real, xp: Namespace) -> Any:
-        """Return ``t`` times the derivative of yp, by the differential equation, times pi / 180 where x
-        is in degrees.
+        """Return ``t`` times the derivative of yp, which is y'' from the differential equation, times
+        pi / 180 where x is in degrees.
         """
         return t * scale * second(m, q, x, xp) * getattr(xp.special, f"{name}_y")(m, q, x)
 
@@ -108,10 +108,10 @@ def oblate_radial(m: Real, c: Real, cv: Real, x: Real, s: RawArray, sp: RawArray
 def spheroidal(
     name: str, value: str, equation: Callable[..., Any], places: tuple[float, float]
 ) -> None:
-    """State ops for a spheroidal function s, its derivative sp, and both with an operand cv.
+    """Register four ops: a spheroidal function s and its derivative sp, each without and with cv.
 
-    The operand cv is the characteristic value.  Without it, the value is the function ``value`` of m,
-    n, c.  ``equation`` returns the second derivative.  Tests draw x from the interval ``places``.
+    The operand cv is the characteristic value.  In ops without the operand, cv is the function ``value``
+    of m, n, c.  ``equation`` returns the second derivative.  Tests draw x from the interval ``places``.
     """
 
     def first(t: RawArray, m: Real, n: Real, c: Real, x: Real, xp: Namespace) -> Any:

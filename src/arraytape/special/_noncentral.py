@@ -30,9 +30,10 @@ LARGEST_PEAK = 1e8
 
 # --- mixtures -----------------------------------------------------------------------------------------
 def poisson_window(peak: RawArray, rate: RawArray, xp: Namespace) -> tuple[Any, Any]:
-    """Return the indices of the terms around the largest, and their Poisson weights, on a last axis.
+    """Return the indices and the Poisson weights of the terms around the largest term of a mixture.
 
-    ``peak`` is the index of the largest term of each element, as a real number.
+    ``peak`` is the index of the largest term of each element, as a real number.  The results have one
+    more axis, the last, for the terms.
     The weights are NaN at elements whose largest term has an index below 0 or above LARGEST_PEAK.
     """
     within = (peak >= 0) & (peak <= LARGEST_PEAK)
@@ -56,10 +57,10 @@ def finite_operands(fill: float, *operands: RawArray, xp: Namespace) -> tuple[An
 def sums_from_steps(
     first: RawArray, last: RawArray, steps: RawArray, lower: RawArray, xp: Namespace
 ) -> Any:
-    """Return the terms F[s] of a sequence with F[s + 1] = F[s] - steps[s].
+    """Return the terms F[s] of a sequence, given the differences steps[s] = F[s] - F[s + 1].
 
-    ``first`` is F[0], and ``last`` is the term after the last step.  Where the mask ``lower`` is True, a
-    term is ``last`` plus steps, elsewhere ``first`` minus steps, so that nothing cancels.
+    ``first`` is F[0], and ``last`` is the term after the last step.  Where the mask ``lower`` is True,
+    steps are added to ``last``, elsewhere subtracted from ``first``, so that no digits cancel.
     """
     sums = xp.cumulative_sum(steps, axis=-1)
     backward = xp.flip(xp.cumulative_sum(xp.flip(steps, axis=-1), axis=-1), axis=-1)
@@ -68,7 +69,7 @@ def sums_from_steps(
 
 
 def gamma_window(a: RawArray, rate: RawArray, x: RawArray, xp: Namespace) -> tuple[Any, Any]:
-    """Return ``poisson_window`` around the largest term of a mixture of gamma distributions at x."""
+    """Return the indices and Poisson weights of a gamma mixture's largest terms for the density at x."""
     return poisson_window(0.5 * (xp.sqrt(a * a + 4 * rate * x) - a), rate, xp)
 
 
@@ -173,7 +174,7 @@ special(
 
 
 def chi_quantile_rules(sign: int) -> list[Any]:
-    """Return the rules of the x at which chndtr (sign 1) or the survival function (sign -1) is p."""
+    """Return the rules of the inverse of chndtr (sign 1) or of the survival function (sign -1) in x."""
     return [
         lambda t, df, nc, y, xp: sign * t / chi_density(y, df, nc, xp),
         lambda t, df, nc, y, xp: -t * chi_by_df(y, df, nc, xp) / chi_density(y, df, nc, xp),

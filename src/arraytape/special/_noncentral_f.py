@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 def beta_window(
     a: RawArray, b: RawArray, rate: RawArray, x: RawArray, xp: Namespace
 ) -> tuple[Any, Any]:
-    """Return ``poisson_window`` around the largest term of a mixture of beta distributions at x.
+    """Return the indices and Poisson weights of a beta mixture's largest terms for the density at x.
 
-    The ratio of the terms s + 1 and s is rate x (a + b + s) / ((s + 1) (a + s)), which is 1 near the
-    peak.
+    The largest term is the s near which term s + 1 divided by term s is 1.  That ratio is
+    rate x (a + b + s) / ((s + 1) (a + s)).
     """
     shift = a - rate * x
     peak = 0.5 * (xp.sqrt(shift * shift + 4 * rate * x * (a + b)) - shift)
@@ -94,7 +94,7 @@ def noncentral_beta_by(
     i: RawArray, j: RawArray, a: RawArray, b: RawArray, rate: RawArray, x: RawArray,
     complement: RawArray, *, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the derivative of F(a, b, rate, x), see above, of order i in a and j in b; i + j > 0."""
+    """Return the derivative of order i in a and j in b of the F in the module's docstring; i + j > 0."""
     inside, (a, b, rate, x, complement) = finite_operands(0.5, a, b, rate, x, complement, xp=xp)
     terms, weights = beta_window(a, b, rate, x, xp)
 
@@ -224,7 +224,7 @@ def pdf_by_ratio(f: Real, dfn: Real, dfd: Real, nc: Real, xp: Namespace) -> Any:
 def pdf_by_shape(i: int, j: int, f: Real, dfn: Real, dfd: Real, nc: Real, xp: Namespace) -> Any:
     """Return the derivative of the noncentral F density in dfn / 2 (i = 1) or dfd / 2 (j = 1).
 
-    The ratio dfn / dfd is held fixed.  ``pdf_by_ratio`` is the derivative with respect to its logarithm.
+    The ratio dfn / dfd is held fixed.  ``pdf_by_ratio`` is the derivative in log(dfn / dfd).
     """
     a, b, rate, x, c = ncf_mixture_arguments(dfn, dfd, nc, f, xp)
     return xp.special.noncentral_beta_density(i, j, 0, a, b, rate, x, c) * c * c * dfn / dfd

@@ -131,7 +131,7 @@ def root_of_half(df: Real) -> Any:
 
 
 def nct_integral(n: int, r: int, k: int, df: Real, nc: Real, x: Real, xp: Namespace) -> Any:
-    """Return ``normal_gamma`` at the arguments that belong to nctdtr(df, nc, x)."""
+    """Return ``normal_gamma`` at a = df / 2, nc and s = x / sqrt(df / 2), as in nctdtr(df, nc, x)."""
     return xp.special.normal_gamma(n, r, k, df / 2, nc, x / root_of_half(df))
 
 

@@ -120,7 +120,7 @@ def clip_edge(x: RawArray, low: RawArray, high: RawArray, xp: Namespace) -> Any:
 
 
 def exp_derivatives(derivatives: Sequence[Any], order: int) -> list[Any]:
-    """Return the derivatives of orders 0 to ``order`` of exp(f) at a zero of f, given f', f'', ..."""
+    """Return the derivatives of exp(f) of orders 0 to ``order`` where f = 0, given f', f'', ..."""
     found: list[Any] = [1.0]
     for n in range(1, order + 1):
         terms = [math.comb(n - 1, j) * derivatives[j] * found[n - 1 - j] for j in range(n)]
@@ -130,9 +130,9 @@ def exp_derivatives(derivatives: Sequence[Any], order: int) -> list[Any]:
 
 # --- the gamma function -------------------------------------------------------------------------------
 def gamma_constants(n: int, a: RawArray, xp: Namespace) -> list[Any]:
-    """Return the derivatives, of orders 0 to n in e, of gamma(a) exp(digamma(a) e) / gamma(a + e).
+    """Return the derivatives of gamma(a) exp(digamma(a) e) / gamma(a + e) in e, of orders 0 to n, at 0.
 
-    They are taken at e = 0.  The factor exp(digamma(a) e) makes the derivative of order 1 zero.
+    The factor exp(digamma(a) e) makes the derivative of order 1 zero.
     """
     return exp_derivatives([0.0 * a, *[-xp.special.polygamma(j, a) for j in range(1, n)]], n)
 
@@ -213,7 +213,7 @@ def gammainc_by(n: RawArray, a: RawArray, x: RawArray, *, xp: Namespace) -> Any:
 
 
 def gamma_edges(a: RawArray, x: RawArray, upper: RawArray, xp: Namespace) -> list[Any]:
-    """Return the edges of the panels in v = log(t / x).
+    """Return the edges of the quadrature panels in v = log(t / x).
 
     The panels go from v = 0 to the v at which the density has fallen by exp(-DEPTH).  For t > x that v
     is positive, and the mask ``upper`` is True.  Inner edges lie around the v at which x exp(v) is 1.
@@ -230,11 +230,12 @@ def gamma_edges(a: RawArray, x: RawArray, upper: RawArray, xp: Namespace) -> lis
 
 # --- the beta function --------------------------------------------------------------------------------
 def beta_constants(i: int, j: int, a: RawArray, b: RawArray, xp: Namespace) -> list[list[Any]]:
-    """Return the derivatives of 1 / beta(a + d, b + e) at d = e = 0, relative to 1 / beta(a, b).
+    """Return derivatives of beta(a, b) / beta(a + d, b + e) at d = e = 0, without its linear part.
 
-    The first-order terms are left out, because the centred logarithms contain them.  The function that
-    remains is exp(s(d + e) - p(d) - q(e)), where s, p and q are the Taylor series of loggamma at a + b,
-    a and b from the second order on.  The derivative of order p in d and q in e is ``result[p][q]``.
+    The linear terms of the logarithm are left out, because the centred logarithms, such as log(x)
+    minus its mean, contain them.  The rest is exp(f(d + e) - g(d) - h(e)).  There f, g and h are the
+    Taylor series of loggamma at a + b, a and b from the second order on.  The derivative of order p in d
+    and q in e is ``result[p][q]``.
     """
 
     def curved(x: RawArray, sign: float, n: int) -> list[Any]:
@@ -374,10 +375,10 @@ def log_complement(v: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> Any:
 
 
 def beta_edges(a: RawArray, b: RawArray, x: RawArray, y: RawArray, xp: Namespace) -> list[Any]:
-    """Return the edges of the panels in v = logit(t) - logit(x) < 0.
+    """Return the edges of the quadrature panels in v = logit(t) - logit(x) < 0.
 
     The density depends on log(y + x exp(v)).  Inner edges lie at the v where x exp(v) is y, and around
-    the two points beyond which the smaller of both terms has no influence on the density.
+    the two points beyond which the smaller of y and x exp(v) has no influence on the density.
     """
     total, bend = a + b, xp.log(y) - xp.log(x)
     start = (total * xp.log(y) - DEPTH) / a

@@ -1,4 +1,4 @@
-"""The function ``special_tuple``, which states a special function with several results."""
+"""The function ``special_tuple``, which defines a special function with several results."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ def special_tuple(
     name: str, inputs: str, results: dict[str, Sequence[Rule | Unknown | None]], *, summary: str,
     domains: Sequence[Interval], integers: str = "", complex: bool = False, source: str = "",
 ) -> Callable[..., tuple[Array, ...]]:  # fmt: skip
-    """State one elementwise op for each result, and return the function that returns all results.
+    """Register one elementwise op for each result, and return the function that returns all results.
 
-    ``results`` maps the name of a result to its rules, one for each operand.  Rules call the op of a
-    result as ``xp.special.<name>_<result>``: the result ``aip`` of airy is ``xp.special.airy_aip(z)``.
+    ``results`` maps a result's name to its derivative rules, one for each operand.  Rules call the
+    op of a result as ``xp.special.<name>_<result>``.  The result ``aip`` of airy is
+    ``xp.special.airy_aip(z)``.
     """
     parts = []
     for place, (result, rules) in enumerate(results.items()):

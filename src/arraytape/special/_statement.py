@@ -1,11 +1,11 @@
-"""The function ``special``, which states an elementwise op whose values are those of a SciPy function.
+"""The function ``special``, which defines an elementwise op whose values are those of a SciPy function.
 
     digamma = special("digamma", "x", lambda t, x, xp: t * xp.special.polygamma(1, x), ...)
 
-A statement has one rule for each operand.  A rule is a function that maps the tangent ``t`` of its
+A definition has one rule for each operand.  A rule is a function that maps the tangent ``t`` of its
 operand to the tangent of the result, as in ``ops.elementwise_functions``.  A rule calls other special
 functions through ``xp.special``, so that the rule itself can be differentiated.  A function with several
-results is stated as one elementwise op for each result (``_several``).
+results is defined as one elementwise op for each result (``_several``).
 
 The docstring of an op quotes its rules: the source text of a lambda, or the docstring of a rule without
 the word "Return".  So the docstring of a rule contains its formula.
@@ -41,7 +41,7 @@ UNIT: Interval = (0.05, 0.95)
 
 
 class Statement(NamedTuple):
-    """A stated special function, with the facts that tests and generated tables read.
+    """A function that ``special`` registered, with the facts that tests and generated tables read.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Statement(NamedTuple):
     integers
         The names of the operands that have to be whole numbers.
     counts
-        The names of those operands among them that have to be of an integer dtype.
+        The names of the operands that have to be of an integer dtype, a subset of ``integers``.
     complex
         True if the last operand may be complex, and the function is analytic in it.
     source
@@ -196,8 +196,8 @@ Notes
 def helper_texts(op: Op, text: str | None) -> str:
     """Return the docstrings of the helper functions that the rules of an op call.
 
-    ``text`` is the op's docstring, which quotes the rules.  A helper may be defined below the statement
-    of the op, so the package calls ``helper_texts`` after the import of all modules.
+    ``text`` is the op's docstring, which quotes the rules.  A helper may be defined below the op's
+    definition, so the package calls ``helper_texts`` after the import of all modules.
     """
     known: dict[str, Any] = {}
     for rule in op.rules or ():

@@ -74,7 +74,7 @@ _binom_pmf = special(
 
 
 def state_binomial(name: str, sign: int, how_many: str) -> None:
-    """State the op of the binomial cumulative function (sign 1) or survival function (sign -1)."""
+    """Register the op of the binomial cumulative function (sign 1) or survival function (sign -1)."""
     special(
         name, "k n p",
         lambda t, k, n, p, xp: sign * t * bdtr_by_k(k, n, p, xp),
@@ -108,7 +108,7 @@ _nbinom_pmf = special(
 
 
 def state_negative_binomial(name: str, sign: int, how_many: str) -> None:
-    """State the op of the negative binomial cumulative (sign 1) or survival function (sign -1)."""
+    """Register the op of the negative binomial cumulative (sign 1) or survival function (sign -1)."""
     special(
         name, "k r p",
         lambda t, k, r, p, xp: sign * t * beta_by_b(r, k + 1, p, 1 - p, xp),
@@ -319,7 +319,7 @@ _landau_pdf = special(
 
 
 def state_landau(sign: int, function: str, inverse: str) -> None:
-    """State the ops of Landau's cumulative (sign 1) or survival function (sign -1), and its inverse."""
+    """Register Landau's cumulative (sign 1) or survival function (sign -1), and its inverse, as ops."""
     special(
         function, "x loc scale",
         lambda t, x, loc, scale, xp: sign * t * xp.special._landau_pdf(x, loc, scale),

@@ -130,7 +130,7 @@ def student_height(v: RawArray, df: RawArray, log_odds: RawArray, xp: Namespace)
 
 
 def student_edges(df: RawArray, log_odds: RawArray, outer: RawArray, xp: Namespace) -> list[Any]:
-    """Return the edges of panels for an integral of the density over s, in v = log(s / x).
+    """Return the edges of quadrature panels in v = log(s / x), to integrate the density over s.
 
     The integral goes from s = x to infinity where the mask ``outer`` is True, elsewhere from x to 0.
     Edges between the ends are chosen as in ``beta_edges``.

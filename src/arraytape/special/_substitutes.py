@@ -164,10 +164,10 @@ def elliprd(x: RawArray, y: RawArray, z: RawArray, *, xp: Namespace) -> Any:
 
 # --- functions whose order or degree is a whole number ----------------------------------------------
 def substitute_by_order(highest: int) -> Callable[..., Callable[..., Any]]:
-    """Return a decorator for a substitute whose first parameter, its order, is a Python int.
+    """Return a decorator that registers a substitute: a kernel for a function that CuPy lacks.
 
-    The substitute raises TypeError for complex data, for an order that is no whole number, and for an
-    order whose absolute value is above ``highest``.
+    The decorated function gets its first parameter, the order, as a Python int.  The kernel raises
+    TypeError for complex data, and for an order that is no whole number or beyond +-``highest``.
     """
 
     def entered(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -231,7 +231,7 @@ def bessel_first_kind(
 ) -> Any:  # fmt: skip
     """Return J (for sign -1) or I (for sign 1) of order n, times ``scale``.
 
-    ``low`` and ``high`` are the function of orders 0 and 1, times ``scale``.  Where abs(x) is above
+    ``low`` and ``high`` are the values of orders 0 and 1, times ``scale``.  Where abs(x) is above
     ``far`` the recurrence from these orders is stable; else the series in ``sign * (x / 2) ** 2`` is
     accurate.
     """

@@ -90,7 +90,7 @@ class Boxed:
         self.write_into(self.memory, key, value)
 
     def write_into(self, memory: np.ndarray[Any, Any], key: Index, value: RawOperand) -> None:
-        """Write ``value`` to ``memory[key]``; ``memory`` is this box's own or a copy."""
+        """Write ``value`` to ``memory[key]``; ``memory`` is the box's own memory or a copy."""
         if isinstance(value, Boxed) and value.device != self.device:
             raise ValueError(f"cannot write data on {value.device} into data on {self.device}")
         memory[self.boxes.memory_key(self, key)] = getattr(value, "memory", value)
@@ -151,7 +151,7 @@ for _name in BINARY:
 
 
 class Boxes:
-    """A namespace of the standard that calls another namespace's functions on boxed data."""
+    """An array API namespace that calls the functions of the namespace ``within`` on boxed data."""
 
     def __init__(self, within: ModuleType, kind: type[Boxed], root: Boxes | None = None) -> None:
         self.within, self.kind, self.root = within, kind, root or self
@@ -204,7 +204,7 @@ class Boxes:
         return argument
 
     def memory_key(self, x: Boxed, key: Index) -> Any:
-        """Return the key for NumPy's memory; raise IndexError for NumPy arrays, as GPU libraries do."""
+        """Return ``key`` without boxes; raise IndexError for NumPy arrays, as GPU libraries do."""
         if type(key) is tuple:
             return tuple([self.memory_key(x, part) for part in key])
         if isinstance(key, np.ndarray | list):
@@ -214,7 +214,7 @@ class Boxes:
         return getattr(key, "memory", key)
 
     def operand(self, other: RawOperand | Batched, asarray_like: Boxed) -> Any:
-        """Return an operand for the wrapped namespace; raise TypeError for NumPy arrays."""
+        """Return ``other`` for the wrapped namespace; raise TypeError for NumPy arrays."""
         if isinstance(other, np.ndarray):
             raise TypeError("host data does not mix with data on a device")
         if isinstance(other, np.generic):

@@ -1,4 +1,4 @@
-"""The mark ``check_gradients``: calls that a test made, and checks of their gradients."""
+"""Gradient checks of the calls in tests that have the mark ``check_gradients``."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ class Call(NamedTuple):
 
 
 class Calls:
-    """A context manager that keeps the calls of some functions, with copies of their arguments.
+    """A context manager that keeps calls of some functions, with copies of their arguments.
 
     A wrapper replaces each function under all its names, in the test's module and in all modules of the
-    function's own package.  Calls inside a kept call are not kept.
+    function's own package.  A call is kept if an argument and a result hold a floating-point Array.
+    Calls inside a call of a wrapper are neither kept nor counted.
 
-    limit : the greatest number of kept calls of each function.  made : the number of calls of each
-    function.  busy : True while a kept call runs.
+    limit : the number of first calls of each function that may be kept.  made : the number of calls of
+    each function.  busy : True while a wrapper runs.
     """
 
     def __init__(
@@ -65,9 +66,9 @@ class Calls:
         self.replaced.clear()
 
     def names_bound_to(self, f: Callable[..., Any]) -> list[tuple[dict[str, Any], str]]:
-        """Return each name bound to a function, with the namespace of its module.
+        """Return pairs (``vars(module)``, name) for all names that modules give to the function ``f``.
 
-        Raise LookupError if no name is bound to the function.
+        Raise LookupError if there is no such name.
         """
         package = f.__module__.partition(".")[0]
         loaded = [m for name, m in [*sys.modules.items()] if name.partition(".")[0] == package]
@@ -81,7 +82,7 @@ class Calls:
         return found
 
     def keeping(self, f: Callable[..., Any]) -> Callable[..., Any]:
-        """Wrap a function so that its calls are kept, except those inside a kept call."""
+        """Return a wrapper of ``f`` that counts calls in ``made`` and adds copies to ``kept``."""
 
         @functools.wraps(f)
         def keep_call(*args: Any, **keywords: Any) -> Any:
@@ -103,7 +104,7 @@ class Calls:
     def snapshot(
         self, f: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]
     ) -> Call | None:
-        """Copy a call if its arguments hold a floating-point Array; else return None."""
+        """Return a call with copied arguments; None unless one holds a float Array."""
         try:
             bound = inspect.signature(f).bind(*args, **keywords)
         except (TypeError, ValueError):
@@ -117,7 +118,7 @@ class Calls:
         return Call(f, bound, user_line())
 
     def check_kept_calls(self, options: dict[str, Any]) -> None:
-        """Raise AssertionError for wrong gradients, and for a function of which no call was kept."""
+        """Raise AssertionError if a kept call has wrong gradients, or a function has no kept call."""
         for call in self.kept:
             check_call(call, options)
         for f in self.functions:
@@ -129,7 +130,7 @@ class Calls:
 
 
 def function_named(f: Callable[..., Any] | str) -> Callable[..., Any]:
-    """Return f if it is a function; import the function if f is a text "module.name"."""
+    """Return the function ``f``; if ``f`` is a text "module.name", import that function."""
     if isinstance(f, str):
         module, _, name = f.rpartition(".")
         try:
@@ -147,7 +148,7 @@ def is_floating_leaf(x: Any) -> bool:
 
 
 def snapshot(x: Any) -> Any:
-    """Copy a leaf of the arguments.  No recorder follows the copy of an Array."""
+    """Copy an Array or a NumPy array; return other objects unchanged.  No tape follows the copy."""
     if isinstance(x, Array):
         _, data = current(x)
         return wrap(storage_of(data).copy(data))
@@ -201,7 +202,7 @@ def compare(f: Callable[..., Any], inputs: Any, options: dict[str, Any]) -> None
 def check_returned(result: Any, options: dict[str, Any], *, differentiates: bool) -> None:
     """Check the gradients of the pairs (f, inputs) that a test returned.
 
-    Without ``differentiates`` the functions are only called, as on a backend of another library.
+    If ``differentiates`` is False, the functions are only called, because ``xp`` is another library.
     """
     pairs = result if isinstance(result, list) else [result]
     for pair in pairs:

@@ -36,9 +36,9 @@ def watching() -> Iterator[GradientTape]:
 
 @contextmanager
 def makers_watched() -> Iterator[None]:
-    """Open a block in which wrappers (``watched``) replace the namespace's functions that create arrays.
+    """Open a block in which ``watched`` wraps the namespace's functions that create arrays.
 
-    Blocks of several threads share the wrappers, which the end of the last block removes.
+    Blocks of several threads share the wrappers.  The last block to end removes the wrappers.
     """
     xp, block = namespace(), object()
     with LOCK:
@@ -66,7 +66,7 @@ def replace_function(name: str, function: Callable[..., Any]) -> None:
 
 
 def watched(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that the tape of the calling thread or task watches floating-point results."""
+    """Wrap ``make`` so that the tape of the calling thread or task watches floating-point results."""
 
     @functools.wraps(make)
     def make_watched(*args: Any, **keywords: Any) -> Any:

@@ -27,7 +27,7 @@ INSTALL = "array-api-strict is not installed: pip install array-api-strict"
 
 # --- which backends -------------------------------------------------------------------------------
 def pytest_configure(config: pytest.Config) -> None:
-    """Read the names of backends from the option or the setting; raise UsageError for unknown names."""
+    """Store the backend names in the option, or else the setting; raise UsageError for unknown names."""
     given = config.getoption("xp_backends")
     where = "xp_backends" if given is None else "--xp-backends"
     chosen = names_in(config.getini("xp_backends") if given is None else [given], where)
@@ -78,7 +78,7 @@ def xp(xp_backend: str) -> Iterator[Any]:
 
 # --- skip_xp_backends, xfail_xp_backends ----------------------------------------------------------
 def obey_marks(item: pytest.Item, name: str) -> None:
-    """Skip a test, or mark the test as an expected failure, if its marks select this backend."""
+    """Skip a test, or mark the test as an expected failure, if its marks select the backend ``name``."""
     for mark in item.iter_markers("skip_xp_backends"):
         if concerns(mark, name, {"reason"}):
             pytest.skip(mark.kwargs.get("reason") or f"not on {name}")
@@ -90,7 +90,7 @@ def obey_marks(item: pytest.Item, name: str) -> None:
 
 
 def concerns(mark: pytest.Mark, name: str, others: set[str]) -> bool:
-    """Return True if a mark selects this backend; fail the test if the mark's arguments are wrong."""
+    """Return True if a mark selects the backend ``name``; fail the test for wrong arguments."""
     if unknown := {*mark.kwargs} - {*CHOICES, "exceptions"} - others:
         raise failure(f"{mark.name} takes no {short_repr(min(unknown))}")
     exceptions = mark.kwargs.get("exceptions", ())

@@ -53,9 +53,9 @@ def __dir__() -> list[str]:
 def measures(
     *, unit: str = "seconds", headline: str = "", rank: int = 100, exact: bool = False
 ) -> Callable[[F], F]:
-    """Return a decorator that declares a measure, by the attributes that asv and the dashboard read.
+    """Return a decorator that sets the attributes of a method which asv and the dashboard read.
 
-    headline : the title of the measure's tile on the dashboard's first page, or "" for no tile.  rank :
+    headline : the title of the method's tile on the dashboard's first page, or "" for no tile.  rank :
     the position among the tiles.  exact : True for counts, which have hardly any noise.
     """
 
@@ -181,7 +181,7 @@ class TapeBenchmarks(ABC):
         self._check()
 
     def _check(self) -> None:
-        """Raise ValueError if all gradients are None, or if the loss differs between the namespaces."""
+        """Raise ValueError if all gradients are None, or loss differs between NumPy and arraytape."""
         name = type(self).__name__
         theirs = self.loss(np, *self._raw)
         tape, value = self._record()
@@ -269,9 +269,9 @@ def version_of(cls: type) -> str:
 
 
 def measure_of_class(function: FunctionType, cls: type) -> FunctionType:
-    """Copy a measure's function for one class, with a displayed name of the class.
+    """Copy a benchmark method for ``cls``, and set a displayed name that contains the class's name.
 
-    asv reads the displayed name from the function, which the subclasses would otherwise share.
+    asv reads the displayed name from the function, which all subclasses would otherwise share.
     """
     copy = FunctionType(function.__code__, function.__globals__, function.__name__)
     vars(copy).update(vars(function))

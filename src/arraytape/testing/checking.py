@@ -284,9 +284,9 @@ class Problem:
         self, got: float, slope: float, at: Callable[..., float], along: Sequence[Host],
         rtol: float, h: float,
     ) -> bool:  # fmt: skip
-        """Return True if a mode's slope ``got`` agrees with differences, for the step h or another one.
+        """Return True if ``got``, a mode's slope along a direction, agrees with differences of ``at``.
 
-        slope : the slope by differences for the step h.
+        slope : the slope by differences with the step h.  If ``got`` differs, other steps are tried.
         """
         if slopes_agree(got, slope, rtol):
             return True
@@ -355,7 +355,7 @@ class Finding:
         return along
 
     def input_elements(self) -> Iterator[Place]:
-        """Yield all elements of all inputs.  The imaginary part of an element is a place of its own."""
+        """Yield all elements of all inputs.  An imaginary part is yielded as a ``Place`` of its own."""
         for i, x in enumerate(self.problem.exact):
             for element in np.ndindex(x.shape):
                 yield Place(i, element, False)
@@ -367,10 +367,10 @@ class Finding:
     ) -> tuple[list[tuple[Place, float, float, float]], int]:
         """Return the elements whose slopes differ, and the number of compared elements.
 
-        Each of these elements comes with the mode's slope, the slope by differences, and the estimated
-        error of the differences.
+        Each of these elements comes with the slope from ``got``, the slope by differences of ``at``, and
+        the estimated error of the differences.
 
-        at : the function of the inputs.  got : the mode's slope for an element.
+        at : a function of all inputs.  got : a function that returns the mode's slope for an element.
         """
         wrong, seen, started = [], 0, time.monotonic()
         for place in self.input_elements():
@@ -393,7 +393,8 @@ class Finding:
     def raise_first(self, along: float, slope: float) -> None:
         """Raise an AssertionError that names the element at which the first derivative is most wrong.
 
-        along, slope : the slopes along a random direction, by the mode and by differences.
+        If all elements agree, the error shows the slopes along a random direction instead: ``along`` by
+        the mode, ``slope`` by differences.
         """
         problem = self.problem
         said, reverse = self.reverse_gradients()
@@ -473,8 +474,8 @@ class Finding:
     def raise_second(self, way: Callable[..., Any], along: float, slope: float) -> None:
         """Raise an AssertionError that names two input elements whose second derivative is wrong.
 
-        If no such pair is found, the error shows the derivatives along random directions: ``along`` by
-        the mode, ``slope`` by differences of gradients.  way : a function for Hessian-vector products.
+        If no such pair is found, the error shows the curvature along random directions: ``along`` is
+        the mode's, ``slope`` that by differences of gradients.  way : computes Hessian-vector products.
         """
         problem = self.problem
         started, worst = time.monotonic(), None
@@ -520,7 +521,7 @@ class Finding:
 
     # --- parts of messages ------------------------------------------------------------------------
     def reverse_gradients(self) -> tuple[list[str], list[Any]]:
-        """Return the warnings of the tape and the gradients."""
+        """Return the tape's warnings, and the gradients of ``scalar_loss`` by reverse mode."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             found = gradients(self.problem.scalar_loss, self.problem.given)

@@ -433,7 +433,7 @@ def output(f: Callable[..., Any], i: int, inputs: Sequence[Any]) -> Any:
 
 
 def check_near(found: float | Raw, expected: float | Raw, rtol: float, what: str) -> None:
-    """Raise AssertionError unless the slopes agree with differences.  NaN agrees with no number."""
+    """Raise AssertionError if ``found`` differs from ``expected``, the differences, or is NaN."""
     error = np.max(np.abs(found - expected) / np.maximum(1.0, np.abs(expected)), initial=0.0)
     if not error <= rtol:
         raise AssertionError(f"{what} gives {found!r}, differences give {expected!r}")

@@ -1,4 +1,4 @@
-"""Tests of the ops' declared samples: random arguments, and functions of floating-point arrays.
+"""Random arguments for ops, and the ops as functions of these arguments, for tests of derivatives.
 
 An op declares samples: shapes and values of arguments on which its derivatives are tested.
 """

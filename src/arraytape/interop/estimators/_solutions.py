@@ -48,7 +48,7 @@ class Packing:
         self.free = np.concatenate([np.zeros(0, dtype=bool), *[mask.reshape(-1) for mask in masks]])
 
     def unpack_vector(self, vector: Array) -> Parts:
-        """Return the named arrays whose free elements are those of ``vector``."""
+        """Return the named arrays: free elements from ``vector``, all others from ``start``."""
         place = np.where(
             self.free, np.cumsum(self.free) - 1, np.cumsum(~self.free) - 1 + vector.shape[0]
         )
@@ -69,7 +69,7 @@ def minimum_of_parts(
 
     start : scikit-learn's solution, a dict of arrays.
     free : masks of the elements that vary, see Packing; the others keep their values in ``start``.
-    least : a solution that is smaller counts as this large in the relative distance from ``start``.
+    least : lower bound of the solution's size, by which its distance from ``start`` is divided.
     """
     packing = Packing(start, free or {})
 

@@ -65,7 +65,7 @@ def updates(parts: Parts, X: Array, y: Array, count: Array, *priors: Array) -> l
 
 @connects_fit(MODULE, "BayesianRidge", "ARDRegression")
 def by_evidence(fit: Fit) -> Mapping[str, Any]:
-    """Return the precisions at the fixed point, and the attributes computed from them."""
+    """Return the fitted attributes, such as alpha_ and coef_, at the fixed point of the updates."""
     twin, X, y, weights = (fit.twin, fit.float_data("X"), fit.float_data("y"), fit.sample_weights())
     # Arrays are allowed here and get no derivative: the fixed point does not depend on where it starts.
     fit.asked |= {"alpha_init", "lambda_init"}

@@ -38,7 +38,7 @@ def arrays_in_tables(*arrays: Any, **options: Any) -> Any:
 def table_of_arrays(
     adapter: Any, X_output: Any, X_original: Any, columns: Any, inplace: bool = True
 ) -> Any:
-    """Return a DataFrame whose columns hold the columns of an Array: ``set_output("pandas")``."""
+    """Return a DataFrame of an Array's columns, as asked for by ``set_output("pandas")``."""
     from ..._dataframes.pandas_tables import frame_of_columns
 
     if isinstance(X_output, Array) and X_output.ndim == 2:

@@ -57,7 +57,7 @@ def truncated_svd(fit: Fit) -> dict[str, Array]:
 
 # --- NMF ----------------------------------------------------------------------------------------------
 def refuse_open_factors(model: BaseEstimator) -> None:
-    """Raise TypeError if the factors' scale is not determined, or for another solver than "cd"."""
+    """Raise TypeError unless NMF has nonzero penalties, the solver "cd" and the Frobenius loss."""
     penalties = (model.alpha_W, model.alpha_H)
     open_to_scale = 0.0 in (detached(model.alpha_W), detached(model.alpha_H))
     if open_to_scale or model.solver != "cd" or model.beta_loss not in ("frobenius", 2):

@@ -173,9 +173,9 @@ bessel_part = library_op("sklearn.bessel_part", bessel_forward, bessel_slope, co
 
 
 def steps_between(X: ArrayInput, Y: ArrayInput | None) -> tuple[Array, Any]:
-    """Return the differences between the rows of X and Y (X if None), and a mask of the diagonal.
+    """Return the differences X[i] - Y[j] for all i and j, and a mask that is True where i = j.
 
-    The mask is False if Y is given.
+    If Y is None, take X for it.  If Y is given, the mask is False.
     """
     given: Any = asarray(X)
     rows: Any = np.atleast_2d(given)
@@ -187,9 +187,10 @@ def steps_between(X: ArrayInput, Y: ArrayInput | None) -> tuple[Array, Any]:
 def kernel_with_slopes(
     values: Array | tuple[Array, Array], formula: Array, gradients: list[Any]
 ) -> Any:
-    """Return scikit-learn's ``values`` with the derivatives of ``formula`` and ``gradients``.
+    """Return scikit-learn's ``values``, NumPy data, with derivatives from the other two arguments.
 
     values : the kernel, or the kernel and its gradient with respect to the hyperparameters.
+    formula, gradients : the kernel and the blocks of its gradient, computed by recorded ops.
     """
     if not isinstance(values, tuple):
         return with_slope(xp.stop_gradient(values), formula)

@@ -81,7 +81,7 @@ def binarized(fit: Fit) -> Array:
 
 @connects_fit(f"{HOME}._ridge", "RidgeCV")
 def ridge_cv(fit: Fit) -> Attributes:
-    """Minimise the objective of ``ridge`` with the alpha that was chosen."""
+    """Minimise the objective of ``ridge`` with the alpha that cross-validation chose."""
     y, alpha = fit.float_data("y"), chosen_candidate(fit, "alphas", fit.twin.alpha_)
     found = fit_loss(fit, _losses.squared, y, fit.sample_weights(), l2=by_output(alpha, y))
     return {**found, "alpha_": alpha}
@@ -89,7 +89,7 @@ def ridge_cv(fit: Fit) -> Attributes:
 
 @connects_fit(f"{HOME}._ridge", "RidgeClassifierCV")
 def ridge_classifier_cv(fit: Fit) -> Attributes:
-    """Minimise the objective of ``ridge_classifier`` with the alpha that was chosen."""
+    """Minimise the objective of ``ridge_classifier`` with the alpha that cross-validation chose."""
     y, alpha = binarized(fit), chosen_candidate(fit, "alphas", fit.twin.alpha_)
     weights = fit.sample_weights() * class_weights(fit)
     found = fit_loss(fit, _losses.squared, y, weights, l2=by_output(alpha, y))
@@ -97,7 +97,7 @@ def ridge_classifier_cv(fit: Fit) -> Attributes:
 
 
 def chosen_candidate(fit: Fit, name: str, value: ArrayInput) -> Array:
-    """Return the elements of ``name``, a parameter with candidates, that are nearest to ``value``.
+    """Return the elements of the parameter ``name``, an array of candidates, nearest to ``value``.
 
     value : the candidates that scikit-learn's fit chose, as NumPy data.  The result has derivatives
     with respect to the parameter.  The choice itself is treated as a constant.
@@ -113,18 +113,18 @@ DESCENT = f"{HOME}._coordinate_descent"
 
 @connects_fit(DESCENT, "ElasticNet", "Lasso", ignores=["check_input"])
 def elastic_net(fit: Fit) -> Attributes:
-    """Minimise half the mean of squares + alpha (l1_ratio |coef| + (1 - l1_ratio) |coef|^2 / 2)."""
+    """Minimise mean(residual^2) / 2 + alpha (l1_ratio |coef| + (1 - l1_ratio) |coef|^2 / 2)."""
     return descended(fit, fit.parameter("alpha"), fit.parameter("l1_ratio"))
 
 
 @connects_fit(DESCENT, "MultiTaskElasticNet", "MultiTaskLasso")
 def multi_task(fit: Fit) -> Attributes:
-    """Minimise the objective of ``elastic_net``, where |coef| is the sum of the columns' lengths."""
+    """Minimise the objective of ``elastic_net``, with the sum of coef's column norms as |coef|."""
     return descended(fit, fit.parameter("alpha"), fit.parameter("l1_ratio"), groups=True)
 
 
 def searched(fit: Fit, groups: bool = False) -> Attributes:
-    """Return the fit with the alpha that cross-validation chose, as a function of the data.
+    """Return coef_, intercept_ and alpha_ of a fit for which cross-validation chose alpha.
 
     If the user gave ``alphas``, alpha is one of them.  Otherwise alpha is a constant fraction of
     ``largest_alpha``, as are all candidates of scikit-learn's own grid.
@@ -242,7 +242,7 @@ def examine_logistic_cv(fit: Fit) -> None:
 
 @connects_fit(LOGISTIC, "LogisticRegressionCV", examine=examine_logistic_cv)
 def logistic_cv(fit: Fit) -> Attributes:
-    """Minimise the objective of ``logistic`` with the C and l1_ratio that were chosen."""
+    """Minimise the objective of ``logistic`` with the C and l1_ratio that cross-validation chose."""
     twin, ratio = fit.twin, xp.asarray(0.0)
     best = [np.ravel(x)[0] for x in (twin.C_, twin.l1_ratio_)]
     fit.asked |= {"Cs", "l1_ratios"}
@@ -297,7 +297,7 @@ def examine_hinge(fit: Fit) -> None:
 
 @connects_fit(VECTORS, "LinearSVC", examine=examine_linear_svc)
 def linear_svc(fit: Fit) -> Attributes:
-    """Minimise C sum(weight * squared hinge) + |coef|^2 / 2 or |coef|, one class against the rest."""
+    """Minimise C sum(weight * squared hinge) + |coef|^2 / 2 (or |coef|), each class against the rest."""
     columns = onehot(fit)
     by_class = weights_of_classes(fit, fit.sample_weights())
     if columns.shape[1] == 2:

@@ -34,7 +34,7 @@ DERIVED = ("weights_", "precisions_cholesky_", "precisions_", "mean_prior_", "co
 
 
 def as_parts(model: BaseMixture, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return a model's parameters by name; a tuple of two, as a Dirichlet process has, is stacked."""
+    """Return a model's parameters by name; stack the pair of arrays that a Dirichlet process has."""
     parts = {}
     for name in names:
         value = getattr(model, name)

@@ -30,7 +30,7 @@ MODULE = "sklearn.utils._array_api"
 
 
 def note_configuration() -> Callable[[], AbstractContextManager[Any]]:
-    """Return a function that makes a context with this thread's scikit-learn options."""
+    """Return a function that makes a context with the present scikit-learn options of this thread."""
     options = sklearn.get_config()
     return lambda: sklearn.config_context(**options)
 

@@ -66,7 +66,7 @@ def kneighbors(model: BaseEstimator, given: Mapping[str, Any]) -> tuple[Array, N
 
 
 def queries(model: BaseEstimator, given: Mapping[str, Any]) -> Any:
-    """Return the argument X; None means the samples of the fit."""
+    """Return the argument X, or the samples of the fit if X is None."""
     return model._fit_X if given["X"] is None else given["X"]
 
 

@@ -21,7 +21,7 @@ DATA = "sklearn.preprocessing._data"
 def searched(name: str, log_likelihood: Callable[..., Any]) -> None:
     """Attach a hook to the method of PowerTransformer that computes a column's lambda.
 
-    scikit-learn maximises the likelihood by Brent's method; the derivative is that of the maximum.
+    scikit-learn finds the lambda by Brent's method.  Its derivative is that of the likelihood's maximum.
     """
 
     @hooks(DATA, f"PowerTransformer.{name}")

@@ -63,7 +63,7 @@ class Dual:
     free: str = ""
 
     def solve_machine(self) -> tuple[Any, Array, Array]:
-        """Return the candidates whose alpha is not 0, and their alpha and b as functions of the data."""
+        """Return the indices of the candidates with alpha > 0, their alphas, and b, with derivatives."""
         found = self.states()
         inner, outer = np.flatnonzero(found == 0), np.flatnonzero(found > 0)
         there = np.concatenate([inner, outer])
@@ -94,7 +94,7 @@ class Dual:
 
     # --- states: the candidates at a bound, from NumPy data ------------------------------------------
     def extra(self, states: NumpyData | None) -> Any:
-        """Return the further unknown, "width" or "scale" (see ``free``), at libsvm's solution."""
+        """Return the unknown that ``free`` names, "width" or "scale", at libsvm's solution."""
         if self.free == "scale":
             return float(np.sum(self.alpha)) / float(plain_data(self.mass))
         inner = states == 0
@@ -103,9 +103,9 @@ class Dual:
         return float(np.mean(self.signs[inner] * (plain_data(self.targets)[inner] - f)))
 
     def states(self) -> Any:
-        """Return for each candidate -1 if its alpha is 0, 1 if it is at its limit, and 0 between.
+        """Return a state for each candidate: -1 if its alpha is 0, 1 if alpha is at its limit, else 0.
 
-        libsvm stops before the exact solution, so the states are corrected until all conditions hold.
+        libsvm stops before the exact solution.  So states are changed until the KKT conditions hold.
         """
         limits = plain_data(self.limits)
         scale = self.extra(None) if self.free == "scale" else 1.0
@@ -129,9 +129,9 @@ class Dual:
         return states
 
     def conditions_at(self, states: NumpyData) -> tuple[Any, Any, float]:
-        """Solve the KKT conditions with the candidates in these states (see ``states``).
+        """Solve the KKT conditions for alpha, given each candidate's state (see the method ``states``).
 
-        Return three results: alpha and sign * (target - f) of each candidate, and the scale.
+        Return three results: alpha and sign * (target - f) of each candidate, and the "scale" (or 1).
         """
         inner, outer = states == 0, states > 0
         K = self.kernel.plain_between(self.rows, self.rows)
@@ -166,9 +166,9 @@ class Dual:
         return alpha, signs * (known - table @ found), float(factor)
 
     def examine_states(self, states: NumpyData, share: NumpyData, slack: NumpyData) -> None:
-        """Raise NotASolution if a candidate is about to change its state.
+        """Raise NotASolution if a small change of the data could change a candidate's state.
 
-        share : alpha divided by the limit.  slack : sign * (target - f).
+        share : alpha divided by the limit.  slack : sign * (target - f), f the machine's function.
         """
         margin = EDGE * max(1.0, float(np.max(np.abs(plain_data(self.targets)))))
         inner = states == 0
@@ -281,9 +281,9 @@ def support_vectors(fit: Fit) -> Mapping[str, Array]:
 def spread_weights(
     support: NumpyData, places: NumpyData, dual: Dual, found: NumpyData, alpha: Array
 ) -> Array:
-    """Return a machine's contribution to a row of dual_coef_: sign * alpha at its support vectors.
+    """Return a row of dual_coef_ with one machine's weights: sign * alpha, and 0 for other machines.
 
-    places : mask of the support vectors whose weights the row holds.
+    places : mask of the support vectors whose weights in this row belong to the machine.
     """
     matrix = np.zeros((len(support), len(found)))
     for column, candidate in enumerate(found):
@@ -393,7 +393,7 @@ def decision(self: Any, X: ArrayInput) -> Array:
 
 
 def of_plain(self: Any, method: str, X: ArrayInput) -> Any:
-    """Run scikit-learn's method of this name with NumPy data in place of Arrays."""
+    """Run scikit-learn's own ``method`` with NumPy data in place of Arrays."""
     function = original_of(getattr(type(self), method))
     return function(detached_object(self), detached(X))
 
@@ -412,7 +412,7 @@ def predict_label(self: Any, X: ArrayInput) -> Any:
 
 @hooks(BASE, "BaseLibSVM.predict")
 def predict(self: Any, X: ArrayInput) -> Any:
-    """Return a regression's prediction f."""
+    """Return the prediction of a regression, with derivatives."""
     return connect(of_plain(self, "predict", X), decision(self, X))
 
 

@@ -50,7 +50,7 @@ def state_arrangement(name: str, *arrays: str, conjugated: bool = False) -> None
 
 
 def element_numbers(parts: list[Any]) -> list[Any]:
-    """Return the numbers 1, 2, ... of all parts' elements, in arrays shaped as the parts."""
+    """Return an array for each part, of its shape; together they number all elements 1, 2, ..."""
     ends = [*itertools.accumulate(math.prod(part.shape) for part in parts)]
     return [
         np.arange(end - math.prod(part.shape), end).reshape(part.shape) + 1
@@ -59,7 +59,7 @@ def element_numbers(parts: list[Any]) -> list[Any]:
 
 
 def gather_elements(parts: list[Any], places: Any) -> Any:
-    """Return an array shaped as places, with the joined parts' element number p for p > 0, else 0."""
+    """Return ``places`` with each number p > 0 replaced by the joined parts' element number p."""
     flat = xp.concat([xp.asarray(part) for part in parts], axis=None)
     if 0 in flat.shape:
         return xp.zeros(places.shape, dtype=flat.dtype)

@@ -128,9 +128,9 @@ def diagonal_sums(u: RawArray, y: RawArray, offsets: range, xp: Namespace) -> li
 
 
 def to_row(sums: list[Any], c: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of the first row r of a Toeplitz matrix, given its diagonals' ``sums``.
+    """Return the cotangent of the first row r of a Toeplitz matrix: 0, and ``sums`` of diagonals.
 
-    The first element is 0, because SciPy reads it from c.
+    The cotangent of r[0] is 0, because SciPy reads this element from c.
     """
     return xp.stack([xp.zeros_like(sums[0] if sums else c[..., 0]), *sums], axis=-1)
 

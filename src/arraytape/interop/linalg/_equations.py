@@ -15,7 +15,7 @@ from .._recorded import recorded_function
 
 
 def sylvester_rule(g: RawArray, a: RawArray, b: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return the cotangents -z y^H of a, -y^H z of b and z of q, where a^H z + z b^H = g."""
+    """Return the cotangents -z y^H of a, -y^H z of b, z of q: y is the result, a^H z + z b^H = g."""
     z = sylvester_op(adjoint(a, xp), adjoint(b, xp), g)
     return Lazy(lambda: -(z @ adjoint(y, xp))), Lazy(lambda: -(adjoint(y, xp) @ z)), z
 
@@ -26,7 +26,7 @@ sylvester_op = recorded_function(
 
 
 def lyapunov_rule(g: RawArray, a: RawArray, y: RawArray, xp: Namespace) -> Any:
-    """Return the cotangents -(z y^H + z^H y) of a and z of q, where a^H z + z a = g."""
+    """Return the cotangents -(z y^H + z^H y) of a and z of q: y is the result, a^H z + z a = g."""
     z = lyapunov_op(adjoint(a, xp), g)
     return Lazy(lambda: -(z @ adjoint(y, xp) + adjoint(z, xp) @ y)), z
 
@@ -37,7 +37,7 @@ lyapunov_op = recorded_function(
 
 
 def discrete_rule(g: RawArray, a: RawArray, y: RawArray, method: str | None, xp: Namespace) -> Any:
-    """Return the cotangents z a y^H + z^H a y of a and z of q, where z - a^H z a = g."""
+    """Return the cotangents z a y^H + z^H a y of a and z of q: y is the result, z - a^H z a = g."""
     z = discrete_op(adjoint(a, xp), g, method=method)
     return Lazy(lambda: z @ a @ adjoint(y, xp) + adjoint(z, xp) @ a @ y), z
 

@@ -38,7 +38,7 @@ def qr_joint(
 ) -> Any:  # fmt: skip
     """Return the cotangent of a by the rule of the array API's ``qr``, with columns in the order of a.
 
-    A gradient that depends on the columns of Q beyond those of a is NaN.
+    If the target depends on columns of Q that only complete a basis, the cotangent is NaN.
     """
     gQ, gR, *_ = g
     k = min(Q.shape[-2], R.shape[-1])
@@ -188,7 +188,7 @@ def svdvals(a: ArrayInput, overwrite_a: bool = False, check_finite: bool = True)
 
 # --- bases of null spaces and ranges --------------------------------------------------------------
 def within(g: RawArray, Q: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent g of an orthonormal basis Q; NaN if g depends on a rotation of Q.
+    """Return g, the cotangent of an orthonormal basis Q; NaN if a rotation of Q changes the target.
 
     A rotation of Q is a basis of the same space, and SciPy may return any of these bases.
     """

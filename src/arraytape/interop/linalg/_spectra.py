@@ -71,7 +71,7 @@ def eigh_joint(
     g: Cotangents, a: RawArray, values: RawArray, vectors: RawArray, first: RawArray, lower: bool,
     unread: tuple[Any, ...] | None, limits: Any, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of a, by the rule of ``eigh``, for the triangle of a that SciPy reads."""
+    """Return the cotangent of a by the rule of ``eigh``; elements that SciPy does not read get 0."""
     g = g[:2]
     matrix = read_structure(a, "hermitian", lower, xp)
     unread = tuple(unread[:2]) if unread else unread
@@ -149,7 +149,7 @@ EIGH_B = eigh_of("scipy.linalg.eigh with b", True, generalised_joint)
 
 
 def values_rule(g: RawArray, a: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of a, by the rule of ``eigvalsh``, for the triangle that SciPy reads."""
+    """Return the cotangent of a by the rule of ``eigvalsh``; elements that SciPy does not read get 0."""
     matrix = read_structure(a, "hermitian", lower, xp)
     return given_back(spectral.eigvalsh(g, matrix, xp), "hermitian", lower, xp)
 
@@ -262,13 +262,13 @@ def banded_joint(
     g: Cotangents, a_band: RawArray, values: RawArray, vectors: RawArray, lower: bool,
     unread: tuple[Any, ...] | None, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of a_band: the diagonals of the cotangent of ``eigh``'s matrix."""
+    """Return the cotangent of a_band: diagonals of the whole matrix's, by the rule of ``eigh``."""
     found = spectral.eigh_vjp(g, values, vectors, unread, xp)[0]
     return (as_band(given_back(found, "hermitian", lower, xp), a_band, lower, xp),)
 
 
 def banded_values(g: RawArray, a_band: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of a_band: the diagonals of the cotangent of ``eigvalsh``'s matrix."""
+    """Return the cotangent of a_band: diagonals of the whole matrix's, by the rule of ``eigvalsh``."""
     matrix = read_structure(in_full(a_band, lower, xp), "hermitian", lower, xp)
     found = given_back(spectral.eigvalsh(g, matrix, xp), "hermitian", lower, xp)
     return as_band(found, a_band, lower, xp)

@@ -38,7 +38,7 @@ def read_structure(a: RawArray, structure: str, lower: bool, xp: Namespace) -> A
 
 
 def given_back(g: RawArray, structure: str, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of the ``a`` of ``read_structure``, given the cotangent g of its result."""
+    """Return the cotangent of ``a``, given the cotangent g of the matrix from ``read_structure``."""
     if structure in ("hermitian", "symmetric"):
         across = adjoint(g, xp) if structure == "hermitian" else xp.matrix_transpose(g)
         return to_triangle(g, across, lower, xp)

@@ -39,7 +39,7 @@ def solve_rule(
     g: RawArray, a: RawArray, b: RawArray, y: RawArray, lower: bool, assume_a: str | None,
     transposed: bool, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangents of a and b by the rule of ``solve`` for the matrix that SciPy reads."""
+    """Return the cotangents of a and b; elements of a that SciPy does not read get 0."""
     structure = ASSUMED[assume_a]
     matrix = read_structure(a, structure, lower, xp)
     if transposed:
@@ -73,7 +73,7 @@ recorded_function(
 
 
 def inv_rule(g: RawArray, y: RawArray, assume_a: str | None, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of a, by the rule of ``inv``, for the elements of a that SciPy reads."""
+    """Return the cotangent of a by the rule of ``inv``; elements that SciPy does not read get 0."""
     return given_back(rules.inv(g, y, xp), ASSUMED[assume_a], lower, xp)
 
 
@@ -97,7 +97,7 @@ def solve_triangular_rule(
     g: RawArray, a: RawArray, b: RawArray, y: RawArray, trans: int | str, lower: bool,
     unit_diagonal: bool, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangents of a and b by the rule of ``solve`` for the triangle that SciPy reads."""
+    """Return the cotangents of a and b; elements of a that SciPy does not read get 0."""
     structure = "lower" if lower else "upper"
     matrix = read_structure(a, structure, lower, xp)
     if unit_diagonal:
@@ -118,7 +118,7 @@ recorded_function(
 
 
 def cholesky_rule(g: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of a, by the rule of ``cholesky``, for the triangle that SciPy reads."""
+    """Return the cotangent of a by the rule of ``cholesky``; elements that SciPy does not read get 0."""
     half = rules.cholesky_vjp(g, y, not lower, xp)
     return given_back(half, "hermitian", lower, xp)
 
@@ -202,7 +202,7 @@ def to_factor_order(x: RawArray, rows: RawArray, xp: Namespace) -> Any:
 
 
 def lu_rule(g: Cotangents, lower: RawArray, upper: RawArray, rows: RawArray, xp: Namespace) -> Any:
-    """Return the cotangent of a, where L U = a[rows].
+    """Return the cotangent of a, given the cotangents gL and gU of its factors: L U = a[rows].
 
     For a square matrix the cotangent is L^-H (tril(L^H gL, -1) + triu(gU U^H)) U^-H, with its rows in
     the order of a.
@@ -303,10 +303,10 @@ def lu_solve_joint(
     g: Cotangents, lu: RawArray, pivots: RawArray, b: RawArray, y: RawArray, rows: RawArray, trans: int,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangents of lu and b.
+    """Return the cotangents of lu and b, where y is the solution.
 
-    The cotangent of b is u, the solution of the adjoint system for g.  The cotangent of the matrix L U
-    is -u y^H, from which the product rule yields the cotangents of L and U.
+    The cotangent of b is u, the solution of the adjoint system with the right-hand side g.  For trans=0
+    that of the matrix L U is -u y^H, from which the product rule yields those of L and U.
     """
     g, y = as_columns(b, g[0], y)
     if trans == 1:
@@ -351,7 +351,7 @@ def lu_solve(
 
 # --- least squares, pseudo-inverses ---------------------------------------------------------------
 def unless_cut(found: RawArray, a: RawArray, pseudo: RawArray, xp: Namespace) -> Any:
-    """Return ``found``, or NaN if ``pseudo`` ignores nonzero singular values: the rule is wrong then."""
+    """Return ``found``, or NaN if ``pseudo`` ignores nonzero singular values: no rule holds then."""
     rest = largest_abs(a @ (pseudo @ a) - a, (-2, -1), xp)
     cut = rest > largest_abs(a, (-2, -1), xp) * rules.half_the_digits(a)
     return xp.where(cut, NAN, found)
@@ -361,7 +361,7 @@ def pseudo_inverse_op(name: str, structure: str) -> LibraryOp:
     """Return the op of ``pinv`` or ``pinvh``, whose results are the pseudo-inverse and the rank."""
 
     def pinv_joint(g: Cotangents, a: RawArray, y: RawArray, lower: bool, xp: Namespace) -> Any:
-        """Return the cotangent of a, by the rule of ``pinv``, for the elements of a that SciPy reads."""
+        """Return the cotangent of a by the rule of ``pinv``; elements that SciPy does not read get 0."""
         pull, _ = g
         if pull is None:
             return (xp.zeros_like(a),)

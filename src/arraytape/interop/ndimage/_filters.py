@@ -37,9 +37,9 @@ Function = Callable[..., Any]
 def pad_cotangent(
     g: RawArray, sizes: Sequence[int], axes: Sequence[int], xp: Namespace
 ) -> tuple[Any, list[int]]:
-    """Return g padded so that its correlation with the reversed weights has all elements.
+    """Return g padded at the end of each axis, and origins for its correlation with reversed weights.
 
-    Return also the origins to use in this correlation.
+    The correlation then has a result for each element of the image and of its continuation.
     """
     for axis, size in zip(axes, sizes, strict=True):
         g = padded_after(g, axis, size - 1, xp)
@@ -74,7 +74,7 @@ def weights_adjoint(
     g: RawArray, x: RawArray, shape: Shape, axes: Sequence[int], modes: Sequence[str], cval: complex,
     origins: Sequence[int], xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return each weight's cotangent: the inner product of g and the elements that it multiplies."""
+    """Return each weight's cotangent: the inner product of g and the elements the weight multiplies."""
     wide = all_extended(x, shape, axes, modes, cval, origins, xp)
     starts = np.zeros(len(x.shape), int)
     found = []
@@ -255,10 +255,10 @@ def selection_adjoint(
 def is_selected(
     x: RawArray, y: RawArray, heights: NumpyData | None, tap: Shape, xp: Namespace
 ) -> Any:
-    """Return the mask of the results y that equal the elements x at one position of the footprint.
+    """Return a mask: True where the filter selected the element at position ``tap`` of the footprint.
 
-    tap : that position.  heights : the structure of a grey morphology, which is added to x; None for
-    other filters.
+    x : these elements.  y : the filter's results.  heights : the structure of a grey morphology, which
+    is added to x; None for other filters.
     """
     if heights is None:
         return xp.astype(x, y.dtype, copy=False) == y

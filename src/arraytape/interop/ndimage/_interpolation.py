@@ -46,7 +46,7 @@ def spline_forward(
 def spline_adjoint(
     g: RawArray, order: int, axis: int, border: int, shape: Shape, xp: Namespace
 ) -> Any:
-    """Return the input's cotangent.
+    """Return the cotangent of the spline filter's input.
 
     The filter multiplies by the inverse of a matrix of B-spline values.  For the border GRID_WRAP that
     matrix is symmetric; for mirrored borders it is symmetric if both ends are weighted by a half.  For
@@ -87,9 +87,10 @@ def spline_filter1d(
 
 # --- the coefficients that an interpolation reads, and their weights ---------------------------------
 def inner_coordinate(at: RawArray, length: int, border: int, xp: Namespace) -> tuple[Any, Any]:
-    """Map coordinates beyond the ends of an axis to coordinates on the axis, by the mode ``border``.
+    """Map coordinates off an axis to the axis, if ``border`` repeats or mirrors the image.
 
-    Return the mapped coordinates, and the derivative of the map: 1, or -1 where it reflects.
+    Return the mapped coordinates, and the map's derivative: 1, -1 where it mirrors, 0 for length 1.
+    Other borders leave the coordinates as they are.
     """
     one = xp.ones(at.shape, dtype=at.dtype, device=at.device)
     if border in (NEAREST, CONSTANT, GRID_CONSTANT):
@@ -185,9 +186,10 @@ def taps_of(
 
 
 def each_tap(taps: Sequence[Taps], shape: Shape, xp: Namespace) -> Any:
-    """Yield (numbers, index, mask) for each coefficient of the tensor product of the axes' taps.
+    """Yield (numbers, index, mask) for each of the coefficients that an interpolated value reads.
 
-    numbers : the number of the tap on each axis.  index : flat indices.  mask : see Taps.inside.
+    numbers : for each axis, the coefficient's position in ``Taps.places``.  index : its flat indices in
+    the image.  mask : True where the index lies on all axes; None if every index does.
     """
     strides = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
     for numbers in itertools.product(*[range(len(axis.places)) for axis in taps]):
@@ -203,7 +205,7 @@ def all_of(masks: Sequence[Any]) -> Any:
 
 
 def cotangent_within(g: RawArray, taps: Sequence[Taps], xp: Namespace) -> Any:
-    """Return g with 0 at the results that are ``cval`` because their coordinates are off the image."""
+    """Return g, but 0 at results off the image, because these are ``cval``, a constant."""
     within = all_of([axis.within for axis in taps if axis.within is not None])
     return g if within is None else xp.where(within, g, 0.0)
 
@@ -216,7 +218,7 @@ def image_in_double(x: RawArray, xp: Namespace) -> Any:
 def by_coefficients(
     g: RawArray, at: RawArray, shape: Shape, order: int, border: int, npad: int, xp: Namespace
 ) -> Any:
-    """Return the cotangent of the coefficients c of the B-splines whose sums are the results."""
+    """Return the cotangent of the spline coefficients, given that of the interpolated values, g."""
     taps = taps_of(at, shape, order, border, npad, xp)
     g, found = cotangent_within(image_in_double(g, xp), taps, xp), []
     for numbers, index, inside in each_tap(taps, shape, xp):
@@ -232,7 +234,7 @@ def by_coordinates(
     g: RawArray, c: RawArray, at: RawArray, order: int, border: int, cval: float, npad: int,
     xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of the coordinates, where the results are sums of B-splines there."""
+    """Return the cotangent of the coordinates ``at``, given that of the interpolated values, g."""
     shape = c.shape
     taps = taps_of(at, shape, order, border, npad, xp)
     g, flat = cotangent_within(image_in_double(g, xp), taps, xp), xp.reshape(c, (-1,))

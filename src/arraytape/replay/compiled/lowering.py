@@ -55,12 +55,12 @@ from .kernel import (
 from .machine import Code, Unsupported
 
 BLOCK = 2048  # the number of elements in a block, if a large group has calls of NumPy's loops
-MEMBERS = 48  # the usual maximum of nodes in a kernel: LLVM's time grows faster than their number
-LARGE_WORK = 1 << 16  # programs that compute so many elements let other threads run during a call
+MEMBERS = 48  # more nodes are divided among kernels: LLVM's time grows faster than their number
+LARGE_WORK = 1 << 16  # a program that computes so many elements releases the GIL while it runs
 LINE = 64  # the number of bytes of a cache line, to which scratch memory is aligned
 PAGE = 4096  # the number of bytes of a page, after which the places in a cache repeat
 INTEGER = np.dtype(np.int64)
-ALWAYS = 1 << 60  # in ``Lowering.last``, the number for outputs and writes
+ALWAYS = 1 << 60  # above the numbers of all nodes: in ``Lowering.last`` for values that are kept
 # Ops that only arrange data.  Their result is a view, or a copy if no view has the result's layout.
 ARRANGES = frozenset((
     "broadcast_to", "broadcast_view", "contiguous", "diagonal_view", "expand_dims", "flip", "getitem",
@@ -178,10 +178,10 @@ class Lowered:
     """A program as machine code.
 
     run : a function whose arguments are the inputs and arrays for the results; see
-    ``python_function``.  results : (dtype, shape, strides) of these arrays, for the outputs and then the
-    writes.  kernels, records : the numbers of kernels and records.  bytes : the size of the scratch
-    memory.  own_scratch : whether each call needs scratch memory of its own, as the last argument,
-    because other threads may run during the call.
+    ``python_function``.  results : (dtype, shape, strides) of these arrays: first the outputs, then the
+    new values of Arrays that the program writes to.  kernels, records : the numbers of kernels and
+    records.  bytes : the size of the scratch memory.  own_scratch : True if each call needs scratch
+    memory of its own, as the last argument, because other threads may run the program, too.
     """
 
     def __init__(self, lowering: Lowering) -> None:
@@ -191,7 +191,7 @@ class Lowered:
         self.code = Code(lowering.module_text()) if lowering.kernels else None
         layouts = [layout_words(x.dtype, x.shape, x.strides) for x in lowering.program.inputs]
         layouts += [layout_words(*result) for result in self.results]
-        # A large program releases the GIL, as NumPy does in large calls.
+        # A large program releases the GIL, as NumPy's large calls do.  Then two threads may run it.
         self.own_scratch = self.bytes > MOST or work_of(lowering.program) >= LARGE_WORK
         memory, start = np.zeros(0, np.uint8), 0
         if self.own_scratch:
@@ -220,7 +220,7 @@ def work_of(program: Program) -> int:
 
 
 class Lowering:
-    """The lowering of one program, node by node."""
+    """The translation of one program to records: each node becomes a record, or joins a group."""
 
     def __init__(self, program: Program) -> None:
         self.program = program = with_element_checks(program)
@@ -297,7 +297,7 @@ class Lowering:
     def lower_result(self, node: Node) -> None:
         """Put a result into the array that the caller passes for it.
 
-        If the result has a buffer of its own, the array becomes that buffer.  Else the data is copied.
+        If the result fills a buffer of scratch memory, the array replaces it.  Else the data is copied.
         """
         place = self.find_place(node)
         number = len(self.program.inputs) + len(self.results)
@@ -326,7 +326,7 @@ class Lowering:
         return buffer
 
     def new_place(self, node: Node) -> Place:
-        """Return the place of a node's result, in a new buffer."""
+        """Reserve memory for a node's result, in a new buffer, and return its Place."""
         size = node.dtype.itemsize
         strides = node.strides
         if not is_dense(node.shape, strides, size):
@@ -340,7 +340,10 @@ class Lowering:
         return Place(self.new_buffer(size), 0, shape, packed(shape, dtype.itemsize), dtype)
 
     def find_place(self, x: Node) -> Place:
-        """Return the place of a value; if an open group computes the value, write the group first."""
+        """Return where the value of x lies in memory (a Place).
+
+        If x is in a group whose records were not written yet, or waits for one, write the group first.
+        """
         group = self.groups.get(x) or self.waiting.get(x)
         if group is not None:
             self.write_groups([group])
@@ -374,7 +377,7 @@ class Lowering:
         for buffer, i in first.items():
             starting.setdefault(i, []).append(buffer)
         free: list[tuple[int, int]] = []  # offset, size
-        used: list[tuple[int, Buffer]] = []  # the last record, the buffer
+        used: list[tuple[int, Buffer]] = []  # the number of the buffer's last record, the buffer
         end = 0
         for i in sorted(starting):
             gone = [one for one in used if one[0] < i]
@@ -454,7 +457,7 @@ class Lowering:
         self, places: Sequence[Place],
         body: Callable[[Kernel, int, list[At], list[bool]], None],
     ) -> None:  # fmt: skip
-        """Write a kernel that runs ``body`` over all elements of places, broadcast to the first one."""
+        """Write a kernel that runs ``body`` over all ``places``, broadcast to the shape of the first."""
         shape = places[0].shape
         if 0 in shape:
             return
@@ -555,7 +558,7 @@ class Lowering:
                         raise Refused(node, str(error)) from None
 
     def is_read_later(self, node: Node, inside: set[Node]) -> bool:
-        """Return True if a member of the group ``inside`` is a result, guarded, or read elsewhere."""
+        """Return True if ``node`` is a result, is guarded, or is read by a node not in ``inside``."""
         return node in self.asked or any(user not in inside for user in self.users.get(node, ()))
 
     # --- reductions -----------------------------------------------------------------------------------
@@ -879,8 +882,8 @@ class Lowering:
     def write_rows(self, target: Place, values: Place, rows: RowKey, combine: Writer) -> None:
         """Write a loop over the indices that replaces each selected row of ``target``.
 
-        combine : the writer of the new elements from (old element, element of ``values``): a sum, or
-        the second one.
+        combine : the writer of a new element, given the old element and the element of ``values``.  It
+        adds them, or, for ``x[key] = value``, returns the element of ``values``.
         """
         changed = rows.part_of(target)
         row = later_axes(changed, len(rows.arrays))
@@ -1176,12 +1179,12 @@ def part_step(node: Node) -> Step:
 
 
 def choice_step(node: Node) -> Step:
-    """Return the Step of ``where(mask, x, y)``, or of a MASKED node."""
+    """Return the Step of a choice between x and y by a mask: of ``where``, or of a MASKED node."""
     if node.op == "where":
         mask, x, y = node.args if len(node.args) == 3 else (None, None, None)
     else:
         x, mask, y = node.args
-        if type(y) is bool:  # x where the mask is true, or where it is false; 0 elsewhere
+        if type(y) is bool:  # True: x where the mask is true; False: where it is false; else 0
             zero = np.zeros((), node.dtype)[()]
             x, y = (x, zero) if y else (zero, x)
     if type(mask) is not Node or mask.dtype.kind != "b" or node.keywords:
@@ -1218,9 +1221,10 @@ def write_check(
 class GroupWriter:
     """The writer of the records of one group: kernels, and calls of NumPy's loops between them.
 
-    phase : member -> number, even for instructions, odd for a call.  A member has no lower number than
-    its operands.  parts : the lists of members that one record computes, in order.  stored : the
-    members that are read outside of the group, which need memory.
+    phase : member -> number, even for instructions, odd for a call of NumPy's loop.  No member has a
+    lower number than its operands.  parts : lists of members, in the order in which they run; one record
+    computes the members of one list.  stored : the nodes that are read outside of the group, and so need
+    memory.
     """
 
     def __init__(self, lowering: Lowering, group: Group) -> None:
@@ -1245,7 +1249,7 @@ class GroupWriter:
         return node.op == PARTIAL or self.steps[node].loop is not None
 
     def find_parts(self) -> list[list[Member]]:
-        """Return the lists of members that one kernel or call computes, in their order."""
+        """Divide the members into lists, each for one kernel or call; return them in running order."""
         by_phase: dict[int, list[Member]] = {}
         for member in self.members:
             by_phase.setdefault(self.phase[member], []).append(member)
@@ -1294,14 +1298,17 @@ class GroupWriter:
                 lowering.entries += self.part_entries(part, scratch, True, whole * BLOCK, rest)
 
     def temporary(self, shape: tuple[int, ...], node: Node) -> Place:
-        """Return memory for a value that one part computes and another reads, in the node's layout."""
+        """Reserve memory for a value that one record of the group computes and another reads."""
         place = self.lowering.temporary(shape, node.dtype)
         if shape == node.shape and is_dense(shape, node.strides, node.dtype.itemsize):
             return place._replace(strides=node.strides)
         return place
 
     def lies_flat(self) -> bool:
-        """Return True if all values, single elements aside, lie without gaps in one order of axes."""
+        """Return True if all arrays have their elements in the same order in memory, without gaps.
+
+        Arrays of one element do not count.
+        """
         layouts = []
         for node in self.nodes:
             for x in member_inputs(node) if node in self.sums else (node, *member_inputs(node)):
@@ -1322,10 +1329,10 @@ class GroupWriter:
     def part_entries(
         self, part: list[Member], scratch: Mapping[Node, Place], flat: bool, start: int, count: int
     ) -> list[Entry]:
-        """Return the records that compute a part.
+        """Return the records that compute the members ``part``.
 
-        scratch : node -> place of a value between parts.  flat : the result of ``lies_flat``.  start,
-        count : the first element and the number of elements in flat data.
+        scratch : node -> place of a value that other records of the group read.  flat : the result of
+        ``lies_flat``.  start, count : if flat, the first of the elements to compute, and their number.
         """
         first = part[0]
         if type(first) is Node and first.op == PARTIAL:
@@ -1342,10 +1349,10 @@ class GroupWriter:
     def block_pointer(
         self, x: Node, scratch: Mapping[Node, Place], start: int, blocks: bool
     ) -> Pointer:
-        """Return the pointer to the elements of x from ``start`` on, in flat data.
+        """Return the pointer to the elements of x from number ``start`` on, in the order of memory.
 
-        blocks : whether the record runs for many blocks, so that the pointer moves.  The pointer to a
-        single element, or to scratch memory of one block, does not move.
+        blocks : True if the record runs for one block after the other, so that the pointer moves on.  A
+        pointer to a single element, or to scratch memory for one block, does not move.
         """
         place = self.operand_place(x, scratch)
         if x in scratch and len(place.shape) == 1 and self.group.shape != place.shape:
@@ -1382,8 +1389,8 @@ class GroupWriter:
             spread = [p._replace(shape=shape, strides=broadcast_strides(p, shape)) for p in places]
             return [lowering.call_over(step.loop, shape, spread)]
         arrays = [x for x in operands_ if isinstance(x, Node)]
-        # For one element NumPy passes the size of an element, or 0 if it broadcasts axes of length 1.
-        # The bits of complex products depend on that.
+        # For arrays of one element, NumPy passes the element's size as the stride to its loop, or 0 if
+        # it broadcasts axes of length 1.  The bits of complex products depend on the stride.
         broadcasts = size == 1 and len({len(x.shape) for x in arrays if x.shape}) > 1
         pointers, steps = [], []
         for x in (*operands_, node):
@@ -1398,7 +1405,7 @@ class GroupWriter:
     def sum_of_blocks(
         self, node: Node, scratch: Mapping[Node, Place], start: int, count: int
     ) -> list[Entry]:
-        """Return the records that add each block's dot product to the PARTIAL node `node`."""
+        """Return the records that add each block's dot product to the value of the PARTIAL ``node``."""
         lowering, size = self.lowering, node.dtype.itemsize
         loop = inner_loop(np.vecdot, (node.dtype,) * 3)
         target, one = lowering.find_place(node), lowering.temporary((), node.dtype)
@@ -1412,7 +1419,7 @@ class GroupWriter:
             steps = [0, 0, 0, size, size]
             return [lowering.loop_entry(loop, [*pointers, part], [1, length], steps), adds]
 
-        if count <= BLOCK:  # a block of a group that is computed in blocks, or the remainder
+        if count <= BLOCK:  # one block of a group that the caller computes in blocks, or the rest
             whole = count < math.prod(self.group.shape) and not start
             return added(start, count, whole)
         number, rest = divmod(count, BLOCK)
@@ -1426,7 +1433,7 @@ class GroupWriter:
     def kernel_entry(
         self, part: list[Member], scratch: Mapping[Node, Place], flat: bool, start: int, count: int
     ) -> Entry:
-        """Return the record of the kernel that computes the members of a part."""
+        """Return the record of the kernel that computes the members ``part``: see ``part_entries``."""
         kernel = Kernel()
         here = {member for member in part if type(member) is Node}
         read = [
@@ -1498,9 +1505,10 @@ def member_inputs(member: Member) -> tuple[Node, ...]:
 
 
 def equal_parts(members: list[Member]) -> list[list[Member]]:
-    """Cut a long list of members into parts of about MEMBERS.
+    """Divide a long list of members into lists of about MEMBERS each.
 
-    If the ops are periodic, so is the cut, so that many parts have equal text: they are one kernel.
+    If the same ops repeat in the list, each part has a whole number of repetitions.  So the kernels of
+    many parts have equal text, and are compiled once.
     """
     count = len(members)
     if count <= MEMBERS:
@@ -1535,7 +1543,7 @@ def is_dense(shape: Sequence[int], strides: Sequence[int], size: int) -> bool:
 
 
 def axis_order(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
-    """Return the axes of more than one element, those with the longest strides first."""
+    """Return the numbers of the axes that are not of length 1, in the order of descending strides."""
     axes = [k for k, n in enumerate(shape) if n != 1]
     return tuple(sorted(axes, key=lambda k: -strides[k]))
 
@@ -1553,7 +1561,7 @@ def core(place: Place) -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 def parts_of_complex(place: Place) -> Place:
-    """Return the place of complex data as floats, with a last axis for real and imaginary part."""
+    """Return the Place of complex data as floats; a new last axis has the real and imaginary parts."""
     dtype = np.zeros(0, place.dtype).real.dtype
     return place._replace(
         shape=(*place.shape, 2), strides=(*place.strides, dtype.itemsize), dtype=dtype
@@ -1571,7 +1579,10 @@ def broadcast_strides(place: Place, shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def view_of_nothing(place: Place) -> tuple[np.ndarray[Any, Any], int]:
-    """Return an array with the layout of a place, with arbitrary contents, and the array's address."""
+    """Return a new array with the shape, strides and dtype of ``place``, and its address.
+
+    Its contents are arbitrary, because only the layouts of its views are used.
+    """
     low = sum(min(0, (n - 1) * s) for n, s in zip(place.shape, place.strides, strict=True))
     high = sum(max(0, (n - 1) * s) for n, s in zip(place.shape, place.strides, strict=True))
     memory = np.empty(high - low + place.dtype.itemsize, np.uint8)
@@ -1587,12 +1598,12 @@ def axes_first(place: Place, axes: Sequence[int]) -> Place:
 
 
 def later_axes(place: Place, count: int) -> Place:
-    """Return the place of ``x[0, ..., 0]``, with an index for each of the first ``count`` axes."""
+    """Return the Place of ``x[0, ..., 0]``, with ``count`` zeros, given the Place of x."""
     return place._replace(shape=place.shape[count:], strides=place.strides[count:])
 
 
 def part_place(place: Place, key: Any) -> Place:
-    """Return the place of ``x[key]``, given the place of x."""
+    """Return the Place of the view ``x[key]``, given the Place of x and a key without arrays."""
     view, start = view_of_nothing(place)
     part = part_at(view, key)
     offset = place.offset + part.__array_interface__["data"][0] - start
@@ -1617,7 +1628,7 @@ def rounded_up(size: int) -> int:
 
 
 def merged_gaps(gaps: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return gaps (offset, size) in memory, sorted, with adjacent gaps joined."""
+    """Return the free ranges (offset, size) of memory in order, with adjacent ranges joined."""
     found: list[tuple[int, int]] = []
     for offset, size in sorted(gaps):
         if found and sum(found[-1]) == offset:
