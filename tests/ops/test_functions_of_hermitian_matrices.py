@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
+from arraytape._tape import limits
 from helpers.matrices import adjoint
 
 GAPS = [0.0, 1e-16, 1e-15, 1e-13, 1e-11, 1e-9, 1e-7, 1e-5, 1e-4]
@@ -338,3 +339,26 @@ def test_a_function_that_is_0_at_coinciding_values_has_its_slope_there(name, n):
         np.testing.assert_allclose(found, slope * weights, rtol=1e-7, atol=1e-7)
         _, tangent = xp.jvp(target, (xp.asarray(a),), (xp.asarray(weights),))
         np.testing.assert_allclose(float(tangent), slope * np.sum(weights**2), rtol=1e-7)
+
+
+def repeated_root(a, times):
+    """Return a weighted sum of a repeated square root, which converges to 1: all values coincide."""
+    for _ in range(times):
+        w, V = xp.linalg.eigh(a)
+        a = (V * xp.sqrt(w)) @ adjoint(V)
+    return xp.sum(a * xp.asarray([[1.0, 2.0], [2.0, 5.0]]))
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_chain_of_functions_has_limits_within_limits(times):
+    found = xp.grad(lambda a: repeated_root(a, times))(xp.eye(2))
+    # The lower triangle, which eigh reads, has the slope of both.
+    np.testing.assert_allclose(found, np.asarray([[1.0, 0.0], [4.0, 5.0]]) * 0.5**times)
+
+
+def test_many_limits_end_with_nan_and_a_warning(monkeypatch):
+    """A chain of n factorisations would need about n ** 3 passes."""
+    monkeypatch.setattr(limits, "REPEATED", 200)
+    with pytest.warns(xp.TapeWarning, match="eigh"):
+        found = xp.grad(lambda a: repeated_root(a, 12))(xp.eye(2))
+    assert np.isnan(np.asarray(found)).any()

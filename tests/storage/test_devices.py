@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
+from arraytape.testing import storages
 from helpers.standard import FUNCTIONS, found
 
 ON_DEVICE = {
@@ -64,3 +65,19 @@ def test_to_device_is_recorded_and_refuses_unknown_devices():
     assert x.to_device("cpu", stream=None).device == "cpu"
     with pytest.raises(ValueError, match="device"):
         x.to_device("moon")
+
+
+@pytest.mark.parametrize("kind", ["hostile", "strict"])
+def test_derivatives_stay_on_the_device_of_their_data(kind):
+    """A guarded pass on Arrays wraps its masks where they are, not on the default device."""
+    data = np.asarray([1.0, np.nan, 3.0])
+
+    def loss(x):
+        return xp.sqrt(xp.sum(xp.where(xp.isnan(x), 0.0, x * x)))
+
+    with storages.on(getattr(storages, kind)()):
+        x = xp.asarray(data, device="cpu")
+        found = xp.grad(lambda x: xp.grad(loss)(x)[0])(x)
+    norm = 10.0**0.5
+    assert found.device == "cpu"
+    np.testing.assert_allclose(found, [(1.0 - 1.0 / norm**2) / norm, 0.0, -3.0 / norm**3])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
+from arraytape._tape import undefined
 from arraytape._util import errors
 from helpers.repository import ROOT
 
@@ -145,3 +146,8 @@ def test_a_message_whose_way_out_takes_words_links_to_them(call, section):
     message = failed(lambda: call(xp.asarray([1.0, 2.0, 3.0])))
     assert errors.see(section) in message
     assert message.count(errors.PAGE) == 1
+
+
+def test_links_to_other_pages_have_their_file():
+    address = errors.PAGE.removesuffix("docs/howto/errors.md")
+    assert (ROOT / undefined.DECISION.removeprefix(address)).is_file()

@@ -14,7 +14,11 @@ import pages
 
 PAGE = pages.ROOT / "docs" / "howto" / "recipes.md"
 # The modules that a section needs, where its heading is not their name.
-MODULES = {"POT": ["ot"], "autoray and torchquad": ["autoray", "torchquad"]}
+MODULES = {
+    "POT": ["ot"],
+    "autoray and torchquad": ["autoray", "torchquad"],
+    "numpy-financial": ["numpy_financial"],
+}
 
 
 @functools.cache

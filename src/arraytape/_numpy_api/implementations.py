@@ -41,6 +41,7 @@ from .numpy_arguments import (
     assemble_argument,
     assembled,
 )
+from .reshaped_names import code_that_reshapes
 
 NUMBERS = "biufc"  # the kinds of dtypes that hold numbers and booleans
 NEWTON_STEPS = 3  # for np.roots: derivatives are then right up to the seventh order
@@ -351,6 +352,7 @@ def private(path: str) -> Any:
 
 # From objects in the globals of NumPy's Python code to their replacements.
 REPLACED: dict[Any, Any] = {
+    np.arange: maker(np.arange),
     np.array: array_in_program,
     np.asanyarray: asarray_in_program,
     np.asarray: asarray_in_program,
@@ -445,8 +447,8 @@ def rebound(function: types.FunctionType) -> Callable[..., Any]:
             for name, value in home.items()
         }  # fmt: skip
     made = types.FunctionType(
-        function.__code__, GLOBALS[home["__name__"]], function.__name__, function.__defaults__,
-        function.__closure__,
+        code_that_reshapes(function.__code__), GLOBALS[home["__name__"]], function.__name__,
+        function.__defaults__, function.__closure__,
     )  # fmt: skip
     made.__kwdefaults__ = function.__kwdefaults__
     return made

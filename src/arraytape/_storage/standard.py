@@ -378,7 +378,10 @@ class Standard:
 
     def diagonal_view(self, x: RawArray, offset: int, /) -> Any:
         view = getattr(self.base, "diagonal_view", None)
-        return view(x, offset) if view else self.linalg.diagonal(x, offset=offset)
+        if view:
+            return view(x, offset)
+        # A copy, because the standard's function may return a read-only view, as NumPy's does.
+        return self.asarray(self.linalg.diagonal(x, offset=offset), copy=True)
 
     def windows_view(self, x: RawArray, argument: tuple[int, int], /) -> Any:
         view = getattr(self.base, "windows_view", None)

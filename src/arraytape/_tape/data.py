@@ -288,7 +288,8 @@ class ArrayData(RawData):
         return found
 
     def of_raw(self, data: RawArray) -> Any:
-        return self.xp.asarray(data)
+        # ``asarray`` would move data of NumPy to the default device.
+        return super().array_of(data)
 
     def lift(self, plan: Any, record: Record) -> Any:
         """Return the record as a list, with kept data as Arrays that outer recorders follow."""

@@ -70,7 +70,8 @@ class GuardedPass(BackwardPass):
     records : the records of the pass; None if they cannot be differentiated again (``QuotientLimits``).
     seeds : pairs of the value id of a target and its cotangent.
     depth : the level of nesting in ``QuotientLimits``: 0 for the pass that a gradient runs, 1 for a pass
-    that computes limits for it, and so on.
+    that computes limits for it, and so on.  repeated : a list of one item, the number of records that
+    passes for limits have repeated so far.
     """
 
     records: Sequence[Record] | None = None
@@ -80,6 +81,7 @@ class GuardedPass(BackwardPass):
         super().__init__(data, followed)
         self.undefined: list[str] = []
         self.seeds: list[tuple[int, Any]] = []
+        self.repeated = [0]
         self.activity = ActivityPass(ActivityData(data.storage), followed)
 
     def deeper(
@@ -87,7 +89,8 @@ class GuardedPass(BackwardPass):
     ) -> GuardedPass:
         """Return a guarded pass through ``records``, one level deeper, for ``QuotientLimits``."""
         found = GuardedPass(data, followed)
-        found.records, found.depth = records, self.depth + 1
+        found.records, found.depth, found.repeated = records, self.depth + 1, self.repeated
+        self.repeated[0] += len(records)
         return found
 
     @property

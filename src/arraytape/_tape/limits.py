@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 NAN = float("nan")
 # The number of nested limits that are computed.  Each level repeats the passes of the levels below.
 DEPTH = 3
+# The number of records that the passes of all limits of one gradient repeat, some seconds.  After it
+# no limits are computed, and the gradient is NaN with a warning.  A chain of n factorisations with
+# coinciding values would need about n ** DEPTH passes.
+REPEATED = 50_000
 
 
 class Turns(NamedTuple):
@@ -99,8 +103,12 @@ class QuotientLimits:
         self.pass_, self.plan, self.record = pass_, plan, record
 
     def __bool__(self) -> bool:
-        """Return True if the limits can be computed: the pass has its records and is not too deep."""
-        return self.pass_.records is not None and self.pass_.depth < DEPTH
+        """Return True if the limits can be computed.
+
+        Return False if the pass has no records, is too deep, or has repeated too many records.
+        """
+        pass_ = self.pass_
+        return pass_.records is not None and pass_.depth < DEPTH and pass_.repeated[0] < REPEATED
 
     def slopes_of(
         self, turn_of: TurnOf, pairs: RawArray, gap: RawArray, straight: RawArray
@@ -177,8 +185,17 @@ class QuotientLimits:
         return Slopes(pairs, unit / weights, turns, others, further, bends)
 
     def generic_weights(self, like: RawArray, start: float) -> Any:
+        """Return weights for pairs, so that a sum over pairs is 0 only if each term is 0.
+
+        The weights are powers of 2, from 1/4 to 4: products with them have no rounding errors, so that
+        terms which cancel for each pair still do.
+        """
         data = self.pass_.data
-        return data.of_raw(ActivityData(data.storage).generic_values(raw_of(like), start))
+        values = ActivityData(data.storage).generic_values(raw_of(like), start)
+        weights = data.storage.xp.ones_like(values)
+        for bound in (1.2, 1.6, 2.4, 2.8):  # the values lie between 1 and 3
+            weights = weights * data.storage.xp.where(values > bound, 2.0, 1.0)
+        return data.of_raw(data.storage.xp.astype(weights / 4.0, values.dtype))
 
     def turns_in(
         self, recorder: TailRecorder, turn_of: TurnOf, value_id: int, seed: RawArray

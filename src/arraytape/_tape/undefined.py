@@ -20,7 +20,7 @@ from .activity import raw_of
 if TYPE_CHECKING:
     from .._util.array_types import RawArray
 
-DECISION = PAGE.replace("errors.md", "decisions/0005-nan-at-coinciding-singular-values.md")
+DECISION = PAGE.replace("howto/errors.md", "decisions/0005-nan-at-coinciding-singular-values.md")
 
 
 def is_nan(data: RawArray | None) -> bool:

@@ -105,7 +105,4 @@ CALLS = [
     *maps(),
     *covariances(),
 ]
-REASONS = {
-    "mean_cheap": "pyriemann passes a matrix that is not symmetric to `eigh`, which reads one triangle"
-}
-LIBRARY = Library("pyriemann", "pyriemann", NAMESPACE, CALLS, reasons=REASONS)
+LIBRARY = Library("pyriemann", "pyriemann", NAMESPACE, CALLS)
