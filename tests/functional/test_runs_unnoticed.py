@@ -34,6 +34,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
+from arraytape import nn
 from arraytape.functional import doubts, evaluation
 from arraytape.functional.reachable_state import ReachableState
 
@@ -807,7 +808,36 @@ def optimizer_step():
             y = xp.sum(w**2)
         adam.apply_gradients([(tape.gradient(y, w), w)])
 
-    return doing(act, lambda: w.tolist())
+    return doing(act, lambda: (w.tolist(), [v.tolist() for v in adam.variables]))
+
+
+def module_program(name, make, call):
+    """Add a program whose effect is a call of a Module with state, seen by the Module's Variables."""
+
+    def calling():
+        module = make()
+        return doing(lambda v: call(module, v), lambda: [v.tolist() for v in module.variables])
+
+    calling.__name__ = name
+    return program(calling)
+
+
+ROWS = xp.asarray([[1.0, 2.0], [4.0, 8.0]])
+module_program(
+    "batch_normalization", nn.BatchNormalization, lambda layer, v: layer(ROWS * v, training=True)
+)
+module_program(
+    "dropout",
+    functools.partial(nn.Dropout, 0.5, seed=3),
+    lambda layer, v: layer(ROWS, training=True),
+)
+module_program("mean_of_values", nn.metrics.Mean, lambda metric, v: metric([v]))
+module_program("accuracy", nn.metrics.Accuracy, lambda metric, v: metric([1, 2], [1, 1]))
+module_program(
+    "dense_built_in_the_call",
+    functools.partial(nn.Dense, 2, kernel_initializer="ones"),
+    lambda layer, v: layer(ROWS),
+)
 
 
 # --- generators of random numbers ---------------------------------------------------------------------

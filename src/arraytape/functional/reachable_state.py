@@ -278,11 +278,11 @@ class ReachableState:
     def keep_attributes(self, thing: Any) -> Iterable[Any]:
         """Save the attributes of an object in its ``__dict__`` and its slots; return their values.
 
-        The attributes of arraytape's own objects are saved only if one of them is ``parameters``.
+        Of arraytape's own objects only Modules have state, such as layers, metrics and optimizers.
         """
         found: list[Any] = []
         package = str(type(thing).__module__).partition(".")[0]
-        if package == "arraytape" and not hasattr(thing, "parameters"):
+        if package == "arraytape" and not hasattr(type(thing), "trainable_variables"):
             return [getattr(thing, "__wrapped__", None)]
         names = attributes_of(thing)
         if isinstance(names, dict):
