@@ -123,7 +123,7 @@ def value_of(function: Callable[..., Any], index: int, seconds: float) -> float:
     """Run one case of a benchmark and return its value.
 
     index : the number of the case among all combinations of the benchmark's parameters.
-    seconds : the time in which one ratio is measured.
+    seconds : if the value is a ratio of two times, the CPU seconds for which both sides are run in turn.
     """
     measure, importing = (
         importlib.import_module(f"benchmarks.{name}") for name in ("measure", "importing")

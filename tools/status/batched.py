@@ -1,7 +1,7 @@
 """Determine how vmap computes a public name: all examples at once, one by one, or not at all.
 
-For an op with its own rules, the batched namespace tells the form in which it is computed.  Composites,
-methods and operators are called under vmap, to see whether one of their parts runs example by example.
+An op with rules of its own is looked up in vmap's namespace of batched functions.  A composite op, a
+method or an operator is called under vmap, which shows whether any op in it runs example by example.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Derivatives of functions at special points, which are shown on the functions' reference pages.
+"""Derivatives of functions at special points, such as kinks, for the functions' reference pages.
 
 They are read from the tables in docs/explanation/numerics.md.  Each row holds a function, a point,
-arraytape's derivative and those of other libraries, all in backquotes.  If the function begins with
-"second: ", the row is about second derivatives.
+arraytape's derivative there, and the derivatives of other libraries, all in backquotes.  In a row whose
+function begins with "second: ", the derivatives are second derivatives, otherwise first ones.
 """
 
 from __future__ import annotations

@@ -141,8 +141,10 @@ class ViewsRead:
 
 
 def position_along_first_axis(path: Path, shape: tuple[int, ...]) -> int | None:
-    """Return the index on a root's first axis that ``path`` selects; None if it selects several.
+    """Return the one index on a root's first axis that ``path`` selects, or None.
 
+    The root is the Array whose views are indexed.  None if the path selects no index or several, or does
+    not begin with an integer or a slice for the first axis.
     shape : the root's shape.
     """
     kind, key = path[0] if path else ("", None)

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 # Bits of Array._state.  A table in the docstring of ``views`` lists how each event changes them.
 KEPT = 1  # a record shares this data: the next write copies the data first
 SCALAR = 2  # the Array is a 0-d result of an op, immutable as in NumPy: x += 1 makes a new Array
-HOT = 4  # a part was written since the data was made, so records copy small views of this data
+HOT = (
+    4  # a write changed a part of this data: records copy small views of it, expecting more writes
+)
 PINNED = 8  # another library shares this data for good, so each record keeps a copy
 IS_VIEW = 16  # the Array is an alias of a part of another Array, its root
 EXPORTED = 32  # NumPy code shares this data for as long as an export lives: see ``exports``
@@ -427,11 +429,11 @@ attach(
 
 
 class View:
-    """The link of a view Array to its root.
+    """The link of a view Array to its root, the Array that it shows a part of.
 
     The view's value is always the part at ``path`` of the root's current value.
 
-    root : the handle that owns the data.
+    root : the Array that owns the data.
     path : the steps from the root's data to the view's.
     src : the memory of the root from which the view's data was derived.  The view's data is out of date
     if the root has other memory now.

@@ -69,7 +69,10 @@ def may_note() -> bool:
 
 
 def forget_gone() -> None:
-    """Remove freed tapes from AWAITED and UNSTARTED, so that ops are not noted for them."""
+    """Remove garbage-collected tapes from the dicts of tapes for which unrecorded ops are noted.
+
+    AWAITED has the tapes without a gradient so far, UNSTARTED those that follow no value yet.
+    """
     for awaited in AWAITED, UNSTARTED:
         for key, reference in awaited.copy().items():  # other threads may change the dict
             if reference() is None:
@@ -120,6 +123,6 @@ def note_cut(
 
 
 def cut_of(x: Array) -> Cut | None:
-    """Return the Cut kept in an Array or, for a view, in its root; None if there is no Cut."""
+    """Return the Cut kept in an Array or, for a view, in the viewed Array; None if there is no Cut."""
     root = x._view.root if x._state & IS_VIEW else x
     return getattr(root, "_cut", None)

@@ -97,13 +97,13 @@ def same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 
 
 def is_shared(root: Array) -> bool:
-    """Return True if code outside of arraytape shares the memory of a root now."""
+    """Return True if code outside of arraytape shares the memory of an Array that is no view now."""
     state = root._state
     return bool(state & PINNED or (state & EXPORTED and root._exports.live))
 
 
 def is_unwritten(root: Array, data: RawArray) -> bool:
-    """Return True if a root's data has not changed since ``keep_data`` returned ``data``.
+    """Return True if the data of an Array (no view) is unchanged since ``keep_data`` returned ``data``.
 
     ``data`` is the root's own data, or the copy that records keep while the root's data is exported.
     """
@@ -113,10 +113,10 @@ def is_unwritten(root: Array, data: RawArray) -> bool:
 
 
 def released(root: Array) -> None:
-    """End the state EXPORTED of a root whose last export was freed.
+    """End the state EXPORTED of an Array ``root`` whose last export (NumPy array) was freed.
 
-    If no other code has written to the root's memory, the root uses the records' copy from now on, so
-    that its own memory is freed.
+    If no other code has written to its memory, it uses the records' copy from now on, so that its own
+    memory is freed.
     """
     kept = root._exports.kept_copy(root._data)
     if kept is not None:

@@ -1,4 +1,4 @@
-"""Paths: the steps from the data of a root Array to the data of a view.
+"""Paths: the steps from the data of an Array, the root of a view, to the data of the view.
 
 A path is a tuple of steps ``(kind, argument)``.  ``walk_path`` applies a path to data.  ``add_through``
 and ``write_through`` add to or write into the part of data at the end of a path.  The functions accept
@@ -220,7 +220,7 @@ def diagonal_key(part: RawArray, offset: int, xp: Namespace) -> tuple[Any, ...]:
 
 
 def dtype_at_root(path: Path, dtype: np.dtype[Any]) -> Any:
-    """Return the dtype of a root's cotangent or tangent whose part at ``path`` has ``dtype``.
+    """Return the dtype of an Array's cotangent or tangent whose part at ``path`` has ``dtype``.
 
     The result is a complex dtype if the path has a step to the real or imaginary part.
     """
@@ -234,7 +234,7 @@ def inverse_permutation(permutation: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def unwalked(g: RawArray, path: Path, shape: tuple[int, ...], at: Place) -> Any:
-    """Return the cotangent of a root, given the cotangent g of a view with every element of the root.
+    """Return the cotangent of an Array, the root, given the cotangent g of a view with all its elements.
 
     path : the steps from root to view, all of kinds in WHOLE.  They are inverted one by one, which needs
     no buffer of zeros.  shape : the shape of the root.

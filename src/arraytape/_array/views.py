@@ -191,7 +191,7 @@ def is_picked(x: Array) -> bool:
 
 
 def location(x: Array) -> tuple[Array, Path]:
-    """Return the root that x aliases and the path from it to x."""
+    """Return the Array whose part x is a view of, and the path from it to x; (x, ()) if x is no view."""
     return (x._view.root, x._view.path) if x._state & IS_VIEW else (x, ())
 
 

@@ -135,7 +135,7 @@ class Results:
         self.several = None if type(answer) is Array else type(answer)
 
     def raw(self, *_: Any, **__: Any) -> Any:
-        """Return the kept results in the form in which the op's raw function returned them."""
+        """Return the kept results in the form in which the op's function on raw data returned them."""
         if self.several is None:
             return self.data[0]
         return self.several(*self.data) if hasattr(self.several, "_fields") else tuple(self.data)

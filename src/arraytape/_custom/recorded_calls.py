@@ -196,11 +196,13 @@ def needs_care(arrays: Sequence[Array]) -> bool:
 def publish(
     trace: Trace, plan: Structural, make_call: Callable[[], Call], with_exits: bool = False
 ) -> Any:
-    """Record the function's run ``trace`` as one record of kind ``plan``; return its results.
+    """Record a finished run of a user's function as one record, and return the function's results.
 
-    The recorders that follow an input of the run get the record.  make_call : returns the object that
-    the record keeps; called only if there are such recorders.  with_exits : True to report to them also
-    conversions to NumPy inside the function (exits), and to Arrays again (entries).
+    trace : the run.  plan : the kind of the record.  Each recorder that follows an input of the run gets
+    the record.
+    make_call : returns the object that the record keeps; not called if no recorder follows an input.
+    with_exits : True if these recorders are also told of conversions inside the function: from Arrays to
+    NumPy data (exits), and from NumPy data to Arrays (entries).
     """
     keeps_records = trace.recorder.keeps_records
     inner = trace.name_results() if keeps_records else []

@@ -301,9 +301,10 @@ class Trace:
         self.y, self.rule, self.leaves = y, rule, nest.leaves(y)
 
     def input_ids(self) -> list[int]:
-        """Return the value ids of the Array arguments, the captured Arrays and the trainable Variables.
+        """Return the ids of the values that the run used: arguments, captured Arrays and Variables.
 
-        The caller's recorders must be active: this method reads the Variables, so that the caller's
+        Captured Arrays are Arrays that the function used without getting them as arguments.
+        Call this while the caller's tapes are active: it reads the trainable Variables, so that these
         tapes watch them.
         """
         variables = [current(variable)[0] for variable in self.recorder.variables]

@@ -2,15 +2,16 @@
 
 The steps of the generated function, in the order of the source:
 
-0. If a thread has modes (objects that intercept calls: ``_record.mode_stack``), the modes of this thread
-   get the call, and may return the answer.
+0. If any thread has modes (objects that intercept calls of ops: ``_record.mode_stack``), the call goes
+   to those of the current thread.  If one of them returns a result, the other steps are skipped.
 1. Each operand is read into local variables: for an operand x the value id ``t_x`` and the data ``d_x``.
    ``operands.coerce`` does this for operands that are no Arrays.
 2. Operands of different types of data are converted to one type, ``kind``.
 3. The raw function for that type computes ``result``.
 4. The result is wrapped in an Array, ``answer``.
 5. If an operand has a value id, the recorders of this thread that follow the operand get a record: a
-   tuple of the plan's number, the value ids and the values that the rules name.
+   tuple of the number of a plan (which says how to differentiate the record), the value ids of results
+   and operands, and the values that the derivative rules need.
 
 So an op adds only one Python frame to the raw call, also when a tape records it.  After the first call
 of an op ``print(arraytape.exp.__source__)`` shows its source.

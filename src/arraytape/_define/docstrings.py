@@ -418,7 +418,7 @@ LONGEST = 86  # the most characters of the list on the line "A tape keeps ..."
 
 
 def kept_words(op: Op) -> str:
-    """Return a paragraph on the values that a record keeps if all inputs are followed."""
+    """Return a paragraph on the values that a record keeps if a tape follows all inputs."""
     if not op.recorded:
         return ""
     kept, computed = [], []

@@ -70,7 +70,7 @@ class OpFunction:
                 self.build()
 
     def with_raw(self, raw: Callable[..., Any]) -> FunctionType:
-        """Return a copy of the function that calls ``raw`` in place of the op's raw function.
+        """Return a copy of the function that calls ``raw`` to compute on NumPy or CuPy data.
 
         Modes, which observe or replace ops, do not see calls of the copy.
         """

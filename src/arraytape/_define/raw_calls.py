@@ -38,7 +38,7 @@ HostArray: TypeAlias = "np.ndarray[Any, Any]"
 
 
 class RawFunctions(DispatchTable):
-    """The raw functions of one op, by type of data.
+    """The raw functions of one op (the functions that compute its values), by type of data.
 
     A raw function written in Python gets NO_REGISTRY, an invalid ``__warningregistry__``, as a global.
     A warning inside it then raises TypeError, as in the compiled op.

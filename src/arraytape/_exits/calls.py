@@ -260,9 +260,10 @@ class Calls(Interpreter):
 
     @staticmethod
     def is_direct(given: Arguments, code: CodeType) -> bool:
-        """Return True if the called function has this ``code``; False if it is called back by another.
+        """Return True if the call ``given`` runs ``code`` itself, False if another function calls it.
 
-        Compiled functions have no frames, so the answer is a guess by names.
+        For example, ``map`` calls back a user's function.  Compiled functions have no frames, so the
+        answer is a guess by names.
         """
         if code.co_name in (given.name, "__init__", "__call__", "wrapper", "wrapped", "inner"):
             return True

@@ -181,8 +181,9 @@ class Interpreter(abc.ABC):
         return found
 
     def object_made(self, node: ast.AST, scope: Scope, taint: int = 0, kind: str = "") -> Value:
-        """Return the object, as a set of one, that ``node`` creates in the chain of calls of ``scope``.
+        """Return a set with one Thing: the object that the expression ``node`` creates.
 
+        Each chain of calls that leads to ``scope`` has an object of its own.
         taint : bits of exits to add to the object.  kind : tells apart several objects of one node.
         """
         found = self.thing(node, id(scope.calls), kind)

@@ -22,7 +22,10 @@ from .suspected_exits import (
 
 
 class Finding(NamedTuple):
-    """The ``text`` of a message about exits.  ``is_error`` is True for an error, False for a warning."""
+    """A message on conversions, such as ``float(x)``, because of which a derivative lacks a part.
+
+    text : the message.  is_error : True to raise it as an error, False to warn.
+    """
 
     text: str
     is_error: bool

@@ -1,7 +1,7 @@
 """Objects of the user's program in the analysis: a ``Thing`` for each expression that creates one.
 
-The taint of an object is a set of bits, one for each exit whose value may be part of the object.  Taint
-only grows.
+The taint of an object is a set of bits, one for each exit (untracked conversion, such as ``float(x)``)
+whose value may be part of the object.  Taint only grows.
 """
 
 from __future__ import annotations

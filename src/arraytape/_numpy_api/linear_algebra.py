@@ -126,7 +126,10 @@ def dot(a: ArrayLike, b: ArrayLike) -> Array:
 
 
 def dot_of_stacks(function: Callable[..., Any], a: Array, b: Array, axis: int) -> Array:
-    """Sum products over the last axis of a and ``axis`` of b; NumPy's ``function`` gives the values."""
+    """Return the sums of products over the last axis of a and ``axis`` of b.
+
+    function : ``np.dot`` or ``np.inner``, which computes the values; ``tensordot`` gives the derivative.
+    """
 
     def sum_products() -> Array:
         return in_order(tensordot(a, b, axes=([-1], [axis])), "C")

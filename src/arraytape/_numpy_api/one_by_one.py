@@ -144,7 +144,9 @@ class FollowedWithin(set[int]):
 
 
 class Captures(BaseRecorder):
-    """A recorder that raises ValueError if the function uses a followed value that is no argument.
+    """A recorder that raises ValueError if the function uses a captured value that a tape follows.
+
+    A captured value is one that is no argument.
 
     The tapes inside the ``vmap`` would sum the cotangents that different examples add to such a value.
     given : the Array arguments of the function.

@@ -122,10 +122,12 @@ class ProgramMode(Mode):
 
 
 class OpCall:
-    """A call of an op, as an answering mode gets it.
+    """A call of an op, as passed to the method ``answer`` of a mode, which may return the result.
 
-    own : the op's function.  args, kwargs : all arguments as the caller passed them, and defaults.
-    raw : the function with which a mode has replaced the op's raw function, or None.
+    own : the op's public function, such as ``exp``.
+    args, kwargs : the arguments as the caller passed them, and defaults.
+    raw : the function that computes in place of the op's function on NumPy or CuPy data; None unless
+    another mode has set one.
     """
 
     __slots__ = ("args", "kwargs", "op", "own", "raw")

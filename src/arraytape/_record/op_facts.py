@@ -124,7 +124,7 @@ def is_elementwise(signature: str) -> bool:
 
 
 def facts_of(name: str) -> Facts:
-    """Return the facts about the raw function of this name; the defaults if none are stated."""
+    """Return the Facts about the function on NumPy data called ``name``; default Facts if unknown."""
     return FACTS.get(name, NOTHING)
 
 

@@ -310,7 +310,7 @@ def rules_of(op: Op, subset: int) -> list[tuple[str, Rule]]:
 
 
 def unknown_of(op: Op, subset: int) -> dict[int, tuple[str, str]]:
-    """Return a dict of the followed inputs without a known derivative.
+    """Return a dict of the inputs without a known derivative, among those that a tape follows.
 
     The dict maps the position of an input's id in a record to (name of the input, reason).
     """

@@ -206,7 +206,7 @@ class Placed:
 
 
 def placed(function: Callable[..., Any], storage: CuPyStorage) -> Callable[..., Any]:
-    """Return a wrapper of a raw function, which runs on ``device=``, or on its arguments' device."""
+    """Wrap a function on CuPy data, so that it runs on ``device=``, or else on its arguments' device."""
 
     def call_placed(*arguments: Any, device: Any = None, **keywords: Any) -> Any:
         with storage.at(arguments, *keywords.values()) if device is None else device:

@@ -47,7 +47,7 @@ def as_data(result: Any, kind: type) -> Any:
 
 
 class DispatchTable(dict[type, Callable[..., Any]]):
-    """A map from the type of an op's first operand to the op's raw function, filled on first use."""
+    """A dict from the type of an op's first operand to the function for such data, filled on use."""
 
     def __init__(self, name: str) -> None:
         super().__init__()

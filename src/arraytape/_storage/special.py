@@ -129,7 +129,7 @@ class BorrowedSpecial(Special):
 
         def native_call(*operands: Any, **keywords: Any) -> Any:
             like = next((x for x in operands if hasattr(x, "shape")), None)
-            if like is None:  # only Python numbers: SciPy's scalar result works with all data
+            if like is None:  # all operands are Python numbers: return SciPy's scalar as it is
                 return function(*operands, **keywords)
             storage = storage_of(like)
             given = [storage_of(x).host(x) if hasattr(x, "shape") else x for x in operands]

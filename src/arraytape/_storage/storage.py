@@ -55,7 +55,7 @@ class Storage:
     dlpack_types: tuple[int, ...] = ()  # DLPack's device types on which this data may lie
 
     def function(self, name: str) -> Callable[..., Any]:
-        """Return the raw function behind an op, by its dotted name ("exp", "linalg.svd")."""
+        """Return the function that computes an op on this storage's data, by name ("linalg.svd")."""
         if name in EVERYWHERE:
             return EVERYWHERE[name]
         found: Any = self.xp
@@ -269,7 +269,10 @@ def storage_for(kind: type) -> Storage | None:
 
 
 def storage_of(data: Any) -> Storage:
-    """Return the storage of raw data; raise TypeError if no storage serves its type."""
+    """Return the Storage (the adapter of a library such as NumPy or CuPy) for the type of ``data``.
+
+    Raise TypeError if there is none.
+    """
     found = STORAGES.get(type(data)) or storage_for(type(data))
     if found is None:
         raise TypeError(

@@ -1,10 +1,10 @@
 """Activity: masks that mark the elements of each cotangent on which the target depends.
 
-A guarded pass (``guard.py``) has a mask for each cotangent.  The mask is ALL or an array of counts:
-for each element the number of paths to the target along which every selection took the element.  The
-rule of an op that only selects, moves and adds elements is applied to the counts as to a cotangent.  The
-rule of any other op is probed: it runs on made-up values in place of the data in the record, with a
-cotangent that is 0 at inactive elements.  An element of the result that is 0 is inactive.
+A guarded pass (a rerun after a NaN: ``guard.py``) has a mask for each cotangent.  The mask is ALL or an
+array of counts: for each element the number of paths to the target along which every selection took the
+element.  The rule of an op that only selects, moves and adds elements is applied to the counts as to a
+cotangent.  The rule of any other op is probed: it runs on made-up values in place of the data in the
+record, with a cotangent that is 0 at inactive elements.  An element of the result that is 0 is inactive.
 """
 
 from __future__ import annotations

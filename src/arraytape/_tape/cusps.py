@@ -1,9 +1,10 @@
 """Cusps: points at which an op's first derivative is finite and its second is not, as x ** 1.5 at 0.
 
 A selection after a cusp can hide the point: the first derivative is then finite, and the next order is
-0 * infinity, NaN.  So a pass that an outer tape records is guarded (``guard.py``) if a selection follows
-a cusp.  It is also guarded if eigenvalues or singular values nearly coincide: only a guarded pass
-computes limits of quotients, and derivatives of quotients are less exact than those of limits.
+0 * infinity, NaN.  So a pass that an outer tape records is guarded if a selection follows a cusp: it
+sets the contributions of elements that were not selected to 0 (``guard.py``).  It is also guarded
+if eigenvalues or singular values nearly coincide: only a guarded pass computes limits of quotients, and
+derivatives of quotients are less exact than those of limits.
 """
 
 from __future__ import annotations

@@ -155,10 +155,12 @@ class Differentiation:
         self, storage: Storage, recorded: bool, seeds: Sequence[Array], picks: bool, guard: bool,
         last: bool,
     ) -> list[Any]:  # fmt: skip
-        """Choose the pass that the tape and its data need, run it, and return the gradients.
+        """Run the kind of backward pass that the tape and its data need; return the sources' gradients.
 
         recorded : True if an outer recorder is to record the pass, which then computes on Arrays.
-        picks, guard, last : see ``run_pass``.
+        picks : True if the seeds are 0 at some elements of the targets, which are left out.
+        guard : True to run a guarded pass, which corrects NaN, if a gradient holds a NaN.
+        last : True if the pass may free the tape's records.
         """
         recording, data = self.recording, ArrayData if recorded else RawData
         if last and not recorded and self.may_release(seeds):
@@ -327,9 +329,10 @@ class Differentiation:
         lacks.tell(absent, "gradient", mode, never_zeros=never, unseen=unseen, doubts=doubts)
 
     def warn_of_unfollowed_sources(self, found: Sequence[Any]) -> None:
-        """Warn of sources that have no gradient by mistake.
+        """Warn of each source whose gradient is None because of a mistake in the user's code.
 
-        Sources whose values were converted to untracked data are left to ``report_lacks``.
+        A mistake is, for example, a source that was never watched.  Skip sources of values that were
+        converted to untracked data: ``report_lacks`` reports these.
         """
         left = self.lacks.sources_that_left() if self.lacks else ()
         rows = zip(self.asked, found, self.places, strict=True)

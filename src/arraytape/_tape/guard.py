@@ -87,7 +87,10 @@ class GuardedPass(BackwardPass):
     def deeper(
         self, data: RawData, followed: Container[int], records: Sequence[Record]
     ) -> GuardedPass:
-        """Return a guarded pass through ``records``, one level deeper, for ``QuotientLimits``."""
+        """Return the guarded pass with which ``QuotientLimits`` computes a limit that this pass needs.
+
+        records : the records that the new pass goes through; their number is added to ``repeated``.
+        """
         found = GuardedPass(data, followed)
         found.records, found.depth, found.repeated = records, self.depth + 1, self.repeated
         self.repeated[0] += len(records)

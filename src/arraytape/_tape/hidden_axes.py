@@ -66,7 +66,7 @@ ON_ARRAYS: dict[str, Callable[..., Any]] = {}  # the ops below, by the names of 
 
 
 def either(name: str, g: RawArray, *arguments: Any) -> Any:
-    """Call the op of this name if g is an Array, or the raw function of this name if g is raw data."""
+    """Call the op ``name`` if g is an Array; the function ``name`` on raw data if g is raw data."""
     return (ON_ARRAYS if isinstance(g, Array) else vars(raw))[name](g, *arguments)
 
 

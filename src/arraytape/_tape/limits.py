@@ -113,9 +113,10 @@ class QuotientLimits:
     def slopes_of(
         self, turn_of: TurnOf, pairs: RawArray, gap: RawArray, straight: RawArray
     ) -> Iterator[Slopes]:
-        """Yield the derivatives of ``turn_ij`` for all ``pairs`` (i, j), as Slopes of groups of pairs.
+        """Yield the derivatives of ``turn_ij`` with respect to the gaps, for all ``pairs`` (i, j).
 
-        One Slopes serves many pairs that share no index, or one pair if its later terms may matter.
+        turn_ij is the derivative of the target for a rotation of the vectors i and j.  Each Slopes has
+        derivatives for many pairs without a common index, or for one pair if later terms may matter.
         pairs : a mask of shape (..., n, n); only its elements with i < j are used.
         straight : the bound below which relative second derivatives count as 0.
         """

@@ -272,7 +272,7 @@ def made_after_target(request: Request) -> str:
 
 
 def time_of(x: Array) -> int:
-    """Return the time at which an Array got its value, or for a view the time of its root's value.
+    """Return the time at which an Array got its value, or the viewed Array if it is a view.
 
     That is the value id, since ids are handed out in ascending order.
     """

@@ -324,8 +324,8 @@ def name_of_record(plan: Plan | Structural, record: Record) -> str:
 
 
 class CheckedPass(Checking):
-    """A plain backward pass that checks the result of each rule."""
+    """A plain backward pass that raises an error at the first rule that makes a NaN or infinity."""
 
 
 class CheckedGuardedPass(Checking, GuardedPass):
-    """A guarded pass that checks the result of each rule."""
+    """A ``GuardedPass``, which sets contributions of inactive elements to 0, with the same check."""

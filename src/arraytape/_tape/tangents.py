@@ -69,7 +69,10 @@ class Tangents:
         return whole
 
     def apply_write(self, write: PutRecord | AddRecord) -> None:
-        """Compute the tangent of a root's value after ``write``, and enter it in this mapping."""
+        """Compute the tangent of a whole Array after ``write`` wrote to it or to one of its views.
+
+        Add it to this mapping.  Do nothing if neither the Array nor the written value has a tangent.
+        """
         old, path, key = write.old, write.path, ... if isinstance(write, AddRecord) else write.key
         held, t = self.get(old), self.get(write.value)
         some = t if held is None else held
@@ -106,7 +109,7 @@ def can_write_in_place(whole: Array, t: Array | None, key: tuple[Index, Path]) -
 def write_into_tangent(
     write: PutRecord | AddRecord, whole: Array, t: Array | None, at: ArrayData
 ) -> Any:
-    """Return the tangent of a root's value after a write.
+    """Return the tangent of a whole Array after a write to it or to one of its views.
 
     whole : the tangent before the write, which may be changed in place.
     t : the tangent of the value that was written; None if the value does not depend on the primals.

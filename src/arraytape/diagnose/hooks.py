@@ -57,7 +57,7 @@ def on_gradient(x: Any, f: Callable[[Any], Any]) -> Callable[[], None]:
     Notes
     -----
     Higher derivatives go through ``f``: outer tapes record its ops on the gradient.  ``f`` is called
-    once for each row of a Jacobian, and again if a gradient holds a NaN and the guarded pass runs.  It
+    once for each row of a Jacobian, and again if a gradient holds a NaN, so that a second pass runs.  It
     is not called for a value without a gradient, nor by a ForwardAccumulator.  A write to the Array that
     ``f`` receives changes no gradient.
 

@@ -103,13 +103,15 @@ def short(line: str) -> str:
 
 # --- from records ---------------------------------------------------------------------------------
 class Builder:
-    """A builder of the graph of the records between sources and targets.
+    """A builder of a graph of the tape's records that lead from the sources to the targets.
 
-    The graph also shows untracked conversions of values that depend on a source.
+    The graph also shows conversions, such as ``float(x)``, of values that depend on a source.
 
-    starts : the value ids of the targets.  sources : the value ids of the sources.  ahead : the value
-    ids on which a target depends.  behind : the value ids that depend on a source.  labels : dict from
-    value ids to names.  strangers : list of nodes for the targets that are not on the tape.
+    starts, sources : the value ids of the targets, and of the sources.
+    ahead : the ids of all values on which a target depends.
+    behind : the ids of all values that depend on a source.
+    labels : a dict from value ids to the names that the graph shows.
+    strangers : nodes for the targets that are not on the tape.
     """
 
     def __init__(

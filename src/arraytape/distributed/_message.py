@@ -189,7 +189,7 @@ def dumps(name: str, f: Callable[..., Any], parts: Leaves) -> tuple[bytes, dict[
     line = user_line()  # before pickling: inside the pickler's calls the user's frame is hidden
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc, name-defined]
-        """A pickler that refuses followed Arrays, and Variables that are no parameters of f.
+        """A pickler that refuses Arrays that a tape follows, and Variables that are no parameters of f.
 
         The gradients of their copies on workers would be lost.
         """

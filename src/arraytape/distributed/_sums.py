@@ -56,8 +56,9 @@ def map_sum(f: Callable[..., Any], data: Partitions) -> Callable[..., Any]:
     Raises
     ------
     TypeError, ValueError
-        When f is no function or data no Partitions.  When f uses Variables or followed Arrays that are
-        no parameters, or cannot be pickled.  When the results of partitions cannot be summed.
+        When f is no function or data no Partitions.  When f cannot be pickled, or uses Variables, or
+        Arrays that a tape follows, which are no parameters.  When the results of partitions cannot be
+        summed.
     LostGradientError
         When a value that the gradient needs leaves the tape inside f.
     PartitionError
@@ -195,12 +196,14 @@ class SumCall(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The results of the tasks of one sum over the partitions.
+    """A sum over the partitions, with the derivatives that the tasks computed together with it.
 
-    y : the sum, a nesting of Arrays.  slopes : for each Array of y its gradients with respect to the
-    parameters' leaves with the indices ``places``.  They are None unless y is a few scalars and
-    gradients were requested.  tangents : the accumulator's tangents of the leaves, if requested.
-    dy, dslopes : the tangents of the Arrays of y, and of the slopes.
+    y : the sum, a nesting of Arrays.
+    places : indices of the parameters' leaves with respect to which ``slopes`` are gradients.
+    slopes : for each Array of y a list of gradients; None unless they were requested and y is a few
+    scalars.
+    tangents : the leaves' tangents that a forward accumulator gave; None if it asked for none.
+    dy, dslopes : for these ``tangents``, the tangents of the Arrays of y, and of the slopes.
     """
 
     y: Any

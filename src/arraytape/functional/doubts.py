@@ -135,9 +135,10 @@ def compare_slopes(
     tangents: Sequence[Any] | None,
     is_suspected: bool,
 ) -> str:
-    """Return text with the derivative and the differences if they disagree; "" if they agree.
+    """Compare the derivative along a direction with finite differences of the function.
 
-    Raise Unrepeatable if the differences are inconclusive, or if the function must not run again.
+    Return "" if they agree, otherwise a text with both.  Raise Unrepeatable if the differences are
+    inconclusive, or if the function must not run again.
 
     value, slope, tangents : as in ``settle_doubts``.
     is_suspected : True if the code analysis found a lost part; then small errors are reported, too.

@@ -59,9 +59,10 @@ IN_PLACE = (READ_ONLY, REAL, IMAG)  # steps of view paths in which elements keep
 
 
 class IndexSets:
-    """The index sets of the values that depend on the input.
+    """The index sets of all values on a tape that depend on the input, found record by record.
 
-    n : the number of elements of the input.  held : a dict from value ids to index sets.
+    n : the number of elements of the input.
+    held : a dict from a value's id to its sets: for each element, the input elements it may depend on.
     """
 
     def __init__(self, n: int) -> None:
@@ -75,9 +76,10 @@ class IndexSets:
         self.held[value_id] = Sets(shape, sparse.eye_array(self.n, dtype=np.int32, format="csr"))
 
     def record(self, record: Record) -> None:
-        """Compute the index sets of a record's results from those of its inputs; store them in ``held``.
+        """Compute the sets of a record's results from the sets of its inputs, and add them to ``held``.
 
-        For an op without a rule, each result element gets the union of the inputs' sets.
+        If the op has no rule in this module, each element of the results gets the union of all the
+        inputs' sets.  Do nothing if no input of the record has sets.
         """
         known = [value_id for value_id in inputs_of(record) if value_id in self.held]
         if not known:
@@ -489,10 +491,10 @@ def places(shape: Size, wider: Size) -> Any:
 
 
 def walked(shape: Size, path: Path) -> Any:
-    """Return the flat index of each element of a view, in its root of the given shape.
+    """Return, for each element of a view, its flat index in the viewed Array.
 
-    path : the path of the view.  Raise Unknown if the path has a key that differs between examples of
-    vmap.
+    shape : the shape of the viewed Array.  path : the path of the view.  Raise Unknown if the path has a
+    key that differs between examples of vmap.
     """
     if any(kind is PICK for kind, _ in path):
         raise Unknown

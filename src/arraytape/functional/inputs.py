@@ -208,7 +208,7 @@ def given_out(x: Any, kind: int) -> Any:
 def in_numpy(value: Any) -> Any:
     """Return a result with NumPy arrays in place of Arrays, and NumPy scalars for 0-d Arrays.
 
-    Arrays that ``numpy_data`` must not convert, such as followed ones, stay Arrays.
+    Arrays that ``numpy_data`` must not convert stay Arrays, for example those that a tape follows.
     """
     found = []
     for leaf in nest.leaves(value):

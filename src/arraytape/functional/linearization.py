@@ -157,7 +157,7 @@ class Linearization:
         return not self.recording.hooks and largest_of(self.recording.records) is not None
 
     def largest_followed(self) -> int:
-        """Return the number of elements of the largest followed value in the records.
+        """Return the number of elements of the largest value that depends on the inputs in the records.
 
         Inputs of an op with a joint rule (one rule for all inputs) count even if not followed, because
         the rule may compute cotangents for all inputs.
@@ -235,7 +235,11 @@ class Linearization:
         return [xp.stack(parts) for parts in zip(*single, strict=True)]
 
     def many(self, at: int, start: int, stop: int) -> list[Array]:
-        """Compute ``unit_tangents`` for the unit vectors from ``start`` to ``stop``, in one pass."""
+        """Return the derivatives of each result along some unit vectors of the input ``arrays[at]``.
+
+        One batched pass computes them for the unit vectors ``start`` to ``stop - 1``, which the first
+        axis of each returned Array numbers.
+        """
         axis_id = new_axis_id()
         with active(axis_id):
             found = self.push(

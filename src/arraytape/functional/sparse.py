@@ -364,9 +364,9 @@ def entry_outside(
         lines = lines_at(caller, run, some, pattern.shape[0], not colouring.by_rows)
         known = pattern[some].toarray().astype(bool)
         unsure = np.isnan(lines) & ~known
-        if (
-            colouring.by_rows and unsure.any()
-        ):  # a NaN of forward mode may be 0 * inf, which reverse mode replaces by 0
+        # If by_rows, ``lines`` are columns, computed by forward mode.  There a NaN may be 0 * inf, for
+        # which reverse mode gives 0: compute the rows with such a NaN by reverse mode, too.
+        if colouring.by_rows and unsure.any():
             across = np.flatnonzero(unsure.any(axis=0))
             for at in range(0, len(across), SEEN_AT_ONCE):
                 few = across[at : at + SEEN_AT_ONCE]

@@ -113,10 +113,10 @@ def root(
     TypeError
         When x0 is no floating-point data, or F returns no Arrays.
     ValueError
-        When F's result or the solver's result has other shapes than x0, or F uses a followed Array
-        or Variable that is not among the parameters.
+        When F's result or the solver's result has other shapes than x0, or F uses an Array or
+        Variable that a tape follows, and that is not among the parameters.
     LostGradientError
-        When F converts a followed value to data outside the tape, so that its derivative is unknown.
+        When F converts a value that a tape follows to other data, so that its derivative is unknown.
     RuntimeError
         In the backward pass, when F returns another result than before for the same arguments.
     ImportError
@@ -345,7 +345,8 @@ def custom_root(F: Callable[..., Any], **settings: Any) -> Callable[[Solver], So
     Parameters
     ----------
     F : Callable
-        As in ``root``.
+        ``F(x, *theta)`` gets Arrays and nestings of Arrays, and returns Arrays in the nesting and
+        shapes of x.
     **settings
         Keywords of ``root``.
 
@@ -383,14 +384,15 @@ def custom_minimum(f: Callable[..., Any], **settings: Any) -> Callable[[Solver],
     Parameters
     ----------
     f : Callable
-        As in ``minimum``.
+        ``f(x, *theta)`` gets Arrays and nestings of Arrays, and returns one real Array of shape ().
     **settings
         Keywords of ``minimum``.
 
     Returns
     -------
     Callable
-        As in ``custom_root``.
+        A decorator of functions ``solver(x0, *theta)``, which get NumPy arrays and return the
+        solution.  The decorated function is called with Arrays and returns Arrays.
 
     Raises
     ------
@@ -421,14 +423,16 @@ def custom_fixed_point(g: Callable[..., Any], **settings: Any) -> Callable[[Solv
     Parameters
     ----------
     g : Callable
-        As in ``fixed_point``.
+        ``g(x, *theta)`` gets Arrays and nestings of Arrays, and returns Arrays in the nesting and
+        shapes of x.
     **settings
         Keywords of ``fixed_point``.
 
     Returns
     -------
     Callable
-        As in ``custom_root``.
+        A decorator of functions ``solver(x0, *theta)``, which get NumPy arrays and return the
+        solution.  The decorated function is called with Arrays and returns Arrays.
 
     Raises
     ------

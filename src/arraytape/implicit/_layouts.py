@@ -137,8 +137,8 @@ class Layout:
                 )
             if tuple(x.shape) != leaf.shape or is_complex(x) > (leaf.dtype.kind == "c"):
                 raise ValueError(
-                    f"{self.name}: {what} must have the shape of {self.what}, {leaf.shape}, and be "
-                    f"complex only where that is, got {describe(x)} [at {user_line()}]"
+                    f"{self.name}: {what} must have the shape of {self.what}, {leaf.shape}, and may be "
+                    f"complex only if {self.what} is, got {describe(x)} [at {user_line()}]"
                 )
             flat = xp.reshape(x, (-1,)) if x.shape != (leaf.real_size,) else x
             if leaf.dtype.kind == "c":

@@ -126,7 +126,7 @@ def relative_change(before: Vector, now: Vector) -> float:
 
 
 def check_captures(numbers: Numbers, v: Vector) -> None:
-    """Raise ValueError if the function uses a followed Array or Variable that is not in theta.
+    """Raise ValueError if the function uses an Array that a tape follows, or a Variable, not in theta.
 
     The function runs once, at v, to find out.
     """

@@ -60,10 +60,11 @@ class Problem:
 
 
 class Numbers:
-    """A problem with fixed parameters, whose methods compute on NumPy vectors in double precision.
+    """A problem with fixed parameters, whose methods take and return NumPy vectors in double precision.
 
-    home : the storage and device of x.  leaves : the parameters, as NumPy arrays and constants.
-    places : the storage and device of each array, to which the array is moved for users' functions.
+    home : the storage and device on which users' functions get x.
+    leaves : the parameters theta, each a NumPy array or a constant.
+    places : for each of ``leaves`` the storage and device to which it is moved, or None for a constant.
     """
 
     def __init__(

@@ -101,7 +101,7 @@ class Mesh:
     def equal(cls, span: tuple[float, float], max_step: float) -> Mesh:
         """Return the mesh of equal steps that are not longer than ``max_step``."""
         length = abs(span[1] - span[0])
-        # The factor is for quotients such as 0.9 / 0.3, which rounding makes a little more than 3.
+        # The factor is for quotients such as 2.1 / 0.7, which rounding makes a little more than 3.
         count = max(math.ceil(length / max_step * (1 - 1e-12)), 1)
         last = np.arange(count + 1) / count
         nodes = span[0] + (span[1] - span[0]) * last

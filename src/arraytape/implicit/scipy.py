@@ -685,8 +685,9 @@ class Limits:
         if (doubtful := near & slack & ~self.same).any():
             i = int(np.argmax(doubtful))
             raise NotASolution(
-                f"{self.name}: element {i} of the solution lies on its bound, {x[i]:.6g}, where the "
-                f"slope is {g[i]:.1e}: the derivative jumps there [at {user_line()}]; move the bound"
+                f"{self.name}: element {i} of the solution lies on its bound, {x[i]:.6g}, and the slope "
+                f"of the minimized function along it is about 0, {g[i]:.1e}: the solution has no "
+                f"derivative there [at {user_line()}]; move the bound away from {x[i]:.6g}"
             )
         free = ~np.logical_or(*self.held(x, g))
         if np.isfinite(H).all():

@@ -98,12 +98,12 @@ LOCK = reentrant_lock()
 def hooks(
     module: str, *names: str, refuses: bool = False, always: bool = False, dispatched: bool = False
 ) -> Callable[[Function], Function]:
-    """Run the decorated function in place of these functions of a module, for Arrays.
+    """Run the decorated function in place of the functions ``names`` of a module, if called with Arrays.
 
     names : functions of the module, or methods with a dot (``"rv_generic.pdf"``).
     refuses : True if the decorated function only raises an error.
     always : True if the decorated function runs also in calls without Arrays.
-    dispatched : True if the decorated function runs also outside a context.
+    dispatched : True if it also runs outside of the context managers, such as ``interop.scipy()``.
     """
 
     def declare_hook(rule: Function) -> Function:

@@ -112,7 +112,7 @@ class Call:
 
 
 def element_slope(function: Function, x: Array) -> Array:
-    """Return the derivative of an elementwise function at x, by recorded ops."""
+    """Return the derivative of an elementwise function at x, an Array that outer tapes follow, too."""
     with GradientTape() as tape:
         tape.watch(x)
         y = function(x)
@@ -121,11 +121,11 @@ def element_slope(function: Function, x: Array) -> Array:
 
 
 def newton(function: Function, x: Array, anchor: Function) -> Array:
-    """Return the root x after two steps of Newton's method, whose derivatives are the root's.
+    """Return the result of two Newton steps from x, a root of ``function`` that SciPy computed.
 
-    The steps do not change the value of a root.  The derivatives are right up to order 3.  Where the
-    derivative of ``function`` is 0, the result is NaN, computed from ``anchor(x)``, so that the
-    derivatives with respect to all inputs of ``anchor`` are NaN, too.
+    The steps do not change a root, but tapes record them.  So the result has the derivatives of the root
+    up to order 3.  Where the derivative of ``function`` is 0, the result is NaN times ``anchor(x)``.
+    Then the derivatives with respect to all inputs of ``anchor`` are NaN, too.
     """
     found = x
     with Quiet():

@@ -275,7 +275,7 @@ def normalized_axes(owner: str, x: RawArray, axes: Sequence[int]) -> tuple[int, 
     found = sorted({axis % x.ndim for axis in axes if -x.ndim <= axis < x.ndim})
     if len(found) < len(axes):
         raise ValueError(
-            f"{owner}: {describe(x)} has not the axes {short_repr(tuple(axes))}, each once "
-            f"[at {user_line()}]"
+            f"{owner}: got the axes {short_repr(tuple(axes))} for {describe(x)}; each must be an axis "
+            f"of the array, and none may occur twice [at {user_line()}]"
         )
     return tuple(found)

@@ -27,9 +27,9 @@ NAN = float("nan")
 Cotangents = tuple[Any, ...]  # one for each result, None for a result without a cotangent
 Unread = tuple[Any, ...] | None  # the type of the saved value ``unread``: see NONE_UNREAD
 # The argument ``saves`` of ops whose rules need to know which elements of the results the target never
-# reads.  Rules receive this information as ``unread``, None in an ordinary pass.  In the guarded pass it
-# is a tuple with a mask for each result, None for a result without a cotangent.  In forward mode, where
-# later reads are unknown, it is the empty tuple.
+# reads.  Rules receive this information as ``unread``, None in an ordinary pass.  In the guarded pass
+# (a backward pass that runs after a NaN) it is a tuple with a mask for each result, None for a result
+# without a cotangent.  In forward mode, where later reads are unknown, it is the empty tuple.
 NONE_UNREAD: dict[str, Any] = {"unread": lambda: None}
 # The argument ``saves`` of ops whose rules divide by gaps.  In the guarded pass, rules receive an object
 # as ``limits`` that computes the limits of quotients where values coincide; otherwise None.

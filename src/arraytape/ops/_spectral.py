@@ -9,7 +9,7 @@ whether the derivative of the target, a function of values and vectors, is known
 - A target that reads both may be V f(D) V^H, whose gradient needs the derivative f' at the value.  It
   may also be the sum of a function of the values and a function of the vectors, whose gradient does not
   need the quotient.  The cotangents do not tell these two apart.  So the plain (first) pass returns NaN,
-  and the guarded pass, which follows a NaN, computes the limits of the quotients (``limits_of_turn``).
+  and the guarded pass, a rerun after a NaN, computes the limits of the quotients (``limits_of_turn``).
 
 Values may also coincide because a matrix of low rank has several values of 0.  A function may scale the
 vectors of these values by the values, or not use the vectors.  The cotangents of the vectors are then as
@@ -48,8 +48,8 @@ from ._factorisations import (
     to_lower,
 )
 
-# Two numbers that are computed in different ways count as the same if three digits agree, also where
-# rounding errors leave only three digits of a quotient.
+# The greatest relative difference of two numbers that count as the same although they were computed in
+# different ways.  It is this large because rounding errors may leave a quotient only three right digits.
 THREE_DIGITS = 1e-3
 
 

@@ -218,7 +218,8 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
     Returns
     -------
     Array
-        Of the dtype and shape of x, but along the axis of the length of indices.
+        The selected elements, of x's dtype.  Its shape is x's shape with ``len(indices)`` as the length
+        of the axis.
 
     Raises
     ------

@@ -155,7 +155,7 @@ def to_numpy(
     dtype : dtype | None, default: None
         A dtype to cast to.
     copy : bool | None, default: None
-        True: always copy.  False: share the memory, even of a followed value.  None: see above.
+        True: always copy.  False: share the memory, even if a tape follows x.  None: see above.
 
     Returns
     -------
@@ -196,7 +196,9 @@ def to_numpy(
 
 
 def by_its_own_name(x: Array) -> np.ndarray[Any, Any]:
-    """Convert to a NumPy array as ``np.asarray(x)`` does: a method that pandas and xarray also have.
+    """Convert to a NumPy array, as ``np.asarray(x)`` does.
+
+    The method has the name of the same method of pandas' and xarray's objects.
 
     Returns
     -------

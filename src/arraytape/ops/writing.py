@@ -238,7 +238,8 @@ def selects_nothing(data: RawArray, key: Any, value: Any) -> bool:
 def write_data(x: Array, key: Any, value: RawOperand, memory: RawArray | None) -> Any:
     """Write ``x[key] = value`` to the raw data, and return the memory that then holds the root's value.
 
-    The write is done in place, or, if the storage cannot write in place, the root gets new data.
+    The root is the Array whose memory the view x shows, or x itself if x is no view.  The write is done
+    in place.  If the storage cannot write in place, the root gets new data.
 
     memory : the memory of the root, as ``make_exclusive`` returned it.
     """
@@ -270,7 +271,8 @@ def overlap(v: RawOperand, data: Any) -> bool:
 def add_hidden_axes(x: Array, *values: Any) -> tuple[int, Any]:
     """Add vmap's hidden axes of ``values`` to the root of x, so that they can be written to x.
 
-    The root's value is repeated along each new axis.  Return the new value id and data of x.
+    The root (the Array whose memory x shows) is x itself if x is no view.  Its value is
+    repeated along each new axis.  Return the new value id and data of x.
     """
     check_open(axis_ids_of(values))
     root, _ = location(x)
@@ -439,8 +441,9 @@ def overwritten(x: Array, key: Index, value: RawOperand) -> Any:
     data = x._data
     storage = storage_of(data)
     xp = storage.xp
-    # Number the elements of the value, and write the numbers to ``winners``, an array like x.  Then
-    # ``winners[key]`` has the numbers of the elements that were written last.
+    # Number the elements of ``value``, and write these numbers into ``winners``, an array of x's shape,
+    # at the same key.  Then ``lasting = winners[key]`` has, for each element of ``value``, the number of
+    # the element that was written last to the same place.
     winners = xp.full(data.shape, -1, device=data.device)
     shape = winners[key].shape
     order = xp.reshape(xp.arange(math.prod(shape), device=data.device), shape)

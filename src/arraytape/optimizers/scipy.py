@@ -340,7 +340,10 @@ def product_of(f: Callable[[Any], Any], point: Any, direction: list[Array]) -> A
 
 
 class AgainInPlace(Again):
-    """An ``Again`` whose function may read Variables of x0 directly, not only from its argument."""
+    """An ``Again`` (a function to evaluate at other values) that assigns the values to Variables.
+
+    The start x0 may contain Variables, which the function may read directly, not only as its argument.
+    """
 
     def at(self, arrays: Sequence[Array]) -> Any:
         """Assign ``arrays`` to the Variables of x0, and return the function's result for them."""

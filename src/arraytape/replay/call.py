@@ -263,7 +263,7 @@ class Call:
         return self.outputs[id(x)]
 
     def shares_root(self, leaf: Array) -> bool:
-        """Return True if another leaf of the result has the same root as this leaf."""
+        """Return True if another leaf of the result is a view of the same Array, or this Array."""
         root = root_of(leaf)
         return any(
             x is not leaf and isinstance(x, Array) and root_of(x) is root for x in self.leaves

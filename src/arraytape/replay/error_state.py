@@ -34,9 +34,9 @@ def in_silence(run: Callable[..., Any], data: Any) -> Any:
 
 
 def silence() -> None:
-    """Turn off NumPy's warnings in the current context; call this inside of a copied context only.
+    """Turn off NumPy's warnings in the current context, which must be a copy of the caller's context.
 
-    Raise Apart if NumPy's error state makes it raise errors, because a program raises none.
+    Raise Apart (run the function, not the program) if ``np.errstate`` turns warnings into errors.
     """
     global LAST
     around, within = LAST

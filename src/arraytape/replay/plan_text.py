@@ -50,14 +50,18 @@ class NotCommitted(Exception):
 
 
 class PlanText:
-    """A writer of the text of ``replay``.
+    """A writer of the Python source of the function ``replay``.
 
-    run : the program's function.  taped : the ``Taped`` that runs the program under a tape, or None.
-    lines : the lines of the text.  more : the text of a helper function, or "".  scope : the globals
-    of the generated functions.  handles : the names of the Arrays in the text, in the order of the
-    program's inputs.  Names in the text are a letter and a number: x for leaves of the arguments, f for
-    other Arrays, d for data of Arrays, r for weak references to the data of the last call, y for the
-    Arrays of outputs, and k for constants.
+    run : the function that computes the program.
+    taped : the ``Taped`` that runs the program under a tape, or None.
+    lines : the lines of the source.
+    more : the source of a helper function, or "".
+    scope : the globals of the generated functions.
+    handles : the names of the Arrays in the source, in the order of the program's inputs.
+
+    Names in the source are a letter and a number: x for leaves of the arguments, f for other Arrays, d
+    for data of Arrays, r for weak references to the data of the last call, y for output Arrays, and k
+    for constants.
     """
 
     def __init__(self, call: Call, run: Callable[..., Any], taped: Taped | None) -> None:

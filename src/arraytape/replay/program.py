@@ -141,7 +141,7 @@ class Program:
         return sum(node.is_call for node in self.nodes)
 
     def reached(self, roots: Iterable[Node]) -> set[Node]:
-        """Return the nodes from which the roots are computed, the roots included."""
+        """Return the nodes from which the nodes ``roots`` are computed, with these nodes themselves."""
         found = {*roots}
         for node in reversed(self.nodes):
             if node in found:

@@ -112,7 +112,7 @@ def _with_slopes(
     total = sum_of(terms, axis=axes, keepdims=True)
     fixed = stop_gradient(total)
     # Where the sum overflows or the value is undefined, nan_slope is sqrt(0), whose slope is NaN.
-    # Elsewhere it is sqrt(1): a NaN there would make a guarded pass compute each gradient again.
+    # Elsewhere it is sqrt(1): a NaN there would make a second backward pass compute each gradient.
     nothing = 0.0 * sum_of(real(where(isfinite(a), a, 0.0)), axis=axes, keepdims=True)
     nan_slope = sqrt(where(finite & isfinite(fixed), 1.0, nothing))
     # ``total`` is the sum of exp(a - value), which is 1 up to rounding of the sum and of ``value``.  It

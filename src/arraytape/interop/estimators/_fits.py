@@ -43,7 +43,8 @@ class Fit:
     twin : the fitted copy of the estimator, with NumPy values.
     given : the method's arguments by name.
     result : what the method returned for the twin.
-    asked : names of the arguments and parameters that were read; no others may hold an Array.
+    asked : the names of arguments and parameters that the fit's derivative rule has read or declared.
+    An Array under any other name would get no derivative, so ``examine_arrays`` raises TypeError for it.
     """
 
     def __init__(self, estimator: Any, given: dict[str, Any], method: str = "fit") -> None:

@@ -1305,9 +1305,10 @@ class GroupWriter:
         return place
 
     def lies_flat(self) -> bool:
-        """Return True if all arrays have their elements in the same order in memory, without gaps.
+        """Return True if one loop over the memory can run through all arrays of the group together.
 
-        Arrays of one element do not count.
+        This is so if the arrays of more than one element have no gaps and one common order of axes, and
+        those from outside the group have the group's shape.
         """
         layouts = []
         for node in self.nodes:

@@ -90,9 +90,10 @@ class Segments:
                 return segments
 
     def leave_to_numpy(self, nodes: Iterable[Node], why: str) -> None:
-        """Let NumPy compute the calls ``nodes``, for the reason ``why``.
+        """Mark the calls ``nodes`` as calls that NumPy computes, not machine code.
 
-        Raise Unsupported if NumPy computes all of them already: another cut would not help.
+        why : the reason.  The caller then cuts the program into segments again.  Raise Unsupported if
+        all of ``nodes`` are marked already, because the same segments would fail again.
         """
         new = [node for node in nodes if node not in self.numpys]
         if not new:

@@ -138,7 +138,10 @@ def groups_of(program: Program) -> dict[Node, list[Node]]:
 
 
 def read_outside(program: Program, group: dict[Node, list[Node]]) -> set[Node]:
-    """Return the nodes that are outputs, writes, guarded, or operands of a node outside their group."""
+    """Return the nodes whose values are used outside of their group of calls.
+
+    These are operands of nodes outside the group, outputs, writes, and nodes that a replay checks.
+    """
     wanted = set(program.roots())
     for node in program.nodes:
         own = group.get(node)

@@ -1,9 +1,10 @@
 """The functions that ran during a traced call, and the objects among their arguments.
 
-``State`` finds state before a call, through the names in the code.  But a library may also call users'
-functions to which no name leads, such as registered hooks.  ``Ran`` registers each function that runs
-in a traced call.  ``Found`` collects these functions over the calls of one signature, so that later
-calls compare the functions' state, too.
+A replay is valid only if the state that the user's function reads, such as globals, is unchanged.
+``State`` finds this state before a call, by the names in the code.  But a library may also call users'
+functions that no name leads to, such as registered hooks.  So ``Ran`` registers each function that runs
+in a traced call.  ``Found`` collects the functions of several calls with arguments of the same kinds.
+Then later calls compare the state of these functions, too.
 """
 
 from __future__ import annotations
@@ -80,10 +81,11 @@ class Ran:
         self.owners |= dict.fromkeys(self.collecting, OURS)  # ignore their callees, too
 
     def note(self, frame: FrameType) -> bool:
-        """Register the function of a frame that starts, and the function's arguments.
+        """Register the function that starts in ``frame``, and the function's arguments.
 
-        Return True if a user's function calls a library's function: ``Calls`` then passes the result to
-        ``returned``.
+        Ignore callbacks of the garbage collector, and functions of libraries that run for arraytape.
+        Return True if this is a library's function that a user's function called.  Then ``Calls`` passes
+        the function's result to ``returned``.
         """
         code, above = frame.f_code, frame.f_back
         returns = False

@@ -72,7 +72,7 @@ class Lifter:
         return [one.handle for one in self.lifted.values()]
 
     def argument(self, x: Array) -> None:
-        """Replace the data of an argument by traced data; if it is a view, its root is unchanged."""
+        """Replace the data of an argument by traced data, but not that of the Array whose view it is."""
         if not isinstance(x, Variable):
             current(x)  # updates the data of a view after writes to its root
         if x._state & IS_VIEW:

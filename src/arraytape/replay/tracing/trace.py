@@ -203,7 +203,10 @@ class Trace:
     def raised(
         self, op: str, call: Raises, args: tuple[Any, ...], keywords: Mapping[str, Any]
     ) -> None:
-        """Add a node for ``call``, and a guard: a replay needs the same error from the raw function."""
+        """Add a node for a raw function that raised an error, and a check that it does so in a replay.
+
+        call : a ``Raises``, which calls the raw function and returns True if it raises the same error.
+        """
         node = Node(f"{RAISES}.{op}", call, args, keywords, like=call.ALWAYS)
         self.program.nodes.append(node)
         self.guard("value", node, call.ALWAYS.tobytes())

@@ -185,7 +185,7 @@ def call_noted(
     device: Hashable | None = None,
     **keywords: Any,
 ) -> Any:
-    """Call a raw function of arraytape or NumPy, and add the call to the active trace, if there is one.
+    """Call a function on NumPy data, and add the call to the active trace, if there is one.
 
     op : the name that the call has in the trace.
     """
@@ -204,7 +204,7 @@ def call_noted(
 
 
 def noted_function(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a raw function whose calls are added to the active trace under this name."""
+    """Return a wrapper of ``function`` whose calls are added to the active trace under this name."""
     return functools.partial(call_noted, name, function)
 
 
