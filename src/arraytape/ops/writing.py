@@ -466,7 +466,7 @@ def in_place(op: Op, short: str) -> Callable[[Array, Any], Any]:
     If a tape follows x or the operand, and the op is not add or subtract, the method records
     ``x op y`` and gives x the result.  Otherwise the method computes in x's memory.
 
-    The method is one long function, because further function calls would slow down ``x += y``.
+    One function, because further function calls would slow down ``x += y``.
     """
     functional = getattr(operator, {"and": "and_", "or": "or_"}.get(short, short))
     raw = getattr(operator, f"i{short}")
