@@ -82,7 +82,6 @@ CALLS = [
 ]
 REASONS = {
     "weighted.quantile": "xarray calls `apply_ufunc(vectorize=True)`, which converts to NumPy",
-    "differentiate": "before NumPy 2.4, np.gradient sets the shape of an array",
     "interp": "xarray calls SciPy's C code",
     "interpolate_na": "xarray calls `np.interp` on NumPy data",
     "ffill": "bottleneck's C code",
