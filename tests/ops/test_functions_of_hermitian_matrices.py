@@ -3,6 +3,9 @@
 The functions take the Hermitian part of their argument, so that gradients are Hermitian.
 """
 
+import time
+import warnings
+
 import numpy as np
 import pytest
 
@@ -44,7 +47,7 @@ def drawn(seed, gap, dtype=np.float64):
 
 def hermitian(rng, n, dtype, w=None):
     a = rng.normal(size=(n, n))
-    if dtype is np.complex128:
+    if np.dtype(dtype).kind == "c":
         a = a + 1j * rng.normal(size=(n, n))
     if w is not None:
         q = np.linalg.qr(a)[0]
@@ -362,3 +365,69 @@ def test_many_limits_end_with_nan_and_a_warning(monkeypatch):
     with pytest.warns(xp.TapeWarning, match="eigh"):
         found = xp.grad(lambda a: repeated_root(a, 12))(xp.eye(2))
     assert np.isnan(np.asarray(found)).any()
+
+
+@pytest.mark.parametrize("repeated", range(1, 400, 9))
+def test_limits_that_end_early_give_nan_and_no_other_number(monkeypatch, repeated):
+    """All pairs without a limit are NaN, wherever the number of records ends the passes."""
+    monkeypatch.setattr(limits, "REPEATED", repeated)
+    rng = np.random.default_rng(5)
+    a = xp.asarray(hermitian(rng, 4, np.float64, np.asarray([1.0, 1.0, 1.0, 2.0])))
+    weights = xp.asarray(hermitian(rng, 4, np.float64))
+
+    def target(a):
+        w, v = xp.linalg.eigh((a + a.mT) / 2.0)
+        return xp.sum(((v * xp.exp(w)) @ v.mT) * weights)
+
+    monkeypatch.setattr(limits, "REPEATED", 10**9)
+    expected = np.asarray(xp.grad(target)(a)), np.asarray(xp.hvp(target, (a,), (weights,)))
+    monkeypatch.setattr(limits, "REPEATED", repeated)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", xp.TapeWarning)
+        found = np.asarray(xp.grad(target)(a)), np.asarray(xp.hvp(target, (a,), (weights,)))
+    for one, two in zip(found, expected, strict=True):
+        assert np.isnan(one).any() or np.allclose(one, two, rtol=1e-9, atol=1e-9)
+
+
+def test_a_chain_ends_in_seconds():
+    """End the second derivative of a chain of 36 factorisations near the identity in seconds."""
+
+    def of_matrix(a, f):
+        w, v = xp.linalg.eigh(a)
+        return (v * f(w)[..., None, :]) @ v.mT
+
+    def chain(a):
+        for _ in range(12):
+            root, inverse = of_matrix(a, xp.sqrt), of_matrix(a, lambda w: 1.0 / xp.sqrt(w))
+            a = root @ of_matrix(inverse @ xp.flip(a, axis=0) @ inverse, xp.sqrt) @ root
+        return xp.sum(a)
+
+    x = xp.asarray(np.stack([np.eye(3)] * 2))
+    begun = time.monotonic()
+    with pytest.warns(xp.TapeWarning, match="eigh"):
+        assert np.isnan(np.asarray(xp.hvp(chain, (x,), (x,)))).any()
+    assert time.monotonic() - begun < 60.0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64, np.float64])
+def test_stacks_of_which_some_matrices_have_coinciding_values(dtype):
+    rng = np.random.default_rng(7)
+    values = [[1, 1, 2], [1, 2, 3], [2, 2, 2], [1, 1 + 1e-9, 5]]
+    a = xp.asarray(np.stack([hermitian(rng, 3, dtype, np.asarray(v)) for v in values]))
+    weights = xp.asarray(np.stack([hermitian(rng, 3, dtype) for _ in values]))
+
+    def target(a, weights):
+        w, v = xp.linalg.eigh((a + adjoint(a)) / 2.0)
+        found = ((v * (w**3)[..., None, :]) @ adjoint(v)) * xp.conj(weights)
+        return xp.sum(xp.real(found))
+
+    def reference(a, weights):
+        a = (a + adjoint(a)) / 2.0
+        return xp.sum(xp.real((a @ a @ a) * xp.conj(weights)))
+
+    of, ways = xp.grad(reference)(a, weights), (xp.grad(target), xp.vmap(xp.grad(target)))
+    for way in ways:
+        found = way(a, weights)
+        assert found.dtype == dtype
+        atol = 1e4 * np.finfo(dtype).eps
+        np.testing.assert_allclose(np.asarray(found), np.asarray(of), rtol=0, atol=atol)

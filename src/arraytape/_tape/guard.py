@@ -93,7 +93,6 @@ class GuardedPass(BackwardPass):
         """
         found = GuardedPass(data, followed)
         found.records, found.depth, found.repeated = records, self.depth + 1, self.repeated
-        self.repeated[0] += len(records)
         return found
 
     @property

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._array.array import Array
@@ -36,10 +37,17 @@ if TYPE_CHECKING:
 NAN = float("nan")
 # The number of nested limits that are computed.  Each level repeats the passes of the levels below.
 DEPTH = 3
-# The number of records that the passes of all limits of one gradient repeat, some seconds.  After it
-# no limits are computed, and the gradient is NaN with a warning.  A chain of n factorisations with
-# coinciding values would need about n ** DEPTH passes.
-REPEATED = 50_000
+# The bound on the work that the passes for all limits of one gradient repeat: about so many records of
+# a pass on raw arrays, which take a few seconds.  Pairs of values without a limit then give NaN with a
+# warning.  A chain of n factorisations with coinciding values would need about n ** DEPTH passes.
+REPEATED = 1_000_000
+# A record of a pass on Arrays takes about ten times as long, and again ten times for each recorder that
+# follows beyond the first.
+PER_RECORDER = 10
+
+
+class EndOfPasses(Exception):
+    """Signal that the passes for limits would repeat more than ``REPEATED`` allows."""
 
 
 class Turns(NamedTuple):
@@ -105,10 +113,12 @@ class QuotientLimits:
     def __bool__(self) -> bool:
         """Return True if the limits can be computed.
 
-        Return False if the pass has no records, is too deep, or has repeated too many records.
+        Return False if the pass has no records, is too deep, or would repeat too many records.
         """
         pass_ = self.pass_
-        return pass_.records is not None and pass_.depth < DEPTH and pass_.repeated[0] < REPEATED
+        if pass_.records is None or pass_.depth >= DEPTH:
+            return False
+        return pass_.repeated[0] + len(pass_.records) <= REPEATED
 
     def slopes_of(
         self, turn_of: TurnOf, pairs: RawArray, gap: RawArray, straight: RawArray
@@ -117,9 +127,17 @@ class QuotientLimits:
 
         turn_ij is the derivative of the target for a rotation of the vectors i and j.  Each Slopes has
         derivatives for many pairs without a common index, or for one pair if later terms may matter.
+        The function stops early, without some of the pairs, when it would repeat too many records.
+
         pairs : a mask of shape (..., n, n); only its elements with i < j are used.
         straight : the bound below which relative second derivatives count as 0.
         """
+        with suppress(EndOfPasses):
+            yield from self.all_slopes(turn_of, pairs, gap, straight)
+
+    def all_slopes(
+        self, turn_of: TurnOf, pairs: RawArray, gap: RawArray, straight: RawArray
+    ) -> Iterator[Slopes]:
         recorder, turn = self.recorded_turn(turn_of)
         orders, xp = self.orders_to_come(), self.pass_.data.xp
         units = (1.0, 1j) if is_complex(turn) else (1.0,)
@@ -136,8 +154,21 @@ class QuotientLimits:
                 yield from found
                 continue
             for one in single_pairs(mask, xp):
-                for u in units:
-                    yield self.series(recorder, turn_of, turn, u, one, gap, orders)
+                yield from [
+                    self.series(recorder, turn_of, turn, u, one, gap, orders) for u in units
+                ]
+
+    def deeper_pass(
+        self, data: RawData, followed: Container[int], records: Sequence[Record]
+    ) -> GuardedPass:
+        """Return a pass through ``records``; raise EndOfPasses if passes repeat too much."""
+        repeated, cost = self.pass_.repeated, len(records)
+        if data.recorded:
+            cost *= PER_RECORDER ** max(1, self.orders_to_come())
+        repeated[0] += cost
+        if repeated[0] > REPEATED:
+            raise EndOfPasses
+        return self.pass_.deeper(data, followed, records)
 
     def orders_to_come(self) -> int:
         """Return the number of recorders that follow the factorisation and may differentiate limits."""
@@ -204,7 +235,7 @@ class QuotientLimits:
         """Return the Turns of a recorded value, whose cotangent is ``seed``, and other derivatives."""
         pass_, record = self.pass_, self.record
         (x,), kept = inputs_of(record), self.kept_results(pass_.data)
-        outer = pass_.deeper(pass_.data.renewed(), recorder.followed, recorder.records)
+        outer = self.deeper_pass(pass_.data.renewed(), recorder.followed, recorder.records)
         outer.wanted = {x, *results_of(record)}
         outer.seed_target(value_id, seed)
         backward(outer, recorder.records, True)
@@ -220,7 +251,7 @@ class QuotientLimits:
         tail, reached = dependents_of(results, pass_.records, record)
         rest, known = dependents_of((*x, *results), pass_.records, record)
         recorder = TailRecorder(rest, known | set(followed_inputs(rest, pass_.followed)))
-        inner = pass_.deeper(data, reached, tail)
+        inner = self.deeper_pass(data, reached, tail)
         inner.wanted = results
         with entered(recorder):
             for value_id, seed in pass_.seeds:
@@ -276,13 +307,22 @@ def is_bent(found: Slopes, straight: RawArray, xp: Namespace) -> bool:
 
 
 def single_pairs(pairs: RawArray, xp: Namespace) -> Iterator[Any]:
-    """Yield a mask for each True element of ``pairs``."""
-    count = math.prod(pairs.shape)
-    places = xp.reshape(xp.arange(count, device=pairs.device), pairs.shape)
-    for place in range(count):
-        one = pairs & (places == place)
-        if has_true(one, xp):
-            yield one
+    """Yield a mask for each True element of ``pairs``.
+
+    Most pairs (i, j) are False in all matrices of a stack: these take one look for the whole stack.
+    """
+    *stack, n, _ = pairs.shape
+    count = math.prod(stack)
+    matrix = xp.reshape(xp.arange(count, device=pairs.device), (*stack, 1, 1))
+    place = xp.reshape(xp.arange(n * n, device=pairs.device), (n, n))
+    for i in range(n * n):
+        in_stack = pairs & (place == i)
+        if count > 1 and not has_true(in_stack, xp):
+            continue
+        for k in range(count):
+            one = in_stack & (matrix == k)
+            if has_true(one, xp):
+                yield one
 
 
 def disjoint_pairs(n: int, like: RawArray, xp: Namespace) -> Iterator[Any]:

@@ -229,7 +229,7 @@ def limits_of_turn(
         return 0.0, pairs & False, pairs & False
     small, size = half_the_digits(turn), largest_abs(values, -1, xp)
     size = xp.where(size == 0, 1.0, size)[..., None]
-    known, upper = pairs, xp.zeros_like(turn)
+    known, upper, covered = pairs, xp.zeros_like(turn), pairs & False
     straight = (small + xp.abs(gap) / size * 16.0) / size
     for mask, factors, turns, others, further, _ in limits.slopes_of(turn_of, pairs, gap, straight):
         slope, _, moved, moved_scale = turns
@@ -252,7 +252,9 @@ def limits_of_turn(
         for other in others:
             bound = largest_abs(digits * xp.minimum(whole, whole / size), None, xp)
             fixed = fixed & (largest_abs(other, None, xp) <= bound)
-        known = known & (fixed | ~(mask | xp.matrix_transpose(mask)))
+        both = mask | xp.matrix_transpose(mask)
+        known, covered = known & (fixed | ~both), covered | both
+    known = known & covered
     found = upper + adjoint(upper, xp)
     # ``noise`` bounds the rounding errors of turn.  Turn is the difference of two products of n terms.
     # Each product, and each error of a factor, adds n * epsilon.
