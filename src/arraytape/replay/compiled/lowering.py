@@ -1112,7 +1112,7 @@ def called_ufunc(node: Node) -> np.ufunc | None:
     """Return the ufunc that a node's call runs, also for calls that run a ufunc only in some cases."""
     floats = node.dtype.kind == "f" and not node.keywords
     if node.op == "clip" and floats and len(node.args) == 3 and None not in node.args:
-        clip: np.ufunc = np._core.umath.clip  # type: ignore[attr-defined]
+        clip: np.ufunc | None = getattr(np._core.umath, "clip", None)  # type: ignore[attr-defined]
         return clip
     if node.op == "power_operator" and floats:
         _, exponent = node.args
