@@ -5,14 +5,12 @@ import pickle
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import arraytape as xp
 from arraytape import testing
-
-pd = pytest.importorskip("pandas", reason="pandas is in the extra dev, since 2026")
-
-from arraytape._dataframes.pandas_columns import ArrayColumn, ArrayDtype  # noqa: E402
+from arraytape._dataframes.pandas_columns import ArrayColumn, ArrayDtype
 
 A, B = np.array([1.0, 2.5, 4.0, 3.0]), np.array([0.5, np.nan, 1.5, 2.5])
 OTHERS = {"s": list("xyxy"), "n": [1, 2, 3, 4]}
@@ -245,3 +243,70 @@ def test_an_index_of_a_take_is_checked():
     with pytest.raises(ValueError, match="less than -1"):
         column.take([-2], allow_fill=True)
     assert len(ArrayColumn(xp.zeros(0)).take([-1], allow_fill=True)) == 1
+
+
+# --- keys: values that pandas looks up, compares or groups by -----------------------------------------
+TABLE = pd.DataFrame({"a": [3.0, 1.0, 2.0, 1.0], "b": [1.0, 2.0, 4.0, 3.0]})
+OTHER = pd.DataFrame({"b": [1.0, 9.0, 4.0], "z": [1.0, 2.0, 3.0]})
+KEYS = {
+    "categories": lambda d: d["b"].astype("category").astype(float),
+    "crosstab": lambda d: pd.crosstab(d["b"], d["a"]).index,
+    "drop_duplicates": lambda d: d.drop_duplicates("b")["b"],
+    "factorize": lambda d: pd.Series(d["b"].factorize()[1]),
+    "get_dummies": lambda d: pd.get_dummies(d["b"]).columns,
+    "groups as a column": lambda d: d.groupby("b", as_index=False)["a"].sum()["b"],
+    "groups as an index": lambda d: d.groupby("b")["a"].sum().index,
+    "groups by two": lambda d: d.groupby(["b", "a"]).size().reset_index()["b"],
+    "index.append": lambda d: d.set_index("b").index.append(d.set_index("b").index),
+    "index.difference": lambda d: d.set_index("b").index.difference(d.set_index("b").index[:2]),
+    "index.intersection": lambda d: d.set_index("b").index.intersection(d.set_index("b").index[:2]),
+    "index.union": lambda d: d.set_index("b").index.union(pd.Index([9.0])),
+    "index.unique": lambda d: d.set_index("b").index.unique(),
+    "join": lambda d: d.set_index("b").join(d.set_index("b").add_suffix("r")).reset_index()["b"],
+    "levels": lambda d: d.set_index(["a", "b"]).index.get_level_values(1),
+    "merge": lambda d: d.merge(d, on="b")["b"],
+    "mode": lambda d: d["b"].mode(),
+    "nsmallest by two": lambda d: d.nsmallest(3, ["b", "a"])["a"],
+    "pivot": lambda d: d.pivot_table(index="b", values="a").reset_index()["b"],
+    "reset_index": lambda d: d.set_index("b").reset_index()["b"],
+    "sort_index": lambda d: d.set_index("b").sort_index().reset_index()["b"],
+    "sort by two": lambda d: d.sort_values(["b", "a"])["a"],
+    "unique": lambda d: pd.Series(d["b"].unique()),
+    "value_counts": lambda d: d["b"].value_counts().index,
+    "with NaN": lambda d: pd.Series(d["b"].where(d["b"] > 1.5).factorize(use_na_sentinel=False)[1]),
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_keys_stay_on_the_tape(name):
+    def loss(table):
+        found = KEYS[name](table)
+        found = xp.asarray((found.to_series() if isinstance(found, pd.Index) else found).to_numpy())
+        return xp.sum(xp.where(xp.isnan(found), 0.0, found) ** 2 * xp.arange(1.0, len(found) + 1.0))
+
+    slopes = xp.grad(loss)(TABLE)
+    for column in TABLE:
+        for row in range(len(TABLE)):
+            sides = []
+            for step in (1e-6, -1e-6):
+                moved = TABLE.copy()
+                moved.loc[row, column] += step
+                sides.append(float(loss(moved)))
+            expected = (sides[0] - sides[1]) / 2e-6
+            np.testing.assert_allclose(slopes.loc[row, column], expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"), [("inner", [2.0, 0.0, 16.0, 0.0]), ("outer", [2.0, 8.0, 32.0, 18.0])]
+)
+def test_tables_of_arrays_and_of_numbers_merge(how, expected):
+    def loss(table):
+        found = table.merge(OTHER, on="b", how=how)["b"].iloc[: 2 if how == "inner" else 4]
+        return xp.sum(xp.asarray(found.to_numpy()) ** 2 * xp.arange(1.0, len(found) + 1.0))
+
+    assert xp.grad(loss)(TABLE)["b"].tolist() == expected
+
+
+def test_a_value_that_occurs_twice_is_its_first_element():
+    slopes = xp.grad(lambda d: xp.sum(xp.asarray(d["a"].unique().to_numpy()) ** 2))(TABLE)
+    assert slopes["a"].tolist() == [6.0, 2.0, 4.0, 0.0]

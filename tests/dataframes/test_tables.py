@@ -4,13 +4,12 @@ import pickle
 import re
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import arraytape as xp
 from arraytape import testing
-
-pd = pytest.importorskip("pandas", reason="pandas is in the extra dev")
-pl = pytest.importorskip("polars", reason="polars is in the extra dev")
 
 DATA = {"a": [1.0, 2.0, 3.0], "b": [4.0, 5.0, 7.0]}
 TEXT = {**DATA, "s": ["x", "y", "z"]}
@@ -241,6 +240,7 @@ def test_pandas_without_arrays_is_unchanged():
     assert hooked - {"_make_ea_row_builder"} == {  # which pandas has since version 3
         "_sanitize_str_dtypes", "construct_1d_arraylike_from_scalar", "isin", "is_bool_indexer",
         "extract_array", "_ensure_data", "compute", "_split_op_result", "as_array",
+        "_factorize_keys", "_get_engine_target",
     }  # fmt: skip
 
     class Named(pd.Series):

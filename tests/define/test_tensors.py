@@ -9,7 +9,7 @@ import arraytape as xp
 
 
 class Tensor:
-    """What arraytape sees of a tensor: its module, its priority, DLPack, and an old ``__array__``."""
+    """A tensor as arraytape sees it: its module, its priority, DLPack, and an old ``__array__``."""
 
     __module__ = "torch"
     __array_priority__ = 1000

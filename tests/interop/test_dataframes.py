@@ -1,28 +1,25 @@
 """scikit-learn's estimators on tables of pandas whose columns hold Arrays."""
 
 import numpy as np
+import pandas as pd
 import pytest
-
-import arraytape as xp
-from arraytape import interop
-
-pd = pytest.importorskip("pandas", reason="pandas is in the extra dev")
-pytest.importorskip("sklearn")
-
-from sklearn.compose import ColumnTransformer, make_column_selector  # noqa: E402
-from sklearn.decomposition import PCA  # noqa: E402
-from sklearn.ensemble import RandomForestRegressor  # noqa: E402
-from sklearn.impute import SimpleImputer  # noqa: E402
-from sklearn.linear_model import Ridge  # noqa: E402
-from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split  # noqa: E402
-from sklearn.neighbors import KNeighborsRegressor  # noqa: E402
-from sklearn.pipeline import FeatureUnion, make_pipeline  # noqa: E402
-from sklearn.preprocessing import (  # noqa: E402
+from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import (
     FunctionTransformer,
     MinMaxScaler,
     OneHotEncoder,
     PolynomialFeatures,
 )
+
+import arraytape as xp
+from arraytape import interop
 
 RNG = np.random.default_rng(0)
 TABLE = pd.DataFrame(RNG.normal(size=(20, 3)), columns=list("abc"), index=range(5, 25))

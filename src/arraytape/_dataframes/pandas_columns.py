@@ -184,9 +184,8 @@ class ArrayColumn(ExtensionArray):  # type: ignore[misc]
         return self._from_sequence(found) if any(isinstance(x, Array) for x in found) else found
 
     def unique(self) -> ArrayColumn:
-        first: Any
-        _, first = np.unique(untracked_values(self), return_index=True)
-        return type(self)(self._array[np.sort(first)])
+        found: ArrayColumn = self.factorize(use_na_sentinel=False)[1]
+        return found
 
     def _mode(self, dropna: bool = True) -> ArrayColumn:
         values = pd.Series(untracked_values(self))
@@ -194,7 +193,9 @@ class ArrayColumn(ExtensionArray):  # type: ignore[misc]
         return self.take(first[first.isin(values.mode(dropna=dropna))].sort_values().index)
 
     def value_counts(self, dropna: bool = True) -> pd.Series:
-        return pd.Series(untracked_values(self)).value_counts(dropna=dropna)
+        counts = pd.Series(untracked_values(self)).value_counts(dropna=dropna)
+        counts.index = pd.Index(self._from_factorized(counts.index.to_numpy(), self))
+        return counts
 
     def isna(self) -> np.ndarray[Any, Any]:
         missing: np.ndarray[Any, Any] = np.isnan(untracked_values(self))
@@ -234,7 +235,10 @@ class ArrayColumn(ExtensionArray):  # type: ignore[misc]
 
     @classmethod
     def _from_factorized(cls, values: np.ndarray[Any, Any], original: ArrayColumn) -> ArrayColumn:
-        return cls._from_sequence(values)
+        """Return the first elements of a column that have these values, so that a tape follows them."""
+        numbers = untracked_values(original)
+        order = np.argsort(numbers, kind="stable")
+        return original.take(order[np.searchsorted(numbers, values, sorter=order)])
 
     def _accumulate(self, name: str, *, skipna: bool = True, **options: Any) -> ArrayColumn:
         if name not in ACCUMULATIONS or self.isna().any():

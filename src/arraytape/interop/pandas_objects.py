@@ -30,6 +30,8 @@ COLUMNS, ALGORITHMS = "pandas.core.construction", "pandas.core.algorithms"
 SCALARS, KEYS = "pandas.core.dtypes.cast", "pandas.core.common"
 LARGEST = "pandas.core.methods.selectn"
 ROWS = "FrameColumnApply._make_ea_row_builder"
+INDEX, TARGET = "pandas.core.indexes.base", "Index._get_engine_target"
+MERGE = "pandas.core.reshape.merge"
 BLOCKS, MANAGERS = "pandas.core.internals.blocks", "pandas.core.internals.managers"
 
 
@@ -74,6 +76,21 @@ def values_to_compare(values: Any) -> Any:
     if is_array_column(values):
         return column_values(values)
     return pandas_original(ALGORITHMS, "_ensure_data")(values)
+
+
+@hooks(INDEX, TARGET, always=True, dispatched=True)
+def values_to_look_up(index: Any) -> Any:
+    """Return the values of an index of Arrays as Python numbers, since Arrays cannot be hashed."""
+    if is_array_column(index):
+        return column_values(index).astype(object)
+    return pandas_original(INDEX, TARGET)(index)
+
+
+@hooks(MERGE, "_factorize_keys", always=True, dispatched=True)
+def places_of_keys(left: Any, right: Any, *options: Any, **keywords: Any) -> Any:
+    """Compare the keys of two tables by their values, also a column of Arrays and one of numbers."""
+    keys = [column_values(x) if is_array_column(x) else x for x in (left, right)]
+    return pandas_original(MERGE, "_factorize_keys")(*keys, *options, **keywords)
 
 
 @hooks(LARGEST, "SelectNSeries.compute", always=True, dispatched=True)
