@@ -252,17 +252,17 @@ def operands(node: Node) -> tuple[Node, ...]:
     return node._operands
 
 
-def key_of(value: Any) -> Any:
-    """Return a hashable key of a call's arguments: nodes by identity, other values by type and repr."""
+def key_of(value: Any, of_node: Callable[[Node], Any] = id) -> Any:
+    """Return a hashable key of a call's arguments: nodes by ``of_node``, else by type and repr."""
     kind = type(value)
     if kind is Node:
-        return Node, id(value)
+        return Node, of_node(value)
     if kind is tuple or kind is list:
-        return kind, tuple([key_of(part) for part in value])
+        return kind, tuple([key_of(part, of_node) for part in value])
     if kind is dict:
-        return kind, tuple([(name, key_of(part)) for name, part in sorted(value.items())])
+        return kind, tuple([(name, key_of(part, of_node)) for name, part in sorted(value.items())])
     if kind is slice:
-        return kind, key_of((value.start, value.stop, value.step))
+        return kind, key_of((value.start, value.stop, value.step), of_node)
     return kind, repr(value)  # repr distinguishes 0.0 from -0.0, and is equal for two NaN
 
 

@@ -1142,7 +1142,8 @@ def resolved_dtypes(ufunc: np.ufunc, node: Node) -> tuple[np.dtype[Any], ...]:
     if found[-1] != node.dtype:
         raise Unsupported(f"{node.op} to another dtype")
     for x, dtype in zip(node.args, found, strict=False):
-        if type(x) in (int, float) and dtype.kind in "fiu":
+        exact = type(x) is float and dtype == np.float64
+        if type(x) in (int, float) and dtype.kind in "fiu" and not exact:
             with Quiet():
                 fits = np.asarray(x).astype(dtype)
             if (dtype.kind in "iu" and fits != x) or np.isinf(fits) != math.isinf(x):

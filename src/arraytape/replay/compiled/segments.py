@@ -20,7 +20,6 @@ from ..program import (
     Node,
     Program,
     key_of,
-    mapped_leaves,
     operands,
 )
 from .lowering import ARRANGES, Lowered, Lowering, Refused
@@ -199,10 +198,10 @@ def only_arranges(node: Node) -> bool:
 def replaced_key(node: Node) -> Any:
     """Return a hashable key of a call, equal for calls with equal options and layouts of arrays."""
 
-    def layout_key(x: Any) -> Any:
-        return (x.op == CONSTANT, x.shape, x.dtype, x.strides) if type(x) is Node else x
+    def layout_key(x: Node) -> Any:
+        return x.op == CONSTANT, x.shape, x.dtype, x.strides
 
-    return key_of(mapped_leaves((node.args, node.keywords), layout_key)), layout_key(node)
+    return key_of((node.args, node.keywords), layout_key), layout_key(node)
 
 
 def why_numpy(node: Node) -> str:
