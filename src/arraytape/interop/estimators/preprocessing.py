@@ -1,4 +1,4 @@
-"""The fit of PowerTransformer, and transformers that refuse Arrays."""
+"""The fits of StandardScaler and PowerTransformer, and transformers that refuse Arrays."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..._array.array import Array
+from ..._util.blocks import Quiet
 from .._plain import ArrayInput
 from .._power import box_cox, yeo_johnson
 from .._statements import hooks, original
@@ -16,6 +17,13 @@ from ._fits import as_float, connect, detached, refuses
 from ._solutions import minimum_of_parts
 
 DATA = "sklearn.preprocessing._data"
+
+
+@hooks("sklearn.utils.extmath", "_incremental_mean_and_var")
+def incremental_mean_and_var(*args: Any, **options: Any) -> Any:
+    """Ignore 0 / 0 as scikit-learn does for NumPy data: it overwrites the NaN of the first batch."""
+    with Quiet(divide="ignore", invalid="ignore"):
+        return original("sklearn.utils.extmath", "_incremental_mean_and_var")(*args, **options)
 
 
 def searched(name: str, log_likelihood: Callable[..., Any]) -> None:
