@@ -16,6 +16,7 @@ import io
 import re
 import sys
 from collections import Counter
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def blocks_in(text: str, mark: str = "python") -> list[str]:
 
 
 def shown_in(block: str) -> list[str]:
-    """Return the output that a block shows: the comments behind its calls of print."""
+    """Return the output that a block shows: comments behind its calls of print, or in lines below."""
     lines = block.splitlines()
     calls = [
         node
@@ -47,7 +48,14 @@ def shown_in(block: str) -> list[str]:
     ends = [
         lines[(call.end_lineno or 1) - 1].encode()[call.end_col_offset :].decode() for call in calls
     ]
-    return [end.removeprefix("  # ") for end in ends if end.startswith("  # ")]
+    shown: list[str] = []
+    for call, end in zip(calls, ends, strict=True):
+        if end.startswith("  # "):
+            shown.append(end.removeprefix("  # "))
+        elif not end:
+            below = takewhile(lambda line: line.startswith("# "), lines[call.end_lineno or 1 :])
+            shown += [line.removeprefix("# ") for line in below]
+    return shown
 
 
 def matches(line: str, expected: str) -> bool:

@@ -1,4 +1,4 @@
-"""Run the code blocks of README and of the first docs page that need no optional dependency.
+"""Run the code blocks of README and of the first pages that need no optional dependency.
 
     build/fresh/bin/python tools/quickstart.py
 
@@ -20,7 +20,12 @@ from pathlib import Path
 import page_code
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("README.md", "docs/index.md")
+PAGES = (
+    "README.md",
+    "docs/index.md",
+    "docs/howto/install.md",
+    "docs/tutorials/first_gradient.md",
+)
 EXTRAS = re.compile(r"\b(scipy|sklearn|matplotlib|optimizers|safetensors|dask)\b")
 
 

@@ -53,6 +53,7 @@ if _typing.TYPE_CHECKING:
     from ._tape.tape import GradientTape
     from ._util.container_kinds import register_nesting
     from ._util.errors import LostGradientError, TapeWarning
+    from ._util.versions import show_versions
     from .functional.derivatives import (
         grad,
         hessian,
@@ -273,7 +274,7 @@ __all__ = [
     "optimizers", "replay", "special", "standard", "testing",
     # inspection and devices
     "__array_api_version__", "__array_namespace_info__", "__version__", "set_default_device",
-    "set_exits",
+    "set_exits", "show_versions",
     # constants and data types
     "e", "inf", "nan", "newaxis", "pi", "bool", "complex64", "complex128", "float16", "float32",
     "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -388,6 +389,7 @@ _NAMES = {
     "._tape.tape": ("GradientTape",),
     "._util.container_kinds": ("register_nesting",),
     "._util.errors": ("LostGradientError", "TapeWarning"),
+    "._util.versions": ("show_versions",),
     ".functional.derivatives": (
         "grad", "hessian", "jacfwd", "jacobian", "jacrev", "value_and_grad",
     ),

@@ -17,6 +17,7 @@ from ._util import nest
 from ._util.blocks import Profiled
 from ._util.container_kinds import keep_whole
 from ._util.errors import entrance, failure, user_line
+from ._util.html import facts_table
 from .variable import Variable
 
 
@@ -174,6 +175,9 @@ class Module:
             return tree(self)
         except Exception as error:  # a class from ``register_nesting`` may raise anything
             return f"<{type(self).__name__}: its parts cannot be listed: {type(error).__name__}>"
+
+    def _repr_html_(self) -> str:
+        return facts_table(type(self).__name__, {}, repr(self))
 
 
 keep_whole(Module)  # not a nesting, even if the subclass is a dataclass

@@ -15,6 +15,7 @@ from ._record.mode_stack import MODES, meet
 from ._record.stack import new_value_id, recorders, tell_assigned
 from ._storage.storage import holds_kind, storage_of
 from ._util.errors import describe, layout_text, user_line
+from ._util.html import facts_table
 from ._util.locks import reentrant_lock
 from .ops.creation_functions import asarray
 from .ops.operators import BINARY
@@ -277,6 +278,11 @@ class Variable(Array):
         kind = "" if self._trainable else ", trainable=False"
         path = f", path={self._path!r}" if self._path not in ("", self._name) else ""
         return f"Variable({detached(self)!r}, name={self._name!r}{path}{kind})"
+
+    def _repr_html_(self) -> str:
+        facts = {"name": self._name, "trainable": self._trainable, "shape": self.shape}
+        facts |= {"dtype": self.dtype, "device": self.device}
+        return facts_table("Variable", facts, str(detached(self)))
 
     def _said(self) -> str:
         name = repr(self._name)

@@ -128,7 +128,7 @@ def test_a_package_index_renders_the_readme(metadata):
     markdown = pytest.importorskip("readme_renderer.markdown", reason="in the extra dev")
     page = markdown.render(metadata.get_payload(decode=True).decode())
     assert page is not None
-    assert page.count("<h2") >= 10
+    assert page.count("<h2") >= 5
     assert page.count("<table>") >= 3
     assert page.count('<div class="highlight">') + page.count("<pre") >= len(
         page_code.blocks_of(ROOT / "README.md")
@@ -182,8 +182,8 @@ def test_two_dependencies_are_enough_for_the_package_and_its_modules(fresh):
 
 @pytest.mark.slow
 def test_the_quickstart_and_the_doors_run_without_extras(fresh):
-    assert len(quickstart.blocks_of("README.md")) >= 6
-    assert len(quickstart.blocks_of("docs/index.md")) >= 2
+    least = dict(zip(quickstart.PAGES, (1, 2, 3, 8), strict=True))
+    assert all(len(quickstart.blocks_of(page)) >= count for page, count in least.items())
     said = fresh(str(ROOT / "tools" / "quickstart.py"))
     assert re.search(r"\n0 errors; (.*)\n$", said)[1].endswith("/site0/arraytape")
 

@@ -189,7 +189,7 @@ def picture(found: Tree) -> str:
         )
         parts.append(f'  <text class="floor" x="{SIDE / 2:g}" y="{y + BAND / 2:g}">{floor}</text>')
     for room, other in needed_arrows(found.imports):
-        if other not in places:
+        if room not in places or other not in places:  # such as __main__ and _version
             continue
         (x1, y1), (x2, y2) = places[room], places[other]
         y1, y2 = y1 + BOX / 2, y2 - BOX / 2 - 1

@@ -10,6 +10,7 @@ from .._array.array import Array
 from .._record.stack import OfThisProcess
 from .._util.blocks import Block
 from .._util.errors import unknown_name
+from .._util.html import facts_table
 from . import differentiation, jacobian
 from .arguments import UnconnectedGradients
 from .description import description
@@ -117,6 +118,10 @@ class GradientTape(OfThisProcess, Block):
             One line, such as ``<GradientTape: stopped; 2 records keeping 800 bytes; watches 1 Array>``.
         """
         return f"<{type(self).__name__}: {description(vars(self).get('_recording'))}>"
+
+    def _repr_html_(self) -> str:
+        state, *facts = description(vars(self).get("_recording")).split("; ")
+        return facts_table(type(self).__name__, {"state": state}, "\n".join(facts))
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise an AttributeError for an unknown name, with advice on the name to use.

@@ -22,6 +22,7 @@ from .._storage.storage import storage_of
 from .._util.array_types import RawArray
 from .._util.attach import attach
 from .._util.errors import describe, entrance, failure, see, user_line
+from .._util.html import facts_table
 from .creation_functions import copied
 from .indexing_functions import INDICES
 from .manipulation_functions import reshape
@@ -371,6 +372,20 @@ def representation(x: Array) -> str:
     return f"Array({body}, dtype={x.dtype}, device={x.device!r}{', followed' if value_id else ''})"
 
 
+def html_of_array(x: Array) -> str:
+    """Return a table of shape, dtype and device, with the values, for notebooks.
+
+    Returns
+    -------
+    str
+        The table as HTML.
+    """
+    value_id, _ = current(x)
+    facts = {"shape": x.shape, "dtype": x.dtype, "device": x.device}
+    facts["followed by a tape"] = "yes" if value_id else "no"
+    return facts_table("Array", facts, text(x))
+
+
 def formatted(x: Array, spec: str) -> str:
     """Format the value of an array of shape (), or the text of another array: ``format(x, spec)``.
 
@@ -462,6 +477,7 @@ METHODS = {
     "__round__": rounded,
     "__sizeof__": sizeof,
     "__str__": text,
+    "_repr_html_": html_of_array,
     "item": item,
     "to_numpy": by_its_own_name,
     "tolist": tolist,
