@@ -64,7 +64,7 @@ class ViewRecord(NamedTuple):
     plan: int
     view: int
     root: int
-    shape: tuple[int, ...]  # the shape of the root
+    shape: tuple[int, ...]  # the shape of the viewed Array
     path: Path
 
 
@@ -104,7 +104,7 @@ def view_record(view: int, root: int, shape: tuple[int, ...], path: Path) -> Rec
 
 
 class ViewsRead:
-    """An index of the recorded views of each root, updated as a list of records grows.
+    """An index of the recorded views of each Array (``root``), updated as a list of records grows.
 
     Each record is read once.  Views of one index on the root's first axis are grouped by that index,
     others by None.  So a loop over rows does not compare each row with all others.
@@ -128,9 +128,9 @@ class ViewsRead:
         self.seen = len(records)
 
     def views_beside(self, root: int, path: Path, shape: tuple[int, ...]) -> dict[int, Path]:
-        """Return the recorded views that may overlap a part of a root, as a dict from ids to paths.
+        """Return the recorded views that may overlap a part of an Array, as a dict from ids to paths.
 
-        root : the value id of the root.  path : the path to the part.  shape : the root's shape.
+        root : the value id of the Array.  path : the path to the part.  shape : the Array's shape.
         """
         position = position_along_first_axis(path, shape)
         positions = self.roots.get(root, {}) if position is None else (position, None)
@@ -141,11 +141,11 @@ class ViewsRead:
 
 
 def position_along_first_axis(path: Path, shape: tuple[int, ...]) -> int | None:
-    """Return the one index on a root's first axis that ``path`` selects, or None.
+    """Return the one index on the first axis that ``path``, the path of a view, selects, or None.
 
-    The root is the Array whose views are indexed.  None if the path selects no index or several, or does
-    not begin with an integer or a slice for the first axis.
-    shape : the root's shape.
+    None if the path selects no index or several, or does not begin with an integer or a slice for the
+    first axis.
+    shape : the shape of the root, the Array that the view shows.
     """
     kind, key = path[0] if path else ("", None)
     part = key[0] if type(key) is tuple and key else key
@@ -178,7 +178,7 @@ def pull_view(at: Cotangents, record: Record) -> None:
     if WHOLE.issuperset(kinds):  # the view has every element, so that no buffer of zeros is needed
         at.lend_contribution(root, unwalked(g, path, shape, at.data))
         return
-    if PICK in kinds:  # all examples of a vmap may share the root: sum over them
+    if PICK in kinds:  # all examples of a vmap may share the viewed Array: sum over them
         zeros = at.data.xp.zeros(shape, dtype=dtype_at_root(path, g.dtype), device=g.device)
         whole = add_through(at.data.widen_buffer(zeros, g), path, g, at.data)
         at.add_contribution(root, at.data.fit_contribution(whole, shape, whole.dtype))
@@ -191,9 +191,9 @@ def pull_view(at: Cotangents, record: Record) -> None:
 
 
 def pull_put(at: Cotangents, record: Record) -> None:
-    """Pass on the cotangent of ``new``, the root after ``x[key] = value``.
+    """Pass on the cotangent of ``new``, the value of the written Array after ``x[key] = value``.
 
-    ``value`` gets the written region.  ``old``, the root before, gets the other elements, and 0 there.
+    ``value`` gets the written region.  ``old``, the value before, gets the other elements, and 0 there.
     """
     _, new, old, value, path, key, shape, dtype, lost, _, _ = record
     data, buffer = at.data, at.take_owned(new)
@@ -209,9 +209,9 @@ def pull_put(at: Cotangents, record: Record) -> None:
 
 
 def pull_add(at: Cotangents, record: Record) -> None:
-    """Pass on the cotangent of the id ``new``, the root after ``x += value``.
+    """Pass on the cotangent of ``new``, the value of the written Array after ``x += value``.
 
-    ``old``, the root before, gets it unchanged.  ``value`` gets its part at x, negated for a ``-=``.
+    ``old``, the value before, gets it unchanged.  ``value`` gets its part at x, negated for a ``-=``.
     """
     _, new, old, value, path, sign, shape, dtype, _, _ = record
     data, buffer = at.data, at.take_owned(new)
@@ -283,7 +283,7 @@ def pull_view_in_place(at: Cotangents, record: Record) -> None:
 
 
 def pull_put_in_place(at: Cotangents, record: Record) -> None:
-    """Do the same as ``pull_put``, faster if the key makes a view of the root's cotangent.
+    """Do the same as ``pull_put``, faster if the key makes a view of the cotangent of ``new``.
 
     Copy this view as the cotangent of ``value``; then set it to 0, which gives the cotangent of ``old``.
     """
@@ -308,7 +308,7 @@ def pull_put_in_place(at: Cotangents, record: Record) -> None:
 
 
 def pull_add_in_place(at: Cotangents, record: Record) -> None:
-    """Do the same as ``pull_add``, without copies of the root's cotangent."""
+    """Do the same as ``pull_add``, without copies of the cotangent of ``new``."""
     _, new, old, value, path, sign, shape, dtype, _, _ = record
     if not path:
         g = at.take_cotangent(new)

@@ -1,4 +1,4 @@
-"""Records of exits: conversions of a followed value to data that no tape follows.
+"""Records of conversions ("exits") of a followed value to data that no tape follows.
 
 Such conversions are float(x), np.asarray(x), DLPack and others.  Each is recorded as
 
@@ -44,7 +44,7 @@ def followers(x: Array) -> list[Recorder]:
 
 
 def leave_tapes(x: Array, how: str) -> Any:
-    """Return the raw data of ``x`` for a conversion, and record the exit on all tapes that follow x.
+    """Return the raw data of ``x`` for a conversion, and record the conversion on tapes that follow x.
 
     how : the conversion, such as "float()", for messages.
     """

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Export:
     """The ``base`` of an exported ndarray.
 
-    data : the Array's own ndarray, whose memory is exported.  firm : True if the export is not revoked.
+    data : the Array's own ndarray, whose memory is exported.  firm : True if ``revoke`` leaves it be.
     handed_out : a weak reference to the exported ndarray.
     """
 
@@ -126,9 +126,10 @@ def released(root: Array) -> None:
 
 
 def revoke(root: Array) -> None:
-    """Stop NumPy code from writing to a root's memory, because a tape is to follow its value.
+    """Stop NumPy code from writing to the memory of ``root``, because a tape is to follow its value.
 
-    Exported arrays become read-only, and the root gets a copy.  A firm export stays as it is.
+    Exported arrays become read-only, and the Array gets a copy.  A firm export, which the user requested
+    explicitly, stays as it is.
     """
     with MOVING:
         if not root._state & EXPORTED:

@@ -26,7 +26,7 @@ Path = tuple[tuple[str, Any], ...]
 
 GETITEM, PERMUTE, RESHAPE, BROADCAST = "getitem", "permute", "reshape", "broadcast"
 # For DIAGONAL, WINDOWS, REAL, IMAG and READ_ONLY, raw namespaces have a function f"{kind}_view".  With
-# some storages this function returns a copy.
+# some array libraries this function returns a copy.
 DIAGONAL = "diagonal"  # the diagonal of the last two axes; the argument is the offset
 WINDOWS = "windows"  # sliding windows, as a new last axis; the argument is (negative axis, length)
 REAL, IMAG = "real", "imag"  # the real or imaginary part of complex data

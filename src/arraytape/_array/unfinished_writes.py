@@ -3,8 +3,9 @@
     UNFINISHED  (plan, new, old, value, what)
 
 The Array may hold its old data, the new data, or a part of each, so no derivative would be correct.  The
-root's value gets a new id, and an UNFINISHED record makes a gradient through that id an error.  If the
-storage refused the write with an error, nothing was written, and no record is needed.
+value (of the viewed Array, if it is a view) gets a new id, and an UNFINISHED record makes a gradient
+through that id an error.  If the array library refused the write with an error, nothing was written, and
+no record is needed.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .views import location
 if TYPE_CHECKING:
     from .._util.array_types import RawArray
 
-# Errors for a key, a shape or a dtype that does not fit.  Every storage raises them before it writes.
+# Errors for a key, a shape or a dtype that does not fit.  Every library raises them before it writes.
 REFUSALS = (IndexError, TypeError, ValueError)
 
 

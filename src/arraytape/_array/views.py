@@ -168,7 +168,7 @@ def make_view(x: Array, part: RawArray, path: Path, data: RawArray) -> Array:
 
 
 def below(root: Array, path: Path, more: Path) -> Path:
-    """Return ``path + more``, a path from the root; replace it by a shorter equivalent if it is long."""
+    """Return ``path + more``, the path of a view of ``root``, or a shorter equivalent if it is long."""
     path += more
     return path if len(path) <= LONG else shortened(path, root._data.shape)
 
@@ -186,7 +186,7 @@ def make_picked_view(x: Array, part: RawArray, key: Index) -> Array:
 
 
 def is_picked(x: Array) -> bool:
-    """Return True if x is a view whose data is a copy, so that writes have to go to the root."""
+    """Return True if x is a view whose data is a copy, so that writes have to go to the viewed Array."""
     return bool(x._state & IS_VIEW) and type(x._view) is Picked
 
 
@@ -196,7 +196,7 @@ def location(x: Array) -> tuple[Array, Path]:
 
 
 def refresh(x: Array) -> Any:
-    """Return the data of a view; derive the data again if the root has other memory than before."""
+    """Return the data of a view; derive it again if the viewed Array (root) has other memory now."""
     view = x._view
     if view.src is not view.root._data:
         with MOVING:
@@ -211,8 +211,8 @@ def refresh(x: Array) -> Any:
 def sync_view(x: Array) -> int:
     """Bring the data and the value id of a view up to date, and return the id.
 
-    Return 0 if the root's value has no id.  Each recorder that follows the root's value gets one VIEW
-    record for the view's id.
+    Return 0 if the value of the viewed Array, the root, has no id.  Each recorder that follows the
+    root's value gets one VIEW record for the view's id.
     """
     view = x._view
     root = view.root
@@ -238,7 +238,7 @@ def sync_view(x: Array) -> int:
                 # tape may record one view twice: see ``Recording.without_doubles``.
                 recorder.record((VIEW.number, view_id, root_id, root._data.shape, view.path))
                 followed.add(view_id)
-    elif OPEN:  # this thread has no recorder: notify tapes of other threads that follow the root
+    elif OPEN:  # this thread has no recorder: notify tapes of other threads that follow ``root``
         elsewhere((root_id,))
     return view_id
 
@@ -313,7 +313,7 @@ def keep_data(x: Array) -> Any:
 
 
 def keep_private(x: Array, root: Array) -> Any:
-    """Return the data of ``x`` for a record, if the root of x is PINNED or EXPORTED.
+    """Return the data of ``x`` for a record, if x or the viewed Array is PINNED or EXPORTED.
 
     Return a copy, because other code may write to the memory of x.  If all exports were freed meanwhile,
     return the data that ``keep_data`` returns.
@@ -373,7 +373,8 @@ def order_of(x: Array) -> str:
 def data_in_layout(x: Array) -> Any:
     """Return data with the memory layout that x would have in NumPy: usually the data of x.
 
-    The data of a Picked view is a copy, so return the part of the root that one vmap example selects.
+    The data of a Picked view is a copy, so return the part of the viewed Array that one vmap example
+    selects.
     """
     data = peek(x)
     if not x._state & IS_VIEW:
@@ -425,10 +426,11 @@ def root_of(x: Array) -> Array:
 
 
 def make_exclusive(x: Array) -> Any:
-    """Prepare a write to ``x``: copy the memory of its root if a record shares it, and update x.
+    """Prepare a write to ``x``: copy the memory that x shows if a record shares it, and update x.
 
-    Return the root's memory.  The caller compares it with the root's memory after the write: if another
-    thread has replaced the memory meanwhile, ``settle_write`` repeats the write.
+    The memory belongs to x or, for a view, to its root.  Return it.  The caller compares it with the
+    root's memory after the write: if another thread has replaced the memory meanwhile, ``settle_write``
+    repeats the write.
     """
     root = x._view.root if x._state & IS_VIEW else x
     if root._state & KEPT:
@@ -447,7 +449,7 @@ def make_exclusive(x: Array) -> Any:
 
 
 def settle_write(x: Array, key: Index, written: RawArray, memory: RawArray) -> None:
-    """Repeat the write to ``x[key]`` if another thread replaced the root's memory during the write.
+    """Repeat the write to ``x[key]`` if another thread replaced the memory of x during the write.
 
     That may happen when threads write to disjoint parts of one array.  While this thread writes to the
     old memory, a second thread records an op that keeps this memory.  A third thread then copies it
@@ -490,7 +492,7 @@ def export(x: Array, firm: bool) -> np.ndarray[Any, Any]:
 def pin(x: Array) -> Any:
     """Return raw data of ``x`` that another library may share from now on.
 
-    A tape does not revoke this export of NumPy data (``firm``).  Other data is marked PINNED for good,
+    Tapes do not revoke such an export of NumPy data (``firm``).  Other data is marked PINNED for good,
     because its last use by the library cannot be observed.
     """
     if type(x._data) is np.ndarray:

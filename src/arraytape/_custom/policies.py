@@ -163,7 +163,7 @@ class Kept(NamedTuple):
 
 
 class PolicyMode(ProgramMode):
-    """A mode, an interceptor of op calls, which counts the calls of each op of a policy."""
+    """A mode (an interceptor of op calls) that counts the calls of each op of a policy."""
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy

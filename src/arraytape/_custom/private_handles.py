@@ -44,7 +44,7 @@ class Original(NamedTuple):
     owner: int | str
 
     def is_written(self) -> bool:
-        # A handle whose id was 0 may get an id inside the function without any write.
+        # An Array whose id was 0 may get an id inside the function without any write.
         has_new_id = self.value_id and self.array._value_id != self.value_id
         return bool(has_new_id) or not is_unwritten(self.array, self.data)
 
@@ -63,7 +63,7 @@ class Form(NamedTuple):
 class Arguments:
     """The arguments of a call, in which private handles replace the caller's Arrays.
 
-    Raw arrays of a known storage become Arrays in positional arguments, and are copied in keyword
+    Raw arrays of a known library become Arrays in positional arguments, and are copied in keyword
     arguments.  All other leaves stay as they are.
 
     inputs

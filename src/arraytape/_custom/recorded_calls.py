@@ -182,7 +182,7 @@ class Call:
 
 
 def needs_care(arrays: Sequence[Array]) -> bool:
-    """Return True if arrays are complex, or lie on several storages or devices.
+    """Return True if arrays are complex, or have data of several types or devices.
 
     Then a backward pass must call the general method for each record, not run its fast loop.
     """
@@ -201,8 +201,8 @@ def publish(
     trace : the run.  plan : the kind of the record.  Each recorder that follows an input of the run gets
     the record.
     make_call : returns the object that the record keeps; not called if no recorder follows an input.
-    with_exits : True if these recorders are also told of conversions inside the function: from Arrays to
-    NumPy data (exits), and from NumPy data to Arrays (entries).
+    with_exits : True to tell these recorders of conversions inside the function, too: from Arrays to
+    NumPy data (exits), and of NumPy data back to Arrays (entries).
     """
     keeps_records = trace.recorder.keeps_records
     inner = trace.name_results() if keeps_records else []
@@ -271,9 +271,10 @@ def hand_over(plan: Structural, record: Record, followers: Sequence[Recorder]) -
 def tell_exits(
     inside: FunctionRecorder, value_ids: Sequence[int], followers: Sequence[Recorder]
 ) -> None:
-    """Report the exits (conversions to NumPy) inside a function to the caller's recorders.
+    """Report the conversions of Arrays to NumPy data inside a function to the caller's recorders.
 
-    These recorders do not know the converted values, so an exit is reported for each followed input.
+    These recorders do not know the converted values.  So each conversion is reported as one of each
+    followed input.
     """
     if not inside.exits:
         return

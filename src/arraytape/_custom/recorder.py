@@ -184,7 +184,7 @@ class FunctionRecorder(BaseRecorder, SeesCalls, SeesAssignments):
                 recorder.assigned(variable, value)
 
     def record(self, record: Record) -> None:
-        """Apply ``on_capture`` to captured inputs; note a conversion to NumPy (exit) or a cusp.
+        """Apply ``on_capture`` to captured inputs; note a conversion to untracked data, or a cusp.
 
         Keep the record if ``keeps_records`` is True.
         """

@@ -81,7 +81,7 @@ def compile_function(
     operator : True for the method of an operator, such as ``__add__``, which returns NotImplemented for
     operands that it does not accept.
     raw : the name of the raw function, if it is not the name of the op.
-    given : a dict from types of data to raw functions, in place of the storages' functions.
+    given : a dict from types of data to raw functions, in place of the array libraries' functions.
     convert : True to convert Python scalars to 0-d data once; False to leave that to NumPy, which
     does it in the forward pass and again in the backward pass.
     into : a function that handles calls with NumPy's parameters ``out`` and ``where``, which the
@@ -144,7 +144,7 @@ COMMON: dict[str, Any] = {
 
 
 def globals_of(op: Op) -> dict[str, Any]:
-    """Return the globals of a compiled op, without its raw functions and defaults of parameters."""
+    """Return the globals of a compiled op, without its raw functions (NumPy's, say) and defaults."""
     scope = COMMON | {"NAME": op.name, "INPUTS": op.inputs, "alone": op.alone}
     scope |= {"PLANS": op.plans, "WIDES": op.wides}
     scope |= {f"SAVE_{saved}": function for saved, function in op.saves.items()}
@@ -347,7 +347,10 @@ def find_kind(s: Source, form: Form) -> None:
 
 # --- the raw function and its results -----------------------------------------------------------------
 def call_raw(s: Source, form: Form) -> None:
-    """Write the call of the raw function, and of ``call_again`` if it raises: see ``raw_calls``."""
+    """Write the call of the raw function, such as NumPy's, and of ``call_again`` if it raises.
+
+    The module ``raw_calls`` explains ``call_again``, which reports warnings at the user's line.
+    """
     op, condition = form.op, form.condition
     value = {p.name: f"d_{p.name}" if p.name in op.inputs else p.name for p in form.parameters}
     keyword_only = [p.name for p in form.parameters if p.kind is p.KEYWORD_ONLY]
@@ -420,8 +423,8 @@ def record(s: Source, form: Form) -> None:
 def has_one_form(op: Op) -> bool:
     """Return True if the source can have a branch for each subset of inputs that a recorder follows.
 
-    In a branch the plan, which says what the record keeps, is fixed.  So the op must have rules, one
-    result, and no sequence of inputs.
+    In a branch the plan (what the record keeps, and which rules run) is fixed.  So the op must have
+    rules, one result, and no sequence of inputs.
     """
     one_result = len(op.outputs) == 1 and not op.moves and not op.partly_unknown
     return bool(not op.variadic and one_result and (op.rules or op.joint))
@@ -468,7 +471,7 @@ def save(s: Source, form: Form) -> dict[str, str]:
 
 
 def places(form: Form, saved: dict[str, str]) -> dict[str, str]:
-    """Return a dict from names that a rule may use to local variables: see ``Op.value_positions``."""
+    """Return a dict from names of values that rules may get to the variables that hold them."""
     op = form.op
     data = {x: f"d_{x}" for x in op.inputs} | dict(zip(op.outputs, form.results, strict=True))
     return data | {p: p for p in op.parameters} | saved

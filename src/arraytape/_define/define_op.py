@@ -411,9 +411,9 @@ def names_in_source() -> frozenset[str]:
 
 
 class Forward(dict[type, Callable[..., Any]]):
-    """A dict from types of data to raw functions of a user's op, which call the user's ``forward``.
+    """The functions on raw data of a user's op, by type of data; they call the user's ``forward``.
 
-    Each raw function passes NumPy inputs to ``forward`` as read-only views, and checks the results.
+    Each of them passes NumPy inputs to ``forward`` as read-only views, and checks the results.
     """
 
     def __init__(self, op: Op, forward: Callable[..., Any]) -> None:

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-# The handle of Python scalars.  It has no data, and its state is KEPT, so that no code marks or copies
-# its data.
+# The placeholder for the Array of a Python scalar.  It has no data, and its state is KEPT, so that no
+# code marks or copies its data.
 CONSTANT = wrap(None, 0, KEPT)
-# The handle of NumPy's scalars and of lists, whose data is converted to the storage of the other
-# operands.
+# The placeholder for NumPy's scalars and lists, whose data is converted to the type of the other
+# operands' data.
 GENERIC = wrap(None, 0, KEPT)
 SCALARS = (bool, int, float, complex)
 
@@ -260,16 +260,16 @@ def promote(
 ) -> tuple[Any, ...]:
     """Convert the data of operands to one type; return the type, followed by the data of each operand.
 
-    NumPy's scalars and lists (GENERIC) are moved to the storage of the other operands, and raw data
+    NumPy's scalars and lists (GENERIC) become data of the other operands' library, and raw data
     becomes batched data if another operand is batched.  Raise TypeError that names the device of each
-    argument if the arrays are in two storages.
+    argument if the arrays are of two libraries.
     """
     arrays = [i for i, d in enumerate(data) if type(d) in STORAGES]
     if not arrays and all(type(d) in NUMBERS for d in data):
         data, arrays = [number_data(name, names[0], data[0]), *data[1:]], [0]
     if not arrays:
         raise TypeError(f"{name}: no argument is an Array [at {user_line()}]; convert with asarray")
-    # NumPy's scalars do not determine the storage, unless there are no other arrays.
+    # NumPy's scalars do not determine the library, unless there are no other arrays.
     deciding = [i for i in arrays if handles[i] is not GENERIC] or arrays
     check_devices(name, names, {i: data[i] for i in deciding})
     home = max((data[i] for i in deciding), key=lambda d: STORAGES[type(d)].mixed)
@@ -292,7 +292,7 @@ def number_data(name: str, argument: str, value: complex) -> Any:
 
 
 def check_devices(name: str, names: Sequence[str], data: dict[int, Any]) -> None:
-    """Raise TypeError if arguments are in different storages.
+    """Raise TypeError if arguments are data of different libraries, such as NumPy and CuPy.
 
     names : the names of all parameters.  data : a dict from the position of an argument to its data.
     """

@@ -68,13 +68,13 @@ def call_again(
     op: str, error: Exception, raw: RawTable, kind: type, names: Sequence[str], /,
     *args: Any, **keywords: Any,
 ) -> Any:  # fmt: skip
-    """Run a raw call again after it raised ``error``, so that a warning appears at the user's line.
+    """Call NumPy's or CuPy's function again after it raised ``error``: a warning names the user's line.
 
     If ``error`` is a TypeError that CPython raised in place of a warning, the second call warns: return
     its result.  If that call raises, too, or ``error`` is no TypeError, raise the documented exception.
 
-    raw : a ufunc, or the raw functions by type of data.  kind : the type of data.  names : the names of
-    the positional arguments.
+    raw : a ufunc, or the functions by type of data.  kind : the type of data.  names : the names of the
+    positional arguments.
     """
     if type(error) is TypeError:
         try:

@@ -1,9 +1,9 @@
 """The interpretation of calls: the user's functions are entered, and other functions follow rules.
 
-The stacks at untracked conversions (exits), and at constants in later ops (entries), show functions that
-ran in a call: these are interpreted.  If there are none, the user's functions that may be called are
-interpreted on the arguments.  Any other function has a rule by its name, or the general rule ``of_all``:
-the result has the taint of all arguments.
+Call stacks are known at conversions of values to untracked data ("exits") and at the constants that
+later ops get ("entries"): they show functions that ran in a call, and these are interpreted.  If there
+are none, the user's functions that may be called are interpreted on the arguments.  Any other function
+has a rule by its name, or the general rule ``of_all``: the result has the taint of all arguments.
 
 Results and arguments are Values: sets of the objects (``Thing``) that an expression may evaluate to.
 """
@@ -152,7 +152,7 @@ class Calls(Interpreter):
         return bool(steering) and not given.rest and all(value <= KNOWN for value in others)
 
     def call_arguments(self, node: ast.Call, scope: Scope) -> Arguments:
-        """Evaluate the function and the arguments of a call, and return them as Arguments."""
+        """Evaluate the function and the arguments of a call ``node``, and return them as Arguments."""
         owner = NOTHING
         if isinstance(node.func, ast.Attribute):
             owner = self.evaluate(node.func.value, scope)
@@ -187,7 +187,7 @@ class Calls(Interpreter):
 
     # --- functions that run -----------------------------------------------------------------------
     def seen_to_run(self, given: Arguments, spot: Spot, scope: Scope) -> tuple[Value, bool]:
-        """Interpret the functions whose frames ran in the call at ``spot``.
+        """Interpret the functions that ran in the call at ``spot``, as known from call stacks.
 
         Return their results, and True if one of the functions is the called one, not a callback.
         """
@@ -235,9 +235,9 @@ class Calls(Interpreter):
         self.seen_to_run(implicit_call(target, "__set__", me, given=given), spot, scope)
 
     def know_free_names(self, tree: ast.AST, given: Arguments) -> None:
-        """Set ``scopes[tree]`` to the scope in which the function ``tree`` was defined.
+        """Set ``scopes[tree]``, the scope in which the function ``tree`` finds its free variables.
 
-        Only a function that is among the called ones (``given.functions``) shows that scope.
+        That scope is known only if the function is among the called ones (``given.functions``).
         """
         for thing in given.functions:
             if thing.closure is not None and thing.closure[0] is tree:
@@ -311,7 +311,7 @@ class Calls(Interpreter):
         return made
 
     def call_of(self, thing: Thing, given: Arguments, spot: Spot, scope: Scope) -> Value | None:
-        """Return the result of a call of ``thing``; None if it is no function or class of the user."""
+        """Interpret a call of ``thing``; return the result, or None if ``thing`` is not the user's."""
         if self.only_seen:
             return None
         if thing.closure is not None:
@@ -357,7 +357,10 @@ class Calls(Interpreter):
         return made
 
     def supers_of(self, value: Value) -> Value:
-        """Return objects for ``super()``, with the fields of ``value`` and the methods of its bases."""
+        """Return the objects that ``super()`` returns in a method of ``value``.
+
+        They have the fields of ``value``, and the methods of the classes that follow the method's class.
+        """
         tree, found = self.running[-1], set()
         for thing in value:
             proxy = self.thing("super", thing, tree)
@@ -378,7 +381,7 @@ class Calls(Interpreter):
         return frozenset(found)
 
     def lineage(self, classes: Value) -> list[Thing]:
-        """Return ``classes``, which the analysed code defines, followed by all their bases."""
+        """Return classes and all their bases, as far as the analysed code defines them."""
         found = [*classes]
         for one in found:  # the loop appends to the list that it walks
             found += [base for base in one.fields.get("<bases>", NOTHING) if base not in found]
@@ -579,9 +582,9 @@ class Calls(Interpreter):
         return self.of_all(given, scope)
 
     def of_name(self, given: Arguments, scope: Scope) -> Value | None:
-        """Return the result of a function with the derivative 0 (STEPS) or with a method in BY_NAME.
+        """Return the result of a function with a rule in STEPS or BY_NAME; None for other functions.
 
-        Return None for other functions.
+        Functions in STEPS have the derivative 0, so their results carry no taint.
         """
         if given.name in STEPS and self.is_step(given):
             return self.object_made(given.node, scope)
@@ -678,8 +681,9 @@ class Calls(Interpreter):
     def of_all(self, given: Arguments, scope: Scope, more: Value = NOTHING) -> Value:
         """Apply the general rule for functions that are not interpreted, and return the result.
 
-        The result has the taint (the exits whose values it may contain) of all arguments, of ``more``,
-        and of a method's object.  The function may also write to arguments, files and generators.
+        The result gets the taint of all arguments, of ``more``, and of a method's object: bits of the
+        converted values that it may contain.  The function may also write to arguments, files and
+        generators.
         """
         carried, method = [*given.carried, more], given.is_method
         owners = [given.owner] if method else []
@@ -880,7 +884,7 @@ class Calls(Interpreter):
         return [*dict.fromkeys(found)]
 
     def call_back(self, carried: list[Value], given: Arguments, scope: Scope) -> Value:
-        """Interpret functions in ``carried``, a call's arguments, as callbacks; return the results."""
+        """Interpret the functions among the arguments ``carried`` as callbacks; return their results."""
         spot = spot_at(given.node, scope)
         found = NOTHING
         for thing in {thing for value in carried for thing in value}:
@@ -926,8 +930,8 @@ class Calls(Interpreter):
     def wrote_for_effect(self, given: Arguments, taint: int, scope: Scope) -> None:
         """Add ``taint`` to what a call may write to if it is a statement, whose result is not used.
 
-        These are the files or devices that its function may use.  They are also all arguments, if the
-        function has no Python source and is a builtin, has callbacks, or is called by a library.
+        That may be files or devices.  It may be all arguments, too, if the function has no Python source
+        and is a builtin, has callbacks, or is called by a library.
         """
         if leads_outside(given.functions, given.name):  # ``shutil.copy(a, b)``
             self.write_outside(names_of(given.all), taint)
@@ -1053,7 +1057,7 @@ def implicit_call(
     node: ast.AST, name: str = "", owner: Value = NOTHING, functions: Value = NOTHING,
     given: Iterable[Value] = (), rest: Value = NOTHING,
 ) -> Arguments:  # fmt: skip
-    """Return the Arguments of a call that Python makes implicitly, such as that of ``__add__``."""
+    """Return the Arguments of a call that Python makes implicitly, such as the call of ``__add__``."""
     call = ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [], []), node)
     return Arguments(call, name, owner, functions, [*given], {}, rest)
 
@@ -1082,7 +1086,6 @@ def fields_of(thing: Thing) -> list[str]:
 
 
 def is_tuple(thing: Thing) -> bool:
-    """Return True if a class is a tuple, such as a named tuple."""
     if isinstance(thing.actual, type):
         return issubclass(thing.actual, tuple)
     tree = thing.closure[0] if thing.closure else None
@@ -1120,7 +1123,7 @@ def is_progress(thing: Thing) -> bool:
 
 
 def held_by(functions: Value) -> Value:
-    """Return library callables that hold tainted objects, such as a ``functools.partial`` of these."""
+    """Return the library callables that hold tainted objects, such as a ``functools.partial``."""
     made = (thing for thing in functions if thing.closure is None)
     return frozenset(thing for thing in made if taint_of([frozenset((thing,))]))
 

@@ -20,7 +20,7 @@ class Channels:
     """The values that were written to files, devices and processes.
 
     taints : dict from the names of a channel to the taint of what was written to it.  Taint is an int
-    with a bit for each exit, that is for each conversion to untracked data.
+    with a bit for each conversion to untracked data whose value may be there.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ def texts_of(names: Channel) -> frozenset[str]:
 def names_of(values: Iterable[Value]) -> Channel:
     """Return the names of the channel that a call with the arguments ``values`` may use.
 
-    The names are the texts and paths in ``values``, or without any of these, the objects themselves.
+    The names are the texts and paths in ``values``; if there are none, the objects themselves.
     """
     names: set[object] = set()
     others: set[object] = set()

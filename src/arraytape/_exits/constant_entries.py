@@ -1,7 +1,7 @@
-"""The journal of a recorder: the constants that enter its ops after an exit.
+"""The journal of a recorder: the constants that enter its ops after a value was converted.
 
-An exit is an untracked conversion, such as ``float(x)``: a value leaves the tape.  An entry is a
-constant that enters a recorded op after an exit, perhaps computed from the value that left.  Before the
+A conversion such as ``float(x)`` is called an exit: the value leaves the tape.  An entry is a constant
+that enters a recorded op after an exit, and may have been computed from the converted value.  Before the
 first exit a journal costs nothing.  After it each record is checked once.  The stack is kept if an input
 is not followed and is no integer.
 """
@@ -20,12 +20,12 @@ from .._record.plan import PLANS, Plan, Record, Structural, inputs_of
 from .._util.source_locations import Stack, stack_here
 
 SAMPLE = 64  # the number of an array's elements that are compared
-REMEMBERED = 64  # the number of exits whose values are kept for comparison
+REMEMBERED = 64  # the number of conversions whose values are kept for comparison
 OPERATORS = "<arraytape"  # the beginning of the file name of a compiled op
 
 
 class Entry(NamedTuple):
-    """A recorded op that got a constant after an exit, a conversion to untracked data.
+    """A recorded op that got a constant after a conversion of a followed value to untracked data.
 
     places : the indices of the inputs that no recorder follows.  inputs : the names of all inputs.
     """
@@ -37,14 +37,14 @@ class Entry(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """The data of one untracked conversion.  Its ``numbers`` are likely to occur in no other data."""
+    """The data of one conversion, and its ``numbers``: some that are rare in other data."""
 
     numbers: frozenset[Any]
     data: Any  # a weak reference
 
 
 class Journal:
-    """The exits (conversions to untracked data) of one recorder, and the constants after them (entries).
+    """The untracked conversions ("exits") of one recorder, and the constants after them ("entries").
 
     known : the value ids that the recorder follows.  frames : the ``id`` of each frame that has entered
     the recorder.  seen : list of a Seen for each of the first REMEMBERED exits.  entries : list of
@@ -57,9 +57,9 @@ class Journal:
         self.entries: list[tuple[int, Entry, bool]] = []
 
     def left(self, record: Sequence[Any]) -> None:
-        """Keep the numbers of the converted value, to recognize them in later constants.
+        """Keep the numbers of a converted value, to recognize them in later constants.
 
-        record : a LEFT record, which marks an exit.
+        record : a LEFT record, which marks the conversion.
         """
         data = LeftRecord(*record).data()
         if data is not None and len(self.seen) < REMEMBERED:

@@ -1,4 +1,4 @@
-"""Verdicts on pairs of an exit and an entry: may the converted value be part of the entering constant?
+"""Verdicts on conversions and constants: may a converted value be part of a constant of a later op?
 
 An exit is a conversion of a followed value to untracked data.  An entry is a constant that enters a
 recorded op afterwards.  A verdict is True, False, or None if the analysis of the source code fails.
@@ -20,11 +20,11 @@ from .scopes import Scope
 OPERANDS = {ast.BinOp: ("left", "right"), ast.AugAssign: ("target", "value")}
 
 
-Told = list[list[bool | None]]  # a row for each exit, with one verdict for each entry
+Told = list[list[bool | None]]  # a row for each conversion, an item for each constant
 
 
 class Flow(Calls):
-    """An analysis that finds the exits whose values arrive at each entry (see the module's docstring).
+    """An analysis that finds, for each entering constant, the converted values that it may contain.
 
     exactly, anyhow : dicts from the index of an entry to an int, whose bits are the exits that arrive.
     ``exactly`` has arrivals in the chain of calls that led to the entry, ``anyhow`` in any chain.
@@ -43,7 +43,7 @@ class Flow(Calls):
         self.anyhow: dict[int, int] = {}
 
     def is_reached(self, exit_: int, entry: int) -> bool | None:
-        """Return True if the value of exit number ``exit_`` may be in the constant of entry ``entry``.
+        """Return True if the value of conversion number ``exit_`` may be in the constant of ``entry``.
 
         Return None if the analysis has not reached both.
         """
@@ -87,9 +87,9 @@ class Flow(Calls):
         return self.evaluate_each(subexpressions(node), scope)
 
     def operands_of_call(self, node: ast.Call, entry: Entry, scope: Scope) -> list[Value]:
-        """Return the values of a call's arguments, except those for the op's followed inputs.
+        """Return the values of a call's arguments, except those for inputs of the op that are followed.
 
-        Return all if it cannot be told which is which: another name is called, or ``*rest`` is passed.
+        Return all if the inputs cannot be matched: another name is called, or ``*rest`` is passed.
         """
         given = self.call_arguments(node, scope)
         values = [given.owner, *given.positional] if given.is_method else given.positional
@@ -106,9 +106,9 @@ class Flow(Calls):
 
 
 def verdicts(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told:
-    """Return a row for each exit: for each entry True if its constant may have the exit's value.
+    """Return a row for each conversion: for each entering constant True if it may have the value.
 
-    An item is None if that is unknown, for example because exit and entry share no outermost frame.
+    An item is None if that is unknown, for example because the two stacks share no outermost frame.
     """
     rows: Told = [[None] * len(entries) for _ in exits]
     roots: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
@@ -174,7 +174,7 @@ def flow_of(exits: Sequence[Stack], entries: Sequence[Entry]) -> Told | None:
 class OpaqueFlow(Flow):
     """An analysis that skips the code of libraries, but interprets the user's functions they call back.
 
-    ``is_reached`` returns None if exit and entry are in functions of the same library.
+    ``is_reached`` returns None if conversion and constant are in functions of the same library.
     """
 
     def __init__(self, exits: Sequence[Stack], entries: Sequence[Entry]) -> None:
@@ -195,7 +195,7 @@ class OpaqueFlow(Flow):
 
 
 def borders_of(stacks: Iterable[Stack]) -> set[Spot]:
-    """Return the calls in the user's code in which functions of a library ran."""
+    """Return the calls in the user's code in which, by ``stacks``, functions of a library ran."""
     return {
         path_of((outer,)).spot
         for stack in stacks

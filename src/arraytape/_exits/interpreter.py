@@ -1,13 +1,13 @@
-"""Abstract interpretation of the user's functions, to follow values after their exits from a tape.
+"""Abstract interpretation of the user's functions, to follow values that were converted to numbers.
 
 An exit is an untracked conversion of a followed value, as by ``float(x)``.  The analysis determines
 whether an exit's value may reach an entry, where a constant enters a recorded op.  Each exit has one
 bit.  The **taint** of an object is the set of the bits of exits whose values the object may contain.
 
-The interpretation starts at the function that has the tape's block.  It enters each call whose frame
-was on the stack of an exit or entry, and each call of a user's function that can be resolved.  A
-``Thing`` represents an object, and a ``Value`` is the set of objects that an expression may evaluate to.
-An assignment to a name replaces its Value.  An assignment to an attribute or element adds to its Value.
+The interpretation starts at the function that has the tape's block.  It enters each call whose frame was
+on the stack of an exit or entry, and each call of a user's function that can be resolved.  A ``Thing``
+represents an object, and a ``Value`` is the set of objects that an expression may evaluate to.  An
+assignment to a name replaces its Value.  An assignment to an attribute or element adds to its Value.
 All branches are taken.  Values that only select carry no taint: tests, comparisons, indices, functions
 with the derivative 0.  The result of any other function gets the taint of all its arguments.
 """
@@ -125,9 +125,9 @@ METHODS = Methods()
 class Interpreter(abc.ABC):
     """The abstract interpretation of one function.
 
-    leaving : dict from source locations to pairs (Path, bit) of the exits (untracked conversions) there.
-    callees : dict from the source location of each call that was on a stack to the functions that ran in
-    the call: a dict from code objects to one source location inside the function.
+    leaving : dict from source locations to pairs (Path, bit) of the untracked conversions (exits) there.
+    callees : dict from the source location of a call on a stack to the functions that ran in the call: a
+    dict from code objects to one source location inside the function.
     lines : dict from files to the first lines of all these source locations.
     things : dict from keys to the ``Thing`` of each object.  paths : interned tuples of calls.
     left : int, whose bits are the exits that the interpretation has reached.
@@ -184,7 +184,8 @@ class Interpreter(abc.ABC):
         """Return a set with one Thing: the object that the expression ``node`` creates.
 
         Each chain of calls that leads to ``scope`` has an object of its own.
-        taint : bits of exits to add to the object.  kind : tells apart several objects of one node.
+        taint : bits of conversions, to be added to the object.  kind : tells apart several objects of a
+        node.
         """
         found = self.thing(node, id(scope.calls), kind)
         if taint:
@@ -199,7 +200,7 @@ class Interpreter(abc.ABC):
         return made
 
     def mark(self, thing: Thing, taint: int) -> None:
-        """Add taint (bits of exits) to an object, and to the file, device or process that it names."""
+        """Add taint (bits of conversions) to an object, and to the file or device that it names."""
         if taint & ~thing.taint and not thing.is_fixed:
             thing.taint |= taint
             self.grown += 1
@@ -250,8 +251,8 @@ class Interpreter(abc.ABC):
     def unknown(self, node: ast.AST, scope: Scope) -> Value:
         """Return an object for a read that finds no value, because the analysis missed a write.
 
-        The missed write may have stored the value of any exit reached so far, so the object gets the
-        bits of all these exits as its taint.
+        The missed write may have stored any value that was converted so far, so the object gets the bits
+        of all these conversions as its taint.
         """
         return self.object_made(node, scope, self.left, "unknown")
 
@@ -344,7 +345,7 @@ class Interpreter(abc.ABC):
                 return
 
     def run_once(self, tree: ast.AST, place: Place) -> None:
-        """Interpret ``tree``, the function at ``place``, once; objects keep what earlier runs stored."""
+        """Interpret ``tree``, the function at ``place``; objects keep what earlier runs stored."""
         if isinstance(tree, ast.Module):
             scope: Scope = self.module(place.names, place.code.co_filename)
             self.run_block(tree.body, scope)
@@ -397,9 +398,9 @@ class Interpreter(abc.ABC):
             raise TooLong
 
     def leaves_here(self, spot: Spot, scope: Scope) -> int:
-        """Return an int with the bits of the exits at ``spot``, and add these bits to ``left``.
+        """Return the bits of the untracked conversions at ``spot``, and add these bits to ``left``.
 
-        An exit (untracked conversion) counts if its chain of calls is unknown or that of ``scope``.
+        A conversion counts if its chain of calls is unknown or that of ``scope``.
         """
         found = 0
         for path, bit in self.leaving.get(spot, ()):
@@ -410,10 +411,9 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def arrive(self, spot: Spot, node: ast.AST, scope: Scope) -> None:
-        """React to the evaluation of ``node`` at ``spot``, after it.
+        """Note which converted values reach ``node``, after its evaluation at ``spot``.
 
-        ``Flow`` notes which exits' values (the taint) are in an op's operands, if a constant entered
-        a recorded op at ``spot``.
+        ``Flow`` notes the taint of an op's operands if a constant entered a recorded op at ``spot``.
         """
 
     # --- statements -------------------------------------------------------------------------------
@@ -434,7 +434,8 @@ class Interpreter(abc.ABC):
     def taint_statement(self, statement: ast.stmt, taint: int, scope: Scope) -> None:
         """Add ``taint`` to all objects that a statement assigns or returns.
 
-        The taint has the bits of exits in the statement; it is not known in which expression they are.
+        The taint has the bits of the conversions in the statement: the expression that converts is
+        unknown.
         """
         made = self.object_made(statement, scope, taint, "left")
         for node in ast.walk(statement):
@@ -677,10 +678,10 @@ class Interpreter(abc.ABC):
 
     @abc.abstractmethod
     def wrote(self, spot: Spot, owners: Value, value: Value, scope: Scope) -> None:
-        """React to ``x[k] = value``, where ``owners`` are the possible objects x.
+        """Note which converted values are in ``x[k] = value``, a write at ``spot``.
 
-        ``Flow`` notes which exits' values (the taint) are in x and ``value``, if ``spot`` is an entry:
-        a write that a tape recorded, and that a constant entered.
+        ``Flow`` notes the taint of x and ``value`` if a tape recorded the write, and a constant entered
+        it. owners : the possible objects x.
         """
 
     # --- expressions ------------------------------------------------------------------------------
@@ -708,7 +709,7 @@ class Interpreter(abc.ABC):
         return [self.evaluate(node, scope) for node in nodes if node is not None]
 
     def of_other(self, node: ast.AST, scope: Scope) -> Value:
-        """Return a new object with the taint (bits of exits) of all parts of an expression ``node``."""
+        """Return a new object with the taint (bits of conversions) of all parts of the expression."""
         parts = self.evaluate_each(subexpressions(node), scope)
         made = self.object_made(node, scope, taint_of(parts))
         self.name_channel(made, parts)

@@ -1,4 +1,4 @@
-"""Names of functions and attributes with more exact rules in the analysis of exits (conversions).
+"""Names of functions and attributes that have rules of their own in the analysis of conversions.
 
 By the general rule (``Calls.of_all``), the result of a library function is a new object that may contain
 values of all arguments.  For STEPS, ATTRIBUTES, READS and PURE this would cause false warnings, as tests

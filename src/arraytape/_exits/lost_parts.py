@@ -36,9 +36,10 @@ class Doubt(NamedTuple):
 
     ``xp.grad``, for example, does such a run.
 
-    findings : findings on missing parts.  written : findings on writes to copies.
-    what : the request, such as "gradient".  exits : the exits of values that depend on the sources.
-    places : keys of the source lines of these exits, and of the ops that constants entered.
+    findings : findings on missing parts.  written : findings on writes to NumPy copies, which are lost.
+    what : the request, such as "gradient".  exits : the conversions of values that depend on the
+    sources.  places : keys of the source lines of these conversions, and of the ops that constants
+    entered.
     """
 
     findings: tuple[Finding, ...]
@@ -56,11 +57,11 @@ def report_findings(found: Sequence[Finding]) -> None:
 
 
 class Lacks:
-    """The exits (untracked conversions) because of which one derivative may lack a part.
+    """The untracked conversions ("exits") because of which one derivative may lack a part.
 
     They are collected before the backward pass, and reported after it by ``tell``.
 
-    between : pairs (record number, record) for the exits of values that depend on the sources.
+    between : pairs (record number, record) for the conversions of values that depend on the sources.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class Lacks:
         return sources_of(self.records, [left.value for _, left in self.between])
 
     def exits_without(self, absent: Container[int]) -> list[tuple[int, Exit]]:
-        """Return pairs (record number, Exit) for all exits in ``between``.
+        """Return pairs (record number, Exit) for all conversions in ``between``.
 
         absent : the ids of the sources whose derivative is None, for the fields of Exit.
         """
@@ -94,7 +95,7 @@ class Lacks:
         ]
 
     def suspected(self, left: list[tuple[int, Exit]]) -> list[Exit]:
-        """Return the exits in ``left`` whose values may be in constants on which the targets depend."""
+        """Return the conversions in ``left`` on whose values the targets may depend by constants."""
         return suspicions(self.records, self.journal, left, self.targets)
 
     def tell(
@@ -128,13 +129,13 @@ class Lacks:
             doubts.append(Doubt(tuple(found), tuple(written), what, tuple(exits), places))
 
     def places(self, exits: Sequence[Exit]) -> frozenset[object]:
-        """Return keys of the source lines of ``exits``, and of the ops that constants entered."""
+        """Return keys of the source lines of conversions, and of the ops that constants entered."""
         back = [(stack_key(entry.stack), entry.op) for _, entry, _ in self.journal.entries]
         return frozenset([*back, *[stack_key(exit_.stack) for exit_ in exits]])
 
     @property
     def entered(self) -> bool:
-        """Return True if after the first exit a constant entered an op on which a target depends."""
+        """Return True if a constant entered an op after the first conversion, on the way to a target."""
         first = self.between[0][0]
         on_the_way = records_on_the_way(self.records, self.targets, first)
         return any(i in on_the_way for i, _, _ in self.journal.entries)
@@ -146,8 +147,8 @@ def findings(
 ) -> list[Finding]:  # fmt: skip
     """Return the findings that a gradient is None, would be zeros, or may lack a part.
 
-    left : all exits, in pairs (record number, Exit). suspected : the exits that may have come back.  The
-    other parameters are those of ``Lacks.tell``.
+    left : all conversions, in pairs (record number, Exit).  suspected : those whose values may have come
+    back as constants.  The other parameters are those of ``Lacks.tell``.
     """
     places: dict[object, Exit] = {}
     for _, exit_ in left:
@@ -180,6 +181,6 @@ def written_copies(exits: Sequence[Exit], mode: str) -> list[Finding]:
 
 
 def come_back(exits: Sequence[Exit], suspected: Sequence[Exit]) -> bool:
-    """Return True if an exit in ``exits`` has the source location of an exit in ``suspected``."""
+    """Return True if a conversion in ``exits`` has the source location of one in ``suspected``."""
     places = {stack_key(exit_.stack) for exit_ in suspected}
     return any(stack_key(exit_.stack) in places for exit_ in exits)

@@ -1,4 +1,4 @@
-"""Messages about exits: the lines where a value was converted and came back, and what to do."""
+"""Messages about conversions: the lines where a value was converted and came back, and what to do."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ MODULES = {
 }
 # Packages for whose functions interop has rules.
 INTEROP = ("scipy", "sklearn")
-# Packages that the INTEROP packages call with arrays. An exit in them counts as an exit of the
-# INTEROP package that called them.
+# Packages that the INTEROP packages call with arrays.  A conversion in them counts as one of the INTEROP
+# package that called them.
 ARRAYS = ("numpy", "array_api_compat", "array_api_extra")
 
 
@@ -92,7 +92,7 @@ def without_private_modules(name: str) -> str:
 
 
 def last_exit(records: Sequence[Record]) -> str | None:
-    """Return the message about the last exit among these records; None if there is none."""
+    """Return the message about the last conversion among these records; None if there is none."""
     for record in reversed(records):
         if record[0] == LEFT.number:
             left = LeftRecord(*record)
@@ -105,7 +105,10 @@ def last_exit(records: Sequence[Record]) -> str | None:
 
 
 def exit_text(exit_: Exit | LeftRecord) -> str:
-    """Return ``a.py:12 (float())`` or ``a.py:12 (in scipy.f, at b.py:34 (float()))`` for an exit."""
+    """Return the source location of a conversion as text: ``a.py:12 (float())``.
+
+    For a conversion in a library, return ``a.py:12 (in scipy.f, at b.py:34 (float()))``.
+    """
     call = library_call(exit_.stack)
     if call is None:
         return f"{own_place(exit_.stack) or 'an unknown line'} ({exit_.how})"
@@ -113,7 +116,7 @@ def exit_text(exit_: Exit | LeftRecord) -> str:
 
 
 def remedy(exit_: Exit | LeftRecord) -> str:
-    """Return advice on how to avoid the conversion of one exit, as a clause."""
+    """Return advice, as a clause, on how to avoid a conversion."""
     call = library_call(exit_.stack)
     place = own_place(exit_.stack)
     if call is not None and (package := call[0].partition(".")[0]) in INTEROP:
@@ -175,7 +178,7 @@ def by_interop(package: str, function: str, place: Place, exit_: Exit | LeftReco
 
 
 def exit_places(exits: Sequence[Exit]) -> str:
-    """Return the source lines of the exits as text, each line once, at most SHOWN lines."""
+    """Return the source lines of conversions as text, each line once, at most SHOWN lines."""
     lines = [*dict.fromkeys(map(exit_text, exits))]
     more = f" and {len(lines) - SHOWN} more places" if len(lines) > SHOWN else ""
     return ", ".join(lines[:SHOWN]) + more
@@ -194,7 +197,7 @@ def ways_back(exits: Sequence[Exit]) -> str:
 
 
 def lost(exits: Sequence[Exit], what: str) -> str:
-    """Return the message about exits. It begins with ``what``, which says what is missing."""
+    """Return the message about conversions.  It begins with ``what``, which says what is missing."""
     back = ways_back(exits)
     again = f", and what came of it went in again at {back}" if back else ""
     advice = sentence("; ".join(dict.fromkeys(map(remedy, exits[:SHOWN]))))

@@ -1,6 +1,6 @@
 """Objects of the user's program in the analysis: a ``Thing`` for each expression that creates one.
 
-The taint of an object is a set of bits, one for each exit (untracked conversion, such as ``float(x)``)
+The taint of an object is a set of bits, one for each conversion to untracked data, such as ``float(x)``,
 whose value may be part of the object.  Taint only grows.
 """
 
@@ -25,14 +25,14 @@ KEYS = "<keys>"  # the field of a dict's keys
 class Thing:
     """One object of the running program, or all objects that one expression creates.
 
-    taint : bits of the exits whose values the object may contain.
-    fields : dict from keys to possible values: attributes (key "." and the name), items
-    (key "=" and a text, or a number), and others in "<...>".  actual : the module, class or function of
-    the running program.  of : the class of an instance.  closure : tree and scope of a function or
-    class.  me : the ``self`` of a bound method.  is_whole : True if all code that writes to the object
-    is analysed, so that a read without a result shows a missed write.  is_display : True for ``[...]``
-    and ``{...}``, which may be empty before the code fills them.  names : the scope that the result of
-    ``globals()`` shows.  is_view : True for ``vars(x)``, whose items are the attributes of x.
+    taint : bits of the conversions whose values the object may contain.
+    fields : dict from keys to possible values: attributes (key "." and the name), items (key "=" and a
+    text, or a number), and others in "<...>".  actual : the module, class or function of the running
+    program.  of : the class of an instance.  closure : tree and scope of a function or class.  me : the
+    ``self`` of a bound method.  is_whole : True if all code that writes to the object is analysed, so
+    that a read without a result shows a missed write.  is_display : True for ``[...]`` and ``{...}``,
+    which may be empty before the code fills them.  names : the scope that the result of ``globals()``
+    shows.  is_view : True for ``vars(x)``, whose items are the attributes of x.
     is_fixed : True if nothing can be stored in it.  text : the text of a string literal, or None.
     channel : the names of the file, device or process to which a path or open file leads.  bases : the
     classes that ``super()`` searches.
@@ -78,8 +78,8 @@ KNOWN: Value = frozenset((CONSTANT,))
 def taint_of(values: Iterable[Value]) -> int:
     """Return the union of the taints of ``values`` and of all objects that their fields lead to.
 
-    The taint of an object is a set of bits, one for each exit.  The loop calls no function for each
-    object, because the loop takes a third of an analysis's time.
+    The taint of an object is a set of bits, one for each conversion.  The loop calls no function for
+    each object, because the loop takes a third of an analysis's time.
     """
     seen: set[Thing] = set().union(*values)
     reached, found = list(seen), 0
@@ -101,7 +101,7 @@ def taint_of(values: Iterable[Value]) -> int:
 
 
 def taint_of_free_names(function: ast.AST, scope: Scope | None) -> int:
-    """Return the taint (bits of exits) of the variables that a function reads from outer scopes."""
+    """Return the taint (bits of conversions) of a function's variables from outer scopes."""
     names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     found = 0
     while scope is not None:

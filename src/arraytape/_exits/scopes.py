@@ -75,7 +75,7 @@ class Scope:
         self.names = join_names(*ends) if ends else before
 
     def end_of_turn(self) -> None:
-        """Join the variables' values at each ``break``, each ``continue`` and the loop body's end."""
+        """Join the variables' values at each ``break``, ``continue`` and the loop body's end."""
         self.names = join_names(*self.jumps, *([self.names] if self.alive else []))
         self.jumps, self.alive = [], True
 

@@ -25,7 +25,7 @@ STEPS = frozenset(("int()", "round()"))  # conversions with derivative 0, which 
 
 
 class Exit(NamedTuple):
-    """An exit: a conversion of followed values to untracked data, and where they may have come back.
+    """A conversion of followed values to untracked data ("exit"), and where they may have come back.
 
     stack : the stack at the conversion.  how : its kind, such as "float()".
     absent, present : True if the values depend on sources without, and with, a gradient.
@@ -42,9 +42,9 @@ class Exit(NamedTuple):
 def exits_between(
     records: Sequence[Record], sources: Iterable[int], targets: Iterable[int]
 ) -> list[tuple[int, LeftRecord]]:
-    """Return pairs (record number, LEFT record) for exits of values that depend on the sources.
+    """Return pairs (record number, LEFT record) for conversions of values that depend on the sources.
 
-    Exits after the last record of a target are left out, since they cannot affect a target.
+    Conversions after the last record of a target are left out, because they cannot affect a target.
     """
     done = {*targets}
     ends = [i for i, record in enumerate(records) if not done.isdisjoint(results_of(record))]
@@ -150,7 +150,7 @@ def suspicions(
     exits: Sequence[tuple[int, Exit]],
     targets: Sequence[int],
 ) -> list[Exit]:
-    """Return the exits whose values may have come back in constants on which the targets depend.
+    """Return the conversions whose values may be in constants on which the targets depend.
 
     The field ``back`` of an Exit has the stacks at which such constants entered an op.
     """

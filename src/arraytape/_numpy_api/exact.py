@@ -4,7 +4,7 @@ A composition of arraytape's ops may differ from NumPy's function in rounding er
 depend on the type of a number, and at infinities and NaN.  So NumPy's function runs on the raw data, and
 determines the value, the warnings and the errors.  The composition runs, too, and is recorded for the
 derivative.  For integers, which have no derivative, the composition does not run.  On data of other
-storages the composition determines the values, unless the storage can call NumPy's function.
+libraries the composition determines the values, unless the data's storage can call NumPy's function.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def exactly(
     if not given:
         return ours()
     data = raw_argument(args), raw_argument(kwargs)
-    # The data of storages other than NumPy's.  The storage with the greatest ``mixed`` can combine the
-    # data of all, if any storage can.
+    # The data that is not NumPy's.  Of their storages (for one type of data each), the one with the
+    # greatest ``mixed`` can combine the data of all, if any can.
     elsewhere = [x for x in [current(x)[1] for x in given] if type(x) is not np.ndarray]
     try:
         if elsewhere:
@@ -162,7 +162,7 @@ def numpys_result_as_arrays(value: Any, home: Array) -> Any:
 
 
 def is_data(value: Any) -> bool:
-    """Return True if a value is raw data of any storage, or a NumPy scalar."""
+    """Return True if a value is raw data of any library, or a NumPy scalar."""
     return isinstance(value, np.generic) or type(value) in STORAGES
 
 
@@ -184,7 +184,7 @@ def join_numpys_values(found: Any, value: Any, function: Callable[..., Any]) -> 
         return type(found)([join_numpys_values(part, other, function) for part, other in pairs])
     if not isinstance(found, Array):
         return found
-    # The Array gets the flag SCALAR if NumPy's value is a scalar.  Other storages have the same type for
+    # The Array gets the flag SCALAR if NumPy's value is a scalar.  Others have the same type for
     # scalars and arrays of shape (), so the flag is taken from ``found``.
     traced = type(value) in STORAGES and type(value) is not np.ndarray
     state = found._state & SCALAR if traced else SCALAR if isinstance(value, np.generic) else 0

@@ -1,6 +1,6 @@
 """NumPy's functions that write arrays to files or as text, on Arrays.
 
-``np.save(file, x)`` is an untracked conversion (exit), as ``np.asarray(x)`` is: tapes record it, so that
+``np.save(file, x)`` is an untracked conversion, as ``np.asarray(x)`` is: tapes record it, so that
 the message about a gradient of None can name the line.  A conversion to text is not recorded.
 """
 
@@ -19,7 +19,7 @@ from .numpy_arguments import host_values
 def on_host_data(function: Callable[..., Any], leaves: bool) -> Callable[..., Any]:
     """Return a function that calls NumPy's ``function`` with NumPy arrays in place of Arrays.
 
-    leaves : True if tapes record each conversion to a NumPy array as an exit (untracked conversion).
+    leaves : True if tapes record each conversion to a NumPy array, which ends the gradient.
     """
     how = f"np.{function.__name__}()"
 

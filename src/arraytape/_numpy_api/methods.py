@@ -614,7 +614,7 @@ def set_real(x: Array, value: ArrayLike) -> None:
         setitem(x, ..., value)
         return
     seen = alias(x, REAL, None)
-    if seen is None:  # the storage has no view of the real parts
+    if seen is None:  # the library has no view of the real parts
         setitem(x, ..., arrays_like_first(x, value)[1] + 1j * elementwise.imag(x))
     else:
         setitem(seen, ..., value)

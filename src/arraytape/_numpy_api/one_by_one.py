@@ -88,7 +88,7 @@ def one_by_one(
 
             given, named = map_nested_arrays((args, options), example)
             found.append(together_or_one_by_one(name, function, given, named))
-    # A result with this hidden axis depends on a mapped Array that was no argument.
+    # A result with this hidden axis (of vmap) depends on a mapped Array that was no argument.
     if axis_id in axis_ids_of([current(x)[1] for each in found for x in iterate_arrays(each)]):
         raise captured(name, "a mapped Array")
     if not found:

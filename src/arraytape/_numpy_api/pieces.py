@@ -291,7 +291,7 @@ def in_memory_order(x: Array) -> Array:
 
     Axes of stride 0 keep their positions, as in ``numpy.nditer``.
     """
-    strides = getattr(data_in_layout(x), "strides", None)  # None for storages without strides
+    strides = getattr(data_in_layout(x), "strides", None)  # None for data without strides
     if strides is None:
         return x
     inner: list[int] = []  # the axes sorted so far, with the smallest stride first

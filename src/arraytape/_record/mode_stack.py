@@ -1,8 +1,8 @@
-"""Modes: objects on a stack of this thread that observe the calls of ops, or compute their results.
+"""Dispatch modes: objects on a stack of this thread that observe calls of ops, or compute their results.
 
 An *observing* mode is notified of each call of an op (``before``) and of other events (``meets``,
-``wrote``, ...).  It stays on the stack during the call, so that it also observes the ops of rules and
-of other modes.  An *answering* mode returns the result in place of the op (``answer``).  It is off the
+``wrote``, ...).  It stays on the stack during the call, so that it also observes the ops of rules and of
+other modes.  An *answering* mode returns the result in place of the op (``answer``).  It is off the
 stack meanwhile, so that it does not get the calls that ``answer`` makes.
 
 ``MODES`` has the modes of all threads.  While it is empty, modes cost a call of an op only one test.
@@ -53,14 +53,14 @@ class OpFunctionLike(Protocol):
     function: FunctionType
 
     def with_raw(self, raw: Callable[..., Any]) -> FunctionType:
-        """Return a copy of ``function`` that uses ``raw`` as raw function, and does not call modes."""
+        """Return a copy of ``function`` that calls ``raw`` on the operands' data, and no modes."""
 
 
 class Mode:
-    """The base class of modes, which observes and changes nothing.
+    """The base class of dispatch modes, which get the calls of ops; it changes nothing.
 
-    answers : True if the mode is answering: a call of an op calls ``answer``, and not ``before``.
-    thread : the id of the thread on whose stack the mode is, or 0 if it is on none.
+    answers : True if a call of an op calls ``answer``, to get its result, and not ``before``.  thread :
+    the id of the thread on whose stack the mode is, or 0 if it is on none.
     """
 
     answers = False
@@ -105,8 +105,8 @@ class Mode:
 class ProgramMode(Mode):
     """A mode that answers calls only while a recorder on the stack has it in its ``program_modes``.
 
-    Such calls belong to the program that the recorder traces.  Calls by a policy of ``recompute_grad``
-    or by the functions of ``saved_data`` do not.
+    Such calls are made by the function that the recorder traces.  Calls by a policy of
+    ``recompute_grad``, or by the functions of ``saved_data``, are not.
     """
 
     answers = True
@@ -208,9 +208,9 @@ def modes_here() -> tuple[Mode, ...]:
 
 
 def ask_modes(own: OpFunctionLike, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Pass a call of an op to the modes of this thread; return the result of an answering mode.
+    """Pass a call of an op to the modes of this thread, and return the result of an answering mode.
 
-    Return GO_ON if no mode answers.
+    Return GO_ON if no mode computes the result, so that the op itself does.
     """
     thread, observers, answering = MODE_STACK.get()
     if len(observers) == len(MODES) == 1 and thread == get_ident() and observers[0].thread:

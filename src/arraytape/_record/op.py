@@ -43,7 +43,7 @@ Origin = Literal["standard", "extra", "inner"]  # see Op.origin
 
 KINDS = ("elementwise", "linear", "primitive", "composite", "nondifferentiable")
 PACKAGE = __name__.partition(".")[0]
-CHAPTERS = (  # the modules in ``ops`` that declare ops: imported when a look-up first misses a name
+CHAPTERS = (  # modules in ``ops`` that declare ops: imported when a look-up first misses a name
     "creation_functions", "data_type_functions", "elementwise_functions", "extras", "fft",
     "indexing_functions", "linalg", "linear_algebra_functions", "manipulation_functions",
     "searching_functions", "set_functions", "sorting_functions", "statistical_functions",
@@ -138,7 +138,7 @@ class Op(Facts):
         NaN) can apply them to counts of paths.  Or a function that returns this for a record, as for
         ``cusped``.
     moves
-        True if the result may lie in another storage than the inputs.
+        True if the data of the result may be of another type than that of the inputs.
     cusped
         True if the first derivative may be finite where the second is infinite, as x ** 1.5 at 0.  Or a
         function that returns this for a record.  Its argument is a function from the name of a value to
@@ -233,8 +233,8 @@ class Op(Facts):
     def linear_places(self) -> tuple[tuple[int, ...], ...]:
         """Return groups of positions of operands in which the op is jointly linear.
 
-        An elementwise op is linear in an operand if the operand's rule has no parameter for the operand
-        or the result.
+        An elementwise op is linear in an operand if the operand's derivative depends neither on the
+        operand nor on the result: its rule has no parameter for them.
         """
         if self.linear_in or (self.kind == "linear" and not self.variadic):
             return tuple([(self.inputs.index(x),) for x in self.linear_in or self.inputs])
@@ -279,7 +279,7 @@ class Op(Facts):
     def wides(self) -> list[Plan]:
         """Return the plans for calls whose inputs and result differ in shape or dtype.
 
-        Their rules' results are summed or cast to fit the inputs.  The indices are those of ``plans``.
+        They sum or cast the results of rules to fit the inputs.  The indices are those of ``plans``.
         """
         return self._planned()[1]
 

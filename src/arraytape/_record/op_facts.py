@@ -1,9 +1,9 @@
-"""Facts about raw functions, on which replay passes, batched data, index sets and exports rely.
+"""Facts about functions on raw data, such as NumPy's, for replay passes, vmap, index sets and exports.
 
-An op has its facts as attributes, and is in ``FACTS`` under the name of its raw function.  The facts of
-a raw function that is no op are stated at its definition, with the decorator ``state_facts``.  The
-default of each fact is the safe assumption, so that nothing relies on a fact that is not stated.
-``tests/ops/test_facts.py`` tests each fact of each op.
+An op has its facts as attributes, and is in ``FACTS`` under the name of its raw function: the function
+that computes it on NumPy or CuPy data.  The facts of a raw function that is no op are stated at its
+definition, with the decorator ``state_facts``.  The default of each fact is the safe assumption, so that
+nothing relies on a fact that is not stated.  ``tests/ops/test_facts.py`` tests each fact of each op.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Facts:
 
 Facts.NAMES = frozenset(Facts.__annotations__) - {"NAMES", "jumps", "per_element"}
 NOTHING = Facts()
-FACTS: dict[str, Facts] = {}  # facts by the name of the raw function
+FACTS: dict[str, Facts] = {}  # facts by the name of the function on raw data
 
 
 @functools.cache
@@ -129,7 +129,7 @@ def facts_of(name: str) -> Facts:
 
 
 def state_facts(*names: str, **facts: Any) -> Callable[[F], F]:
-    """Return a decorator that states facts about a raw function that is no op.
+    """Return a decorator that states facts about a function on raw data that computes no op.
 
     names : the names under which the facts are entered; by default the name of the function.
     """

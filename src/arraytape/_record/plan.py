@@ -271,7 +271,10 @@ def pulls_of(op: Op, subset: int, needs_fit: bool, slots: Slots) -> list[Pull]:
 
 
 def keep_for_forward_mode(op: Op, needs_fit: bool, slots: Slots) -> None:
-    """Add to ``slots`` what forward mode needs: parameters, or the shapes and dtypes of results."""
+    """Add to ``slots`` what forward mode needs: parameters, or the shapes and dtypes of results.
+
+    Records then keep these values.
+    """
     if op.kind == "linear":
         for name in op.parameters:
             slots.keep_slot(name)
@@ -358,7 +361,7 @@ def picker(places: Sequence[int]) -> Picker:
 
 
 def namespace_last(rule: Rule, at: int) -> Rule:
-    """Return a function that calls ``rule``, but takes the argument for ``xp`` as its last.
+    """Return a function that calls ``rule``, but takes the argument ``xp``, the namespace, as its last.
 
     at : the index of ``xp`` among the rule's parameters after the cotangent.
     """
@@ -366,7 +369,7 @@ def namespace_last(rule: Rule, at: int) -> Rule:
 
 
 class Structural:
-    """The plan (layout) of records that no op made, such as views and writes.
+    """The layout of records that no op made, such as views and writes.
 
     pull_cotangents(pass, record) : the function that passes cotangents back through a record.
     push_tangents(pass, record) : the function that returns a tangent, or None, for each result.

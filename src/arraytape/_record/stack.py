@@ -73,7 +73,7 @@ class Recorder(Protocol):
 
     @property
     def listed(self) -> bool:
-        """Return True if the recorder, while on a stack, is in OPEN, so that other threads notify it."""
+        """Return True if other threads are to notify the recorder while it is on a stack (in OPEN)."""
 
     @property
     def frames(self) -> Collection[int]:
@@ -82,9 +82,9 @@ class Recorder(Protocol):
     def notice(self, plan: Plan | Structural, record: Sequence[Any], /) -> None:
         """React to an event that a later backward pass has to take into account.
 
-        Called for an op without a rule, a copy to another storage, a complex result, a conversion to
-        untracked data or an interrupted write.  Some calls of users' functions call it, too.
-        record : complete only if the plan is ``Structural``.
+        Called for an op without a rule, a copy to another library, a complex result, a conversion to
+        untracked data or an interrupted write.  Some calls of users' functions call it, too.  plan,
+        record : what happened.  The record is complete only if the plan is ``Structural``.
         """
 
     def accessed(self, variable: Variable, /) -> None:

@@ -42,10 +42,10 @@ class ActivityData(RawData):
     def fit_contribution(
         self, part: RawArray, shape: tuple[int, ...], dtype: np.dtype[Any], op: str = "an op"
     ) -> Any:
-        """Return the mask ``part`` summed over broadcast axes to the shape of an op's input.
+        """Return the counts of paths ``part``, summed over broadcast axes to the shape of an op's input.
 
-        Its dtype stays, but its imaginary part is dropped if the input is real.
-        part : counts of paths.  shape, dtype : those of the input.  op : the op's name, for messages.
+        The dtype stays, but the imaginary part is dropped if the input is real.  shape, dtype : those of
+        the input.  op : the op's name, for messages.
         """
         cut = is_complex(part) and not self.xp.isdtype(dtype, COMPLEX)
         return super().fit_contribution(part, shape, dtype if cut else part.dtype, op)
@@ -116,7 +116,10 @@ class ActivityData(RawData):
 
 
 class ActivityPass(BackwardPass):
-    """A backward pass on masks, not cotangents, by which a guarded pass finds inactive elements."""
+    """A backward pass on masks in place of cotangents, which finds the inactive elements.
+
+    The guarded pass, which runs after a NaN, sets contributions of these elements to 0.
+    """
 
     data: ActivityData
 
@@ -137,7 +140,7 @@ class ActivityPass(BackwardPass):
     def pull_users_rule(
         self, outs: Sequence[int], value_ids: Sequence[int], gradients: Gradients
     ) -> None:
-        """Give all inputs the mask ALL if a result has a mask, since user's rules never run on masks."""
+        """Give all inputs the mask ALL if a result has a mask: users' rules never run on masks."""
         held = [self.take_cotangent(out) for out in outs]
         if any(mask is not None for mask in held):
             for value_id in value_ids:

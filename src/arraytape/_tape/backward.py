@@ -185,9 +185,9 @@ class BackwardPass:
         plan.pull_cotangents(self, record)
 
     def pull_op(self, plan: Plan, record: Record) -> None:
-        """Pass cotangents back through the record of an op.
+        """Pass cotangents back through the record of an op, on data of any dtype and library.
 
-        The loop of ``backward`` does the same, but only for real data in one storage.
+        The loop of ``backward`` does the same for real data of one library.
         """
         if plan.reading is not None:
             self.add_part(plan.reading, plan, record)
@@ -209,7 +209,7 @@ class BackwardPass:
     def add_part(self, reading: Pull, plan: Plan, record: Record) -> None:
         """Add the cotangent of ``x[key]``, the record's result, to the cotangent of x, at ``key``.
 
-        reading : the Pull of the record of ``x[key]``.
+        reading : the call of the rule of ``x[key]`` in the plan, a Pull.
         """
         value_id = record[reading.at]
         g = self.take_cotangent(record[1])
@@ -262,7 +262,7 @@ def is_shared(plan: Plan, part: RawArray, g: ResultCotangents) -> bool:
 def contributions(plan: Plan, pull: Pull, record: Record, found: Any) -> list[tuple[int, Any]]:
     """Return pairs (id of an input, contribution to that input).
 
-    found : the result of a rule; of a joint rule, the list of contributions to all inputs.
+    found : the result of a rule.  A joint rule serves all inputs, and returns a list.
     """
     if plan.op.joint:
         return list(zip(inputs_of(record), found, strict=True))
@@ -272,11 +272,11 @@ def contributions(plan: Plan, pull: Pull, record: Record, found: Any) -> list[tu
 def backward(pass_: BackwardPass, records: list[Record], careful: bool) -> None:
     """Pass the seeds that ``pass_.cotangents`` holds back through the records.
 
-    careful : True if data may be complex or lie in several storages.
+    careful : True if data may be complex or of several types.
 
     A careful pass, and a subclass of BackwardPass, calls the general method ``go_back`` for each record.
-    Any other pass runs the fast loop, which does the same with the list of steps that ``STEPS`` holds
-    for most plans.  The loop is inlined, since a function call takes longer than most rules.
+    Any other pass runs the fast loop, on the calls of rules that ``STEPS`` holds for most kinds of
+    records.  The loop is inlined, because a function call takes longer than most rules.
     """
     if careful or type(pass_) is not BackwardPass:
         for record in reversed(records):

@@ -113,7 +113,7 @@ def data_bytes(data: Any) -> int | None:
 
 
 def bytes_or_zero(data: RawArray) -> int:
-    """Return the bytes of raw data of any storage; 0 if they are unknown."""
+    """Return the bytes of raw data of any library; 0 if they are unknown."""
     return data.nbytes if type(data) is np.ndarray else data_bytes(data) or 0
 
 

@@ -24,7 +24,7 @@ def has_cusp(plan: Plan | Structural, record: Record) -> bool:
 
 
 def selects(plan: Plan, record: Record) -> bool:
-    """Return True if the VJPs of a record's op only select, move and add elements (``Op.selects``)."""
+    """Return True if the rules of a record's op only select, move and add elements (``Op.selects``)."""
     return answered(plan.op.selects, plan, record)
 
 

@@ -53,9 +53,10 @@ class RawData:
         return storage_of(held).at(held)
 
     def move_to(self, data: RawArray) -> None:
-        """Compute in the storage of ``data`` from here on, since a tape may hold values of several.
+        """Compute in the storage (the functions for one array library) of ``data`` from here on.
 
-        Keep the present storage if it handles mixtures of storages and that of ``data`` does not.
+        A tape may hold values of several storages.  Keep the present storage if it handles mixtures of
+        storages and that of ``data`` does not.
         """
         if type(data) is self.storage.kind:
             return
@@ -119,15 +120,15 @@ class RawData:
         return wrap(g)
 
     def of_raw(self, data: RawArray) -> Any:
-        """Return raw data unchanged.  The method of ``ArrayData`` returns an Array."""
+        """Return raw data unchanged; the method of ``ArrayData`` returns an Array."""
         return data
 
     def lift(self, plan: Any, record: Record) -> Record:
-        """Return the record unchanged.  The method of ``ArrayData`` replaces kept data by Arrays."""
+        """Return the record unchanged; the method of ``ArrayData`` replaces kept data by Arrays."""
         return record
 
     def widen_buffer(self, buffer: RawArray, g: RawArray) -> Any:
-        """Return the buffer, repeated along the hidden axes that only g has, so that g can be added."""
+        """Return the buffer, repeated along the hidden axes (of vmap) that only g has, for a sum."""
         return raw.like(buffer, g)
 
     # --- rules --------------------------------------------------------------------------------------
@@ -220,9 +221,9 @@ class RawData:
 
 
 def of_followed(part: RawArray | Lazy | None, i: int, plan: Plan) -> Any:
-    """Return the contribution ``part`` to input number i.
+    """Return the contribution ``part`` to input number i, or None if the input is not followed.
 
-    A ``Lazy`` part has yet to be computed: compute it if the input is followed, else return None.
+    A ``Lazy`` part is a contribution that is computed only now, if it is needed.
     """
     if type(part) is not Lazy:
         return part

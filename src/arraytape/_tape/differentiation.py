@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from .._exits.lost_parts import Lacks
 
 Place = tuple[int, Path]  # a value id, and the path to the part of its cotangent that is a gradient
-# Read once, since reading an attribute of an enum class takes as long as a small op.
+# Read once, because reading a member of an enum class takes as long as a small op.
 ZERO = UnconnectedGradients.ZERO
 
 
@@ -184,7 +184,7 @@ class Differentiation:
     def run_checked(
         self, data: RawData, seeds: Sequence[Array], picks: bool, guard: bool
     ) -> list[Any]:
-        """Return the gradients of a pass that checks each record for NaN (``check_numerics``)."""
+        """Return the gradients of a pass that raises at the first NaN of a rule (``check_numerics``)."""
         pass_ = self.recording.numerics.pass_of(data, self.recording.known, guard)
         pass_.picks = picks
         return self.gradients_through(pass_, seeds)
@@ -342,7 +342,7 @@ class Differentiation:
 
 
 def needs_care(seeds: Sequence[Array]) -> bool:
-    """Return True if seeds are complex, or lie in several storages or on several devices."""
+    """Return True if seeds are complex, or have data of several types or devices."""
     if len(seeds) == 1:
         return is_complex(seeds[0])
     if any(is_complex(seed) for seed in seeds):

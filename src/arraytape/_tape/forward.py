@@ -126,7 +126,7 @@ class ForwardPass(BaseRecorder):
                 self.tangents[value_id] = tangent
 
     def step_aside(self) -> None:
-        """Remove this recorder and all inner recorders from the stack; outer recorders stay.
+        """Remove this recorder, and those entered after it, from the stack; outer recorders stay.
 
         The caller runs inside ``quietly``, which restores the stack.
         """
@@ -229,7 +229,7 @@ class ForwardPass(BaseRecorder):
     def lay_out_tangent(self, plan: Plan, record: Record, tangent: Array, new: bool) -> Array:
         """Return a tangent in the shape and dtype of the record's result, in memory of its own.
 
-        new : False if another handle may share the data of ``tangent``.  Views are copied in any case.
+        new : False if another Array may share the data of ``tangent``.  Views are copied in any case.
         """
         xp: Any = namespace()
         shape, dtype = plan.result_layout(record, "y")
@@ -384,7 +384,7 @@ class ForwardPass(BaseRecorder):
     def tangent_of_target(self, y: Array) -> Array | None:
         """Return the tangent of a target; None if it does not depend on the primals.
 
-        The result is a new handle on the tangent's value, not a copy.  A copy would be an op.  An outer
+        The result is a new Array with the tangent's data, not a copy.  A copy would be an op.  An outer
         recorder that has stopped by now would not record the op, and so would not follow the copy.
         """
         value_id, _ = current(y)

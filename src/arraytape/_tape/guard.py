@@ -87,7 +87,7 @@ class GuardedPass(BackwardPass):
     def deeper(
         self, data: RawData, followed: Container[int], records: Sequence[Record]
     ) -> GuardedPass:
-        """Return the guarded pass with which ``QuotientLimits`` computes a limit that this pass needs.
+        """Return the pass with which ``QuotientLimits`` computes a limit that this guarded pass needs.
 
         records : the records that the new pass goes through; their number is added to ``repeated``.
         """
@@ -117,8 +117,8 @@ class GuardedPass(BackwardPass):
             )
 
     def pull_structural(self, plan: Structural, record: Record) -> None:
-        # A plan that ``unfolds`` runs the recorded function again.  The records of that run pass masks
-        # back.
+        # A plan that ``unfolds`` stands for a call of a user's function, and runs the function again.
+        # The records of that run pass masks back.
         if not plan.unfolds:
             self.count_parts(record)
             plan.pull_cotangents(self.activity, record)

@@ -86,7 +86,7 @@ spread = of_hidden_axes(lambda g: g)(raw.spread)
 
 
 def unbatched(x: Array, axis_id: int, size: int) -> Any:
-    """Return x with a hidden axis moved to its first visible axis.
+    """Return x with a hidden axis (of vmap) moved to its first visible axis.
 
     An Array without that hidden axis is repeated ``size`` times.
     """
@@ -96,7 +96,7 @@ def unbatched(x: Array, axis_id: int, size: int) -> Any:
 
 
 def with_hidden_axes(x: Array, *values: Any, copy: bool = False) -> Array:
-    """Return x repeated along each hidden axis that only ``values`` have; x itself if there is none."""
+    """Return x repeated along each hidden axis (of vmap) that only ``values`` have, or x itself."""
     here = raw.axis_ids_of((current(x)[1],))
     hidden = {n: size for n, size in raw.lengths_of(values).items() if n not in here}
     return spread_over(x, hidden, copy)
@@ -108,7 +108,7 @@ def with_ended_axes(x: Array, shape: tuple[int, ...]) -> Array:
 
 
 def spread_over(x: Array, hidden: dict[int, int], copy: bool = True) -> Array:
-    """Return x repeated along hidden axes; x itself if there are none.
+    """Return x repeated along hidden axes (of vmap); x itself if there are none.
 
     hidden : dict from axis ids to lengths.
     """
@@ -117,7 +117,7 @@ def spread_over(x: Array, hidden: dict[int, int], copy: bool = True) -> Array:
 
 
 def sum_over_surplus(contribution: Any, shape: tuple[int, ...]) -> Any:
-    """Sum a contribution over the hidden axes that its input did not have when it was recorded.
+    """Sum a contribution over the hidden axes (of vmap) that its input did not have when recorded.
 
     Keep the hidden axes of a ``vmap`` inside which the pass runs.  shape : the input's recorded shape.
     """

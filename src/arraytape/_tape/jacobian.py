@@ -213,8 +213,8 @@ def rows_in(g: Array | None, axis_id: int, size: int) -> Any:
 def batched_seeds(y: Array, axis_id: int, start: int, stop: int, batch: int) -> Array:
     """Return the seeds of rows ``start`` to ``stop``, as one Array with the hidden axis ``axis_id``.
 
-    Each seed is a row of the identity matrix, repeated for each of ``batch`` entries along the first
-    axis of y, in the shape of y.
+    Shapes do not show this axis.  Along it, each seed is a row of the identity matrix.  A row is
+    repeated for each of ``batch`` entries along the first axis of y, and has the shape of y.
     """
     storage, shape = storage_of(y._data), tuple(y.shape)
     if batch == 1:

@@ -104,7 +104,7 @@ class QuotientLimits:
 
     The module's docstring explains the limits.  The factorisation's rule gets this object as ``limits``.
 
-    pass_ : the guarded pass that calls the rule.
+    pass_ : the guarded pass (the rerun after a NaN) that calls the rule.
     """
 
     def __init__(self, pass_: GuardedPass, plan: Plan, record: Record) -> None:
@@ -161,7 +161,7 @@ class QuotientLimits:
     def deeper_pass(
         self, data: RawData, followed: Container[int], records: Sequence[Record]
     ) -> GuardedPass:
-        """Return a pass through ``records``; raise EndOfPasses if passes repeat too much."""
+        """Return a pass through ``records``; raise EndOfPasses if that repeats too many."""
         repeated, cost = self.pass_.repeated, len(records)
         if data.recorded:
             cost *= PER_RECORDER ** max(1, self.orders_to_come())
@@ -232,7 +232,10 @@ class QuotientLimits:
     def turns_in(
         self, recorder: TailRecorder, turn_of: TurnOf, value_id: int, seed: RawArray
     ) -> tuple[Turns, list[Any]]:
-        """Return the Turns of a recorded value, whose cotangent is ``seed``, and other derivatives."""
+        """Return the Turns of a recorded value whose cotangent is ``seed``.
+
+        Return also a list of its derivatives with respect to values that do not depend on the matrix.
+        """
         pass_, record = self.pass_, self.record
         (x,), kept = inputs_of(record), self.kept_results(pass_.data)
         outer = self.deeper_pass(pass_.data.renewed(), recorder.followed, recorder.records)
@@ -287,7 +290,10 @@ def has_true(mask: RawArray, xp: Namespace) -> bool:
 def dependents_of(
     value_ids: Iterable[int], records: Sequence[Record], record: Record
 ) -> tuple[list[Record], set[int]]:
-    """Return the records, without ``record``, that depend on ``value_ids``, and all ids they reach."""
+    """Return the records that depend on ``value_ids``, without ``record``.
+
+    Return also the set of ``value_ids`` and of the ids of all values that depend on these.
+    """
     reached, found = set(value_ids), []
     for other in records:
         if other is not record and not reached.isdisjoint(inputs_of(other)):
@@ -309,7 +315,7 @@ def is_bent(found: Slopes, straight: RawArray, xp: Namespace) -> bool:
 def single_pairs(pairs: RawArray, xp: Namespace) -> Iterator[Any]:
     """Yield a mask for each True element of ``pairs``.
 
-    Most pairs (i, j) are False in all matrices of a stack: these take one look for the whole stack.
+    Most pairs (i, j) are False in all matrices of a stack; one check skips such a pair for all matrices.
     """
     *stack, n, _ = pairs.shape
     count = math.prod(stack)

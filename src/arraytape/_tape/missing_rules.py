@@ -15,7 +15,7 @@ from .._util.errors import see, user_line
 
 
 def missing_rule(plan: Plan | Structural, record: Sequence[Any]) -> str | None:
-    """Return the name of a record's op if the op has no rule for a followed input; else None."""
+    """Return the name of a record's op or function if a followed input has no derivative, else None."""
     if isinstance(plan, Plan):
         return plan.op.name if plan.missing or plan.unknown else None
     return getattr(record[-1], "missing", None)

@@ -124,7 +124,7 @@ class Watched(NamedTuple):
     """A watched Array, and where a pass finds its gradient.
 
     handle : the Array.
-    root : the id of the value that the Array's root had when the Array was watched.
+    root : the id that the Array, or the Array whose view it is, had when it was watched.
     source, path : the Array's gradient is the cotangent of value ``source``, viewed along ``path``.
     since : the id that ``watch`` drew; values made before have lower ids.  0 for a Variable that was
     watched because it was read.
@@ -171,11 +171,11 @@ class Recording(BaseRecorder, SeesAssignments):
 
     known : ids of the values that depend on watched Arrays.  ``followed`` is this set while the tape
     records, and an empty one otherwise.
-    watched : a Watched entry for each watched Array, by the ``id()`` of the handle.
-    implied : value ids of roots that are followed only because one of their views is watched.
+    watched : a Watched entry for each watched Array, by its ``id()``.
+    implied : value ids of Arrays that are followed only because one of their views is watched.
     leaves : value ids of watched Arrays, which no record has as a result.
-    careful : True once a value was complex or lay in another storage: the backward pass then avoids its
-    fast loop.
+    careful : True once a value was complex or had data of another type: the backward pass then avoids
+    its fast loop.
     profile, limit : the Profile and the MemoryLimit of the tape, or None.
     accounts : tuple of ``profile`` and ``limit``, without None.  Each is called with the packed record.
     observers : functions that are called with each record before it is packed and kept.
@@ -363,7 +363,7 @@ class Recording(BaseRecorder, SeesAssignments):
             self.block = None  # set last: after an interruption ``enter_block`` repeats this method
 
     def rest(self) -> None:
-        """Stop following values, unless the tape's block or an ``in_this_thread`` block is open."""
+        """Stop following values, unless a block of the tape is open in this or another thread."""
         if not (self.open or self.workers):
             self.frames.clear()
             self.followed = UNFOLLOWED
@@ -530,7 +530,8 @@ class Recording(BaseRecorder, SeesAssignments):
                 stacklevel=stacklevel(),
             )
             return
-        # A view is followed through its root, so that reads through other aliases count, too.
+        # A view is followed through the Array that it shows, so that reads through other views count,
+        # too.
         root, path = location(x) if x._state & IS_VIEW else (x, ())
         with MOVING:
             value_id = root._value_id

@@ -79,9 +79,9 @@ def may_release_records(recording: Recording) -> bool:
 
 
 def new_bytes(records: Iterable[Record], counted: set[int]) -> int:
-    """Return the bytes of the arrays in records that were not counted yet.
+    """Return the bytes of those arrays in records that are not in ``counted``, and add them to it.
 
-    counted : the ``id()`` of each array that was counted; those of the new arrays are added.
+    counted : the ``id()`` of each array that was counted.
     """
     total = 0
     for record in records:
@@ -105,8 +105,8 @@ class Hollow:
     def ones_in_place(self) -> Any:
         """Return ones with strides of 0, which take no memory.
 
-        A guarded pass may use them in place of the array, to find the elements that the target depends
-        on: these are the same for any values.
+        A guarded pass (the rerun after a NaN) may use them in place of the array, to find the elements
+        that the target depends on: these are the same for any values.
         """
         return np.broadcast_to(np.ones((), self.dtype), self.shape)
 
@@ -230,8 +230,9 @@ class ReleasingPass:
     def rerun_guarded(self, before: dict[int, Any], records: list[Record]) -> BackwardPass:
         """Pass the cotangents ``before`` back through ``records`` in a guarded pass; return the pass.
 
-        The pass first goes through ``passed``, the records of finished segments, on cotangents of ones.
-        This finds the active elements only, since the arrays of these records have been freed.
+        A guarded pass avoids NaN of elements on which the target does not depend.  It first goes through
+        ``passed``, the records of finished segments, on cotangents of ones.  This only finds the active
+        elements, since the arrays of these records have been freed.
         """
         tell_once()
         plain = self.pass_

@@ -57,7 +57,7 @@ def walk_stepwise(pass_: BackwardPass, recording: Recording) -> None:
 
 
 class Group:
-    """Hooks of several values with one function, which is called once after a pass.
+    """Hooks of several values that share one function, which is called once after each pass.
 
     count : the number of values.
     call : the function.  Its argument is a list with the cotangent of each value, or None for a value

@@ -69,9 +69,9 @@ class Tangents:
         return whole
 
     def apply_write(self, write: PutRecord | AddRecord) -> None:
-        """Compute the tangent of a whole Array after ``write`` wrote to it or to one of its views.
+        """Add the tangent of an Array after ``write``, a record of a write to the Array or to its view.
 
-        Add it to this mapping.  Do nothing if neither the Array nor the written value has a tangent.
+        Do nothing if neither the Array nor the written value has a tangent.
         """
         old, path, key = write.old, write.path, ... if isinstance(write, AddRecord) else write.key
         held, t = self.get(old), self.get(write.value)
@@ -96,8 +96,8 @@ class Tangents:
 def can_write_in_place(whole: Array, t: Array | None, key: tuple[Index, Path]) -> bool:
     """Return True if the tangent ``t`` of a written value can be written into ``whole`` in place.
 
-    Return False if t is ``whole`` itself, if t has hidden axes that ``whole`` lacks, or if the key has
-    hidden axes.
+    Return False if t is ``whole`` itself, or if t or the key has hidden axes (of vmap) that would have
+    to be added to ``whole``.
     whole : the tangent of the Array that was written to.
     key : the key of the recorded write, and the path of the view that was written to.
     """

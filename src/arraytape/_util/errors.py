@@ -319,7 +319,7 @@ DOCUMENTED = (
 
 
 def explain(op: str, error: Exception, **arguments: Any) -> Exception:
-    """Return the documented exception for an error that a storage raised while it computed ``op``.
+    """Return the documented exception for an error that a library raised while it computed ``op``.
 
     arguments : the op's raw data and parameters.  The message describes all but None and False, and
     calls raw data Arrays, since the user passed Arrays.

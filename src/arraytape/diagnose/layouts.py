@@ -167,6 +167,6 @@ def attempt(
         return UNKNOWN
     try:
         given = function(np.broadcast_to(np.zeros((), dtype=dtype), shape))
-    except Exception:  # NumPy may reject another storage's parameters; the shape is only displayed
+    except Exception:  # NumPy may reject another library's parameters; the shape is only displayed
         return UNKNOWN
     return given.shape, given.dtype

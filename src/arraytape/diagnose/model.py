@@ -148,8 +148,8 @@ class Builder:
     def value_place(self, x: Array) -> tuple[int, Path]:
         """Return the value id of a source, and a path.
 
-        For a watched view, return the root's id and the path from the root to the view, because the
-        view's gradient is a part of the root's.  For any other source, the path is empty.
+        For a watched view, return the id of the viewed Array and the path from it to the view, because
+        the view's gradient is a part of that Array's.  For any other source, the path is empty.
         """
         entry = self.recording.watched.get(id(x))
         return (entry.source, entry.path) if entry else (self.recording.value_id_of(x), ())

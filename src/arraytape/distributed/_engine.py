@@ -113,7 +113,7 @@ def map_partitions(
 
 
 def levels(parts: list[Any], fan_in: int) -> Iterator[tuple[int, list[list[Any]]]]:
-    """Yield pairs (level, groups): a group is up to ``fan_in`` consecutive parts, to be added.
+    """Yield pairs (level, groups): a group is a list of up to ``fan_in`` consecutive parts, to be added.
 
     The caller replaces ``parts`` by the groups' sums before it asks for the next level.  The levels end
     when one part is left.

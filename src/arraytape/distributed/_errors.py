@@ -76,9 +76,9 @@ def annotate(error: BaseException, index: int, count: int, blocks: tuple[Any, ..
 
 
 def annotate_data(error: BaseException, name: str) -> None:
-    """Add the note that f did not raise the error, unless the error has a note of ``annotate``.
+    """Add a note that f did not raise the error, unless the error has a note of ``annotate``.
 
-    Other errors arise while Dask computes or moves the data.
+    Errors without such a note arise while Dask computes or moves the data.
     """
     if isinstance(error, Exception) and not hasattr(error, "__notes__"):
         error.add_note(

@@ -139,7 +139,7 @@ class Message:
 
 
 def as_plain(data: Any) -> Any:
-    """Return raw data in which the axes that vmap hides are ordinary leading axes."""
+    """Return raw data in which the axes of vmaps, hidden by ``Batched``, are ordinary leading axes."""
     return data.data if type(data) is Batched else data
 
 

@@ -202,7 +202,7 @@ class Found(NamedTuple):
     places : indices of the parameters' leaves with respect to which ``slopes`` are gradients.
     slopes : for each Array of y a list of gradients; None unless they were requested and y is a few
     scalars.
-    tangents : the leaves' tangents that a forward accumulator gave; None if it asked for none.
+    tangents : the leaves' tangents that a forward accumulator gave; None if no accumulator needs any.
     dy, dslopes : for these ``tangents``, the tangents of the Arrays of y, and of the slopes.
     """
 
@@ -287,7 +287,10 @@ def sum_with_slopes(call: SumCall, places: Sequence[int]) -> Found:
 def sum_with_tangents(
     tangents: Sequence[Array | None], slopes: bool, call: SumCall, places: Sequence[int]
 ) -> Found:
-    """Compute a sum and its tangents; if ``slopes``, also gradients of scalars, and their tangents."""
+    """Compute a sum and its tangents along ``tangents``.
+
+    slopes : True to compute also the gradients of scalar results, and the tangents of these gradients.
+    """
     wanted = tuple(places) if slopes else None
     move = functools.partial(move_partition, call.f, len(call.params), wanted)
     found = run_sum(call.along(move, tangents)).y

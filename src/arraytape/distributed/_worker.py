@@ -31,7 +31,7 @@ from ._errors import annotate, function_label
 from ._message import Message, block_as_array, block_as_arrays, parameter_leaves
 
 ZERO = UnconnectedGradients.ZERO
-DEFAULT_INTEGER = 8  # bytes
+DEFAULT_INTEGER = 8  # bytes of the dtype to which ``widen_integers`` casts
 SCALARS = 4  # if there are more scalar results, their gradients are not computed with the results
 
 

@@ -302,7 +302,7 @@ class IndexSets:
         raise Unknown
 
     def of_write(self, record: Record) -> Sets:
-        """Return the index sets of the written array (the root) after a write record, PUT or ADD.
+        """Return the index sets of an Array after a recorded write, PUT or ADD, to it or to its view.
 
         A PUT replaces the sets of the elements.  An ADD, or a PUT to the real or imaginary part, unites
         the old and the new sets.
@@ -485,7 +485,10 @@ def many_products(first: Sets | np.ndarray[Any, Any], second: Sets | np.ndarray[
 
 # --- positions of elements ----------------------------------------------------------------------------
 def places(shape: Size, wider: Size) -> Any:
-    """Return the flat index in ``shape`` of each element after broadcasting to ``wider``."""
+    """Return for each element of the shape ``wider`` the flat index of the element that it repeats.
+
+    ``shape`` is broadcast to ``wider``.
+    """
     numbers = np.arange(math.prod(shape)).reshape(shape)
     return np.broadcast_to(numbers, wider).reshape(-1)
 
@@ -517,7 +520,7 @@ def host(data: Any) -> Any:
 
 
 def host_key(key: Index) -> Any:
-    """Return a key of a record with NumPy arrays in place of the arrays of any storage."""
+    """Return a key of a record with NumPy arrays in place of the arrays of any library."""
     if isinstance(key, tuple):
         return tuple(host_key(part) for part in key)
     return host(key) if type(key) in STORAGES else key

@@ -75,7 +75,7 @@ class Linearization:
 
     # --- products with one vector -----------------------------------------------------------------
     def pull(self, cotangent: RawArray) -> Any:
-        """Return the VJP for a cotangent of the value, in the nesting of ``inputs.chosen``."""
+        """Return the VJP: a gradient for each chosen argument, given a cotangent of the value."""
         y = nest.pack_nesting(self.value, self.results)
         return self.tape.gradient(y, self.inputs.chosen, cotangent, unconnected_gradients=ZERO)
 

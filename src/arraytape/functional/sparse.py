@@ -414,7 +414,7 @@ def products_with(
 
 
 def many(caller: str, run: Linearization, directions: np.ndarray[Any, Any], by_rows: bool) -> Any:
-    """Return what ``products_with`` returns, by one pass with the directions along a hidden axis."""
+    """Return what ``products_with`` returns, computed by one pass over all directions (as in vmap)."""
     axis_id = new_axis_id()
     with active(axis_id):
         found = product(run, directions, by_rows, axis_id)
@@ -444,7 +444,7 @@ def product(
 def hidden(values: np.ndarray[Any, Any], like: Array, axis_id: int | None) -> Array:
     """Return ``values`` as an Array with the shape, dtype and device of ``like``.
 
-    values : one flat direction, or a row for each direction; the rows become a hidden axis (as in vmap).
+    values : one flat direction, or a row for each direction; the rows become a hidden axis, as in vmap.
     axis_id : the id of the hidden axis, or None for one direction.
     """
     count = values.shape[:-1]

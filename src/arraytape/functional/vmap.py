@@ -221,11 +221,11 @@ def length_of(given: list[Any], axes: list[Any]) -> int:
 
 
 def enter(x: Any, axis: int | None, axis_id: int) -> Any:
-    """Return a leaf of an argument as ``f`` receives it: a new Array whose mapped axis is hidden.
+    """Return a leaf of an argument as ``f`` receives it: a new Array with the shape of one example.
 
     The new Array shares the memory of x until a write, if each example lies in memory without gaps.
-    Else the data is copied without gaps, because the layout decides whether a reshape returns a view.
-    A leaf with ``axis`` None keeps its axes.
+    Else the data is copied without gaps, because the layout decides whether a reshape returns a view.  A
+    leaf with ``axis`` None keeps its axes.
     """
     if axis is None:
         if not isinstance(x, Array):
@@ -239,9 +239,9 @@ def enter(x: Any, axis: int | None, axis_id: int) -> Any:
 
 
 def leave(y: RawArray, axis: int | None, axis_id: int, size: int) -> Array:
-    """Return a result with the hidden axis made visible at ``axis``, or unchanged if ``axis`` is None.
+    """Return a result with the mapped axis, hidden so far, at position ``axis``.
 
-    Raise ValueError if ``axis`` is None, but the result differs between the examples.
+    If ``axis`` is None, return the result unchanged; raise ValueError if it differs between examples.
     """
     if not isinstance(y, Array):
         raise TypeError(

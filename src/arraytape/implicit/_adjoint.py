@@ -29,7 +29,7 @@ ZERO = UnconnectedGradients.ZERO
 
 
 class HiddenCalls:
-    """A factory of contexts for calls of odeint's f, which hide f's ops from the recorders outside.
+    """A factory of contexts in which recorders outside of odeint do not see the ops of odeint's f.
 
     In such a context f raises an error if it uses a watched Array that is not among ``leaves``, the
     arguments of odeint.
@@ -61,9 +61,9 @@ class HiddenCalls:
 
 
 def isolate_problem(problem: Problem) -> None:
-    """Replace the problem's arrays by private copies, and set ``field.hide_calls`` to a HiddenCalls.
+    """Replace the problem's arrays by private copies, and hide the calls of f by ``HiddenCalls``.
 
-    Views are copied, too, because a read of a view counts as a use of its root, an Array outside of f.
+    Views are copied, too: a read of a view would count as a use of the Array that it shows.
     """
     inputs = (problem.y0, problem.ends, problem.points, problem.args)
     leaves = [own_value(x) for x in nest.leaves(inputs)]

@@ -164,14 +164,14 @@ def minimum(
         ``f(x, *theta)`` gets Arrays and nestings of Arrays, and returns one real Array of shape ().
         Its Hessian must be continuous at the minimum.
     x0, *theta : Array or nesting
-        As in ``root``.
+        The start and the parameters, with types as for ``root``.
     solver : Callable, optional
-        As in ``root``; by default SciPy's trust-region Newton method, then Newton steps down to
-        rounding.
+        ``solver(x0, *theta)`` gets NumPy arrays and returns the minimum; by default SciPy's
+        trust-region Newton method, then Newton steps down to rounding.
     matrix_free : bool, default: False
         If True, no Hessian is computed: linear systems are solved by conjugate gradients.
     tol, rcond, rtol, maxiter, preconditioner, polish
-        As in ``root``, with the Hessian for the Jacobian.
+        Limits of errors and iterations: see ``root``, and read Hessian for Jacobian.
 
     Returns
     -------
@@ -181,10 +181,10 @@ def minimum(
     Raises
     ------
     NotASolution
-        As in ``root``, and when the Hessian has a negative eigenvalue.  ``matrix_free`` checks the
-        curvature along one random direction only.
+        For the reasons of ``root``, and when the Hessian has a negative eigenvalue.  ``matrix_free``
+        checks the curvature along one random direction only.
     TypeError, ValueError, LostGradientError, ImportError
-        As in ``root``; and when f returns anything but one real Array of shape ().
+        For the reasons of ``root``; and when f returns anything but one real Array of shape ().
 
     Examples
     --------
@@ -216,12 +216,12 @@ def fixed_point(
         ``g(x, *theta)`` gets Arrays and nestings of Arrays, and returns Arrays in the nesting and
         shapes of x.
     x0, *theta : Array or nesting
-        As in ``root``.
+        The start and the parameters, with types as for ``root``.
     solver : Callable, optional
-        As in ``root``; by default g is iterated, until Newton steps take over: near the fixed point, or
-        after 100 iterations.
+        ``solver(x0, *theta)`` gets NumPy arrays and returns the fixed point; by default g is iterated,
+        until Newton steps take over: near the fixed point, or after 100 iterations.
     matrix_free, tol, rcond, rtol, maxiter, preconditioner, polish
-        As in ``root``, where F is ``x - g(x, *theta)``.
+        Settings of ``root``, for the function F that is ``x - g(x, *theta)``.
 
     Returns
     -------
@@ -231,9 +231,9 @@ def fixed_point(
     Raises
     ------
     NotASolution
-        As in ``root``, and when the iteration reaches values that are not finite.
+        For the reasons of ``root``, and when the iteration reaches values that are not finite.
     TypeError, ValueError, LostGradientError, ImportError
-        As in ``root``.
+        For the reasons of ``root``.
 
     Examples
     --------

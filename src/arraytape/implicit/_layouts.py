@@ -158,7 +158,7 @@ class Place(NamedTuple):
     device: Any
 
     def place_array(self, data: Vector) -> Array:
-        """Return the data as a new Array on this storage and device, floats in double precision."""
+        """Return NumPy data as a new Array on this storage and device, floats in double precision."""
         wide = {"f": np.float64, "c": np.complex128}.get(data.dtype.kind)
         own = np.array(data, dtype=wide)
         return wrap(self.storage.asarray(own, None, self.device, True), 0, KEPT)
@@ -206,7 +206,7 @@ class Examples:
     def stack_examples(
         self, values: Sequence[Vector], shape: tuple[int, ...], dtype: npt.DTypeLike
     ) -> Array:
-        """Return the results ``values`` of all examples as one Array with the hidden axes.
+        """Return the results ``values`` of all examples of a vmap as one Array; it hides vmap's axes.
 
         The Array lies on the device of the first of the ``arrays`` passed to ``Examples``.
         """

@@ -96,8 +96,8 @@ def check_repeats(
 ) -> None:
     """Raise RuntimeError if the user's function now returns another residual than during the solve.
 
-    v : the solution, with the hidden axes of all examples.  probes : for each example a point near the
-    solution, and the residual there during the solve; empty if no recorder was active.
+    v : the solution, with the hidden axes of all vmap examples.  probes : for each example a point near
+    the solution, and the residual there during the solve; empty if no recorder was active.
     """
     if not probes:
         return

@@ -90,7 +90,7 @@ class Numbers:
             return float(self._plain(self.problem.value(self.point(v), own_handles(self.leaves))))
 
     def _plain(self, r: Array) -> Vector:
-        """Return r as NumPy data; raise ValueError if it has hidden axes (under vmap)."""
+        """Return r as NumPy data; raise ValueError if r differs between the examples of a vmap."""
         if type(r._data) is Batched:
             raise ValueError(
                 f"{self.problem.name}: the function uses a value of one example of a vmap that is not "
@@ -172,7 +172,7 @@ class Numbers:
         return best
 
     def newton_step(self, v: Vector, r: Vector) -> Vector:
-        """Return J^-1 r for the Jacobian J and the residual r at v; NaN for a singular Jacobian."""
+        """Return J^-1 r for the Jacobian J and the residual r at v; NaN if J is singular."""
         if self.problem.matrix_free:
             return self.solve_linearized(v, r)
         return checks.factor_system(r, self.jacobian_at(v)).newton_correction

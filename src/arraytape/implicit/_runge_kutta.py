@@ -55,9 +55,9 @@ class ExplicitMethod:
     ) -> tuple[Any, ...]:  # fmt: skip
         """Return the new state, the stages (slopes) of the step, and the new state again.
 
-        Radau returns SciPy's state first and the one computed on Arrays last; here both are the same.
-        ``k`` is the slope at (t, y), or None to compute it; ``h`` is the length of the step.
-        Source: Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section II.4.
+        The third result differs for Radau alone: it is the state on Arrays, and the first is SciPy's.
+        ``k`` is the slope at (t, y), or None to compute it; ``h`` is the length of the step.  Source:
+        Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section II.4.
         """
         stages = [field(t, y, args) if k is None else k]
         for s, c in enumerate(self.C[1:], start=1):

@@ -15,7 +15,7 @@ from ._steps import Problem
 def run_scipy(problem: Problem) -> tuple[Any, list[float], list[Any]]:
     """Return the result of ``solve_ivp``, the times of all accepted states, and a hint for each step.
 
-    The hint is what ``hint_of`` of the method returns: None, or SciPy's solution of Radau's equations.
+    A hint helps to repeat the step on Arrays: SciPy's solution of Radau's equations, else None.
     """
     nodes, found = [problem.span[0]], []
 

@@ -141,8 +141,8 @@ def odeint(
     problem = problem_of(f, t_span, y0, method, t_eval, dense_output, args, options, adjoint)
     if problem.span[0] == problem.span[1]:
         return solve_standing(problem)
-    # Radau's steps call f inside implicit.root, which hides these calls from the recorders.  Call f once
-    # here, so that they can check f.
+    # Radau's steps call f inside implicit.root, which hides the calls from recorders.  Call f once here,
+    # so that recorders can check f.
     if problem.method.name == "Radau" and recorders():
         problem.field(problem.span[0], problem.y0, problem.args)
         problem.field.calls = 0

@@ -566,7 +566,7 @@ class Call:
         return packed
 
     def hosted(self, f: Callable[..., Any], args: Sequence[Any]) -> Callable[[Any], Any]:
-        """Return ``f(x, *args)``, which computes on Arrays, as a function of x as a NumPy array."""
+        """Return ``f(x, *args)``, which computes on Arrays, as a function whose x is a NumPy array."""
         arrays = self.as_array_arguments(args)
         return lambda x, *more: as_numpy(
             f(xp.asarray(np.asarray(x, dtype=np.float64)), *map(xp.asarray, more), *arrays)
@@ -610,7 +610,7 @@ class Call:
             raise NotASolution(f"{error}.  SciPy says: {said}") from error
 
     def answer(self, solver: Callable[..., Any], polish: bool, **of: Any) -> Any:
-        """Return SciPy's result, with the solution as an Array; ``of``: see ``find_solution_of``."""
+        """Return SciPy's result, with the solution as an Array; for ``of`` see ``find_solution_of``."""
 
         def solve_and_keep(x0: Vector, *args: Any) -> Any:
             self.results.append(solver(x0, *args))

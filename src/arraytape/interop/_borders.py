@@ -56,7 +56,7 @@ def extend_lines(
 
 
 def fold_lines(g: RawArray, axis: int, length: int, mode: str, before: int, xp: Namespace) -> Any:
-    """Return the cotangent of x in ``extend_lines``, given g of the padded x; add up g of all copies."""
+    """Return the cotangent of x in ``extend_lines``, given g, that of the padded x: sums over copies."""
     lines = (slice(None),) * axis
     if PADDING[mode] == "constant":
         return g[(*lines, slice(before, before + length))]

@@ -17,7 +17,7 @@ from .._storage.storage import AMBIENT, CARRIED
 from .._util.blocks import Context, Setting
 
 ENTERED: ContextVar[frozenset[str]] = ContextVar("arraytape.interop", default=frozenset())
-DISPATCHED = "dispatched"  # stands for the libraries of functions whose rules act without a context
+DISPATCHED = "dispatched"  # the library of rules that also act without a context
 EVERYWHERE = {DISPATCHED}  # the libraries that were installed for all threads
 AMBIENT.append(lambda: (ENTERED.get(), frozenset(EVERYWHERE)))
 

@@ -55,7 +55,7 @@ class Facade(ModuleType):
 
 
 def keeping(library: str, name: str, rule: Function) -> Function:
-    """Return a function that calls the rule for Arrays in an active context, else NumPy's function."""
+    """Return a function that calls ``rule`` on Arrays while interop is active, else NumPy's function."""
     original: Function = getattr(np, name)
 
     @functools.wraps(original)
@@ -246,7 +246,7 @@ def diag_indices_from(arr: Array | NumpyData) -> Any:
 
 
 def of_listed(name: str) -> Function:
-    """Return NumPy's function, except that a list of Arrays is first converted to one Array."""
+    """Return NumPy's function, changed to convert a list of Arrays to one Array first."""
     original: Function = getattr(np, name)
 
     def call_on_array(a: ArrayInput, *args: Any, **keywords: Any) -> Any:
@@ -345,6 +345,9 @@ class SoftFloatType(type):
 
 
 class SoftFloat(float, metaclass=SoftFloatType):
-    """A ``float`` for a library's module: a call keeps an Array, and as a dtype the class is float64."""
+    """A ``float`` for a library's module: ``float(x)`` returns an Array for an Array x in a context.
+
+    As a dtype, the class means float64.
+    """
 
     dtype = np.dtype(float)

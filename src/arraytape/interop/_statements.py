@@ -35,7 +35,7 @@ from ._hooks import hook, original_of
 Function = Callable[..., Any]
 Prepare = Callable[[dict[str, Any]], None]
 
-# For each library: the package whose import makes us import a table, and the table's module.
+# For each library: a package -> the module with its rules, to be imported after the package.
 TABLES: dict[str, dict[str, str]] = {
     "scipy": {
         "scipy": f"{__package__}.special_functions",

@@ -91,7 +91,7 @@ ROUNDED = PatchedNamespace(clip=clip, maximum=maximum, sqrt=root_of_variance)
 
 
 def clips_rounding(module: str, name: str, **asks: Callable[..., Any]) -> None:
-    """Make the function ``name`` run with some of its globals replaced by the functions ``asks``.
+    """Make the function ``name`` of a module run with other globals: the functions ``asks``.
 
     Each of these returns the namespace in which ``name`` computes: a PatchedNamespace.
     """

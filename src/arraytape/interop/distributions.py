@@ -103,7 +103,7 @@ def moment_about_another_center(
 
 @hooks(NEW, "Mixture._invert")
 def quantile_of_mixture(self: Any, fun: str, p: ArrayInput) -> Any:
-    """Convert p to an Array, because SciPy's root finder computes in the namespace of p."""
+    """Call SciPy's root finder with p as an Array: SciPy computes in the namespace of p."""
     return original_of(type(self)._invert)(self, fun, arraytape.asarray(p))
 
 

@@ -169,7 +169,7 @@ def minimum_of_elements(*args: Any, **keywords: Any) -> Any:
 def bracket(name: str, *places: str) -> None:
     """Attach a rule to SciPy's function ``name``, which searches a bracket of a root or minimum.
 
-    The bracket is differentiated with respect to the starting points alone: the parameters ``places``.
+    The bracket is differentiated with respect to the starting points ``places``, and nothing else.
     """
 
     @hooks(BRACKETS, name, always=True)

@@ -46,7 +46,7 @@ def convert_column(result: Any, data: Any, dtype: Any, copy: bool) -> Any:
 
 @hooks(COLUMNS, "extract_array", dispatched=True)
 def keep_column(obj: Any, *options: Any, **keywords: Any) -> Any:
-    """Return a column for an Array that a tape follows: a new column, or an operand of a Series."""
+    """Return a pandas column that holds the Array if a tape follows it; else call pandas' function."""
     if isinstance(obj, Array) and obj.ndim == 1 and is_followed(obj):
         return array_column(obj)
     return original(COLUMNS, "extract_array")(obj, *options, **keywords)
@@ -72,7 +72,7 @@ def find_values(comps: Any, values: Any) -> Any:
 
 @hooks(ALGORITHMS, "_ensure_data", always=True, dispatched=True)
 def values_to_compare(values: Any) -> Any:
-    """Return the values of a column of Arrays of which pandas only asks which ones are equal."""
+    """Return the values of a column of Arrays as NumPy data, for comparisons within the column."""
     if is_array_column(values):
         return column_values(values)
     return pandas_original(ALGORITHMS, "_ensure_data")(values)
@@ -88,14 +88,14 @@ def values_to_look_up(index: Any) -> Any:
 
 @hooks(MERGE, "_factorize_keys", always=True, dispatched=True)
 def places_of_keys(left: Any, right: Any, *options: Any, **keywords: Any) -> Any:
-    """Compare the keys of two tables by their values, also a column of Arrays and one of numbers."""
+    """Match the keys of two tables by their values: a column of Arrays, say, and one of numbers."""
     keys = [column_values(x) if is_array_column(x) else x for x in (left, right)]
     return pandas_original(MERGE, "_factorize_keys")(*keys, *options, **keywords)
 
 
 @hooks(LARGEST, "SelectNSeries.compute", always=True, dispatched=True)
 def largest_elements(select: Any, method: str) -> Any:
-    """Select the largest or smallest elements of a column of Arrays by their places."""
+    """Return the largest or smallest elements of a column of Arrays, found by their values."""
     compute, column = pandas_original(LARGEST, "SelectNSeries.compute"), select.obj
     if not is_array_column(column):
         return compute(select, method)
@@ -105,7 +105,7 @@ def largest_elements(select: Any, method: str) -> Any:
 
 @hooks(BLOCKS, "Block._split_op_result", dispatched=True)
 def split_columns(block: Any, result: Any) -> Any:
-    """Return a block for each row of an Array, the result of an operator of numbers and an Array."""
+    """Return pandas blocks for ``result``, an Array that an operator computed: a block for each row."""
     if not isinstance(result, Array):
         return original(BLOCKS, "Block._split_op_result")(block, result)
     if not is_followed(result):
@@ -120,7 +120,7 @@ def split_columns(block: Any, result: Any) -> Any:
 
 @hooks("pandas.core.apply", ROWS, always=True, dispatched=True)
 def build_rows(columns: Any, dtype: Any, cls: Any) -> Any:
-    """Return a function that makes the row at a place, without NumPy's array of objects."""
+    """Return a function that makes the row at a position, without NumPy's array of Array objects."""
     if not hasattr(dtype, "holds_array"):
         return pandas_original("pandas.core.apply", ROWS)(columns, dtype, cls)
     return lambda place: cls._from_sequence([column[place] for column in columns], dtype=dtype)
@@ -128,7 +128,7 @@ def build_rows(columns: Any, dtype: Any, cls: Any) -> Any:
 
 @hooks(MANAGERS, "BlockManager.as_array", always=True, dispatched=True)
 def values_of_frame(manager: Any, dtype: Any = None, *options: Any, **keywords: Any) -> Any:
-    """Return the values of a table of one column as of several: NumPy's array, of objects."""
+    """Return a table's values as an ndarray of objects, as pandas does for several columns of Arrays."""
     if dtype is None and len(manager.blocks) == 1 and is_array_column(manager.blocks[0]):
         dtype = np.dtype(object)
     return pandas_original(MANAGERS, "BlockManager.as_array")(manager, dtype, *options, **keywords)

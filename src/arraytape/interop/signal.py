@@ -138,7 +138,7 @@ def filter_adjoint(
 
 
 def whole_part(g: RawArray | None, like: RawArray, axis: int, xp: Namespace) -> Any:
-    """Return a result's cotangent with ``axis`` moved to the end; zeros if no op used the result."""
+    """Return a result's cotangent with ``axis`` moved to the end; zeros if the result is unused."""
     if g is None or tuple(g.shape) != tuple(like.shape):
         g = xp.zeros(like.shape, dtype=like.dtype, device=like.device)
     return xp.moveaxis(g, axis, -1)

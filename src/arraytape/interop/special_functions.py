@@ -60,8 +60,8 @@ for _module, _names in COUNTERPARTS.items():
         hooks(_module, _name)(counterpart(_name))
 
 
-# Most multi-ufuncs have no rule.  With ``refuses=True``, warnings about their exits do not advise the
-# use of interop.
+# Most multi-ufuncs have no rule.  With ``refuses=True``, warnings about conversions in them do not
+# advise the use of interop.
 @hooks("scipy.special._multiufuncs", "MultiUFunc.__call__", refuses=True)
 def multi_ufunc(function: Any, *args: Any, **keywords: Any) -> Any:
     """Compute ``sph_harm_y`` by xp.special's op, because SciPy would convert Arrays to NumPy data."""

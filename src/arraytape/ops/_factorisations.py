@@ -31,8 +31,9 @@ Unread = tuple[Any, ...] | None  # the type of the saved value ``unread``: see N
 # (a backward pass that runs after a NaN) it is a tuple with a mask for each result, None for a result
 # without a cotangent.  In forward mode, where later reads are unknown, it is the empty tuple.
 NONE_UNREAD: dict[str, Any] = {"unread": lambda: None}
-# The argument ``saves`` of ops whose rules divide by gaps.  In the guarded pass, rules receive an object
-# as ``limits`` that computes the limits of quotients where values coincide; otherwise None.
+# The argument ``saves`` of ops whose rules divide by gaps.  In the guarded pass (the rerun after a NaN),
+# rules receive an object as ``limits``, which computes the limits of quotients where values coincide;
+# otherwise None.
 NO_LIMITS: dict[str, Any] = NONE_UNREAD | {"limits": lambda: None}
 
 
@@ -135,7 +136,7 @@ def remember_svd(
 def remember_factors(op: str, data: tuple[Any, ...], handles: Sequence[Array]) -> None:
     """Keep a matrix and its factors, ``data``, for rules that would factor the matrix again.
 
-    handles : the Arrays that hold ``data``.  ``keep_data`` makes a later write to a handle copy its data
+    handles : the Arrays that hold ``data``.  ``keep_data`` makes a later write to an Array copy its data
     first, so that the factors still fit the matrix.  If ``keep_data`` has to copy now, keep nothing.
     """
     if all(keep_data(x) is d for x, d in zip(handles, data, strict=True)):

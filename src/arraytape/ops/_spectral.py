@@ -221,8 +221,8 @@ def limits_of_turn(
     Then ``turn`` is the gap times the limit.  So turn is 0 where the gap is 0, also after a change of
     other values, vectors, or data.
 
-    limits : the QuotientLimits, or a false value.  turn_of : the function that
-    computes ``turn`` from cotangents, such as ``eigh_turn``.
+    limits : the ``QuotientLimits`` of a guarded pass (a rerun after a NaN); False in other passes.
+    turn_of : the function that computes ``turn`` from cotangents, such as ``eigh_turn``.
     scale : the size of the cotangents of the vectors, to which rounding errors are compared.
     """
     if not limits or not has_true(pairs, xp):

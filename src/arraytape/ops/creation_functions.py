@@ -195,7 +195,7 @@ PARAMETERS = {
 
 
 def made(name: str, *arguments: Any, device: Device = None, **keywords: Any) -> Array:
-    """Return a new Array from the creation function ``name`` of the device's storage."""
+    """Return a new Array from the creation function ``name`` of the device's library."""
     device = DEFAULT[0] if device is None else device
     storage = storage_at(device)
     try:

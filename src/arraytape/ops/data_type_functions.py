@@ -38,7 +38,8 @@ def cast(x: Array, /, dtype: npt.DTypeLike) -> Array:
 
 def _back(g, source):
     """Return g, moved to the device of x."""
-    # The rule has no parameter xp, the namespace of g's storage, because x may be on another storage.
+    # The rule has no parameter xp, the namespace for g's array library, because x may be of another
+    # library.
     return moved(g, source) if isinstance(g, Array) else storages.moved_between(g, source)
 
 

@@ -707,7 +707,7 @@ def _imag(g, dtype, xp):
     scalars=False,
 )
 def real_part(x: Array, /) -> Array:
-    """Copy the real part, for storages that have no view of the real part."""
+    """Copy the real part, for libraries that have no view of the real part."""
 
 
 @primitive(
@@ -720,7 +720,7 @@ def real_part(x: Array, /) -> Array:
     scalars=False,
 )
 def imag_part(x: Array, /) -> Array:
-    """Copy the imaginary part, for storages that have no view of it; return zeros for real data."""
+    """Copy the imaginary part, for libraries that have no view of it; return zeros for real data."""
 
 
 def as_immutable(y: Array, x: Array) -> Array:

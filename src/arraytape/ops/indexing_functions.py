@@ -67,7 +67,7 @@ def index(x: Array, key: Index, /) -> Array:
             raise explain("__getitem__", error, x=data, key=key) from error
         if INDICES:
             raw = with_integers(raw)
-        # For one element NumPy returns a scalar, and other storages a 0-d view.  Both are copied below.
+        # For one element NumPy returns a scalar, and other libraries a 0-d view.  Both are copied below.
         if type(part) is type(data) and (part.shape or whole(raw)):
             return make_view(x, part, ((GETITEM, raw),), data)
     elif axis_ids_of((raw,)):  # under vmap the examples may have different keys

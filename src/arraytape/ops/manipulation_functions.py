@@ -53,7 +53,7 @@ def view(op: str, x: Array, kind: str, argument: Any) -> Array:
 
 
 def part(x: Array, kind: str, argument: Any) -> Array:
-    """Return a view of x of this kind, as ``view`` does; a read-only copy if the storage has none."""
+    """Return a view of x of this kind, as ``view`` does; a read-only copy if x's library has none."""
     seen = alias(x, kind, argument)
     return read_only(COPIES[kind](x, argument)) if seen is None else seen
 
@@ -82,7 +82,7 @@ def windows_of(x: Array, argument: tuple[int, int]) -> Array:
     return moveaxis(gathered, axis, -1)
 
 
-# For storages that cannot make a view of a kind: the kind -> a function that returns a copy instead.
+# For array libraries that cannot make a view of a kind: the kind -> a function that returns a copy.
 COPIES: dict[str, Callable[[Array, Any], Array]] = {
     DIAGONAL: diagonal_of,
     IMAG: lambda x, _: imag_part(x),
@@ -94,7 +94,7 @@ COPIES: dict[str, Callable[[Array, Any], Array]] = {
 
 @attach_method(Array, "_part")
 def cut(x: Array, kind: str, argument: Any) -> Array:
-    """Return a view of x of this kind, as ``view`` does, or a copy if the storage has no such views."""
+    """Return a view of x of this kind, as ``view`` does, or a copy if x's library has no such views."""
     seen = alias(x, kind, argument)
     return COPIES[kind](x, argument) if seen is None else seen
 

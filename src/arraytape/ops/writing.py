@@ -239,7 +239,7 @@ def write_data(x: Array, key: Any, value: RawOperand, memory: RawArray | None) -
     """Write ``x[key] = value`` to the raw data, and return the memory that then holds the root's value.
 
     The root is the Array whose memory the view x shows, or x itself if x is no view.  The write is done
-    in place.  If the storage cannot write in place, the root gets new data.
+    in place.  If the library cannot write in place, the root gets new data.
 
     memory : the memory of the root, as ``make_exclusive`` returned it.
     """
@@ -412,7 +412,7 @@ def record_write(
             if root._value_id == old:
                 root._value_id = new
                 break
-            # Another thread with the same tape has written to the root meanwhile.  Record this write
+            # Another thread with the same tape has written to the Array meanwhile.  Record this write
             # again, as a write to the value that the other thread produced.
         # Notify the recorders of other threads, unless the only open recorder is at the bottom of this
         # thread's stack.
@@ -452,7 +452,7 @@ def overwritten(x: Array, key: Index, value: RawOperand) -> Any:
     winners = storage.put(winners, key, order)
     lasting = winners[key]
     if not storage.ordered_writes and hasattr(value, "shape"):
-        # If the storage has no fixed order of writes, x may hold an element that ``winners`` does not
+        # If the library has no fixed order of writes, x may hold an element that ``winners`` does not
         # name.  Write to x again, so that all values for one element of x are equal: the winner's.
         spread = xp.reshape(xp.broadcast_to(value, shape), (-1,))
         again = xp.reshape(xp.take(spread, xp.reshape(lasting, (-1,))), shape)
@@ -570,15 +570,15 @@ def updates(
 ) -> Callable[[Array, Any, Any], Any]:
     """Return a function ``update(x, v, memory)`` that replaces x's data by the op's result for x and v.
 
-    ``update`` serves all storages, and computes in place if the storage can.
+    ``update`` serves the data of all array libraries, and computes in place if the library can.
 
     raw : the in-place operator for raw data, such as operator.iadd.  functional : the operator that
     returns new data, such as operator.add.
-    memory : the memory of x's root, as ``make_exclusive`` returned it.  ``update`` returns the memory
-    that holds the root's value after the op.
+    memory : the memory that x shows, as ``make_exclusive`` returned it.  ``update`` returns the memory
+    that is shown after the op.
     """
     # For special values such as infinities, the operators ``//`` and ``%`` differ between the libraries.
-    # The raw functions of these ops return the same values on all storages.
+    # The functions that ``RawFunctions`` has for these ops return the same values for all libraries.
     function = RawFunctions(op.name) if op.name in ("floor_divide", "remainder") else None
 
     def update(x: Array, v: RawArray, memory: RawArray) -> RawArray:
@@ -595,7 +595,7 @@ def updates(
             except TypeError as error:
                 if function is None or not is_warning(error):
                     raise
-                # A raw function has not written to the data, so it may run again.
+                # This function has not written to the data, so it may run again.
                 result = at_users_line(compute, error)(data, v)
             if result is not data:  # ``compute`` returned new data: @= is in place in few libraries
                 new = result.data if type(result) is Element else result

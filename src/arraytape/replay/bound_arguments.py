@@ -31,9 +31,9 @@ EMPTY = inspect.Parameter.empty
 class Form:
     """The binding of arguments to parameters, for calls with equal keywords and numbers of arguments.
 
-    names : the names of the bound values, such as "x", "args[0]", "options['rate']".  take : a
-    function that maps args and keywords to a tuple of the values, defaults included; None if that
-    tuple is args itself.  values : name -> source of the value, see ``bound``.
+    names : the names of the bound values, such as "x", "args[0]", "options['rate']".  take : a function
+    that maps args and keywords to a tuple of the values, defaults included; None if that tuple is args
+    itself.  values : name of a bound value -> its source, see ``bound``.
     """
 
     def __init__(
@@ -53,9 +53,9 @@ class Form:
         self.take = None if given else self.compile_binding()
 
     def bound(self, signature: inspect.Signature, bound: inspect.BoundArguments) -> dict[str, Any]:
-        """Return for each name the source of its value.
+        """Return a dict from the name of each bound value to its source.
 
-        The source is an index of args, a name in keywords, or a list with the parameter's default.
+        A source is an index of args, a name in keywords, or a list with the parameter's default.
         """
         found: dict[str, Any] = {}
         for name, parameter in signature.parameters.items():
@@ -98,7 +98,7 @@ class CallArguments(NamedTuple):
 
 
 class Identity:
-    """A key for an object in a signature, equal only to keys of the same living object.
+    """A key that compares an object by identity; it equals no other key once the object is freed.
 
     of : a function that returns the object.  It is a weak reference, if the object supports one; then
     ``gone`` is called when the object is freed.
@@ -163,7 +163,10 @@ def signature_part(value: Any, places: dict[int, int], gone: Callable[[], None])
 
 
 def array_signature(x: Array) -> Any:
-    """Return the properties of x on which a program depends; raise Apart if x cannot be traced."""
+    """Return the properties of x on which a program depends, as a tuple.
+
+    Raise Apart (run the function, not a program) if x cannot be traced.
+    """
     if x._value_id == -1:  # x is a view, whose data may have to be updated
         x._sync()
     data = x._data

@@ -1,10 +1,11 @@
 """One traced call of a function: the function runs as usual, and its computations become a program.
 
 ``Function.trace`` makes a ``Call`` and runs ``Call.trace_call``, which returns the function's result.
-During the call, a ``Lifter`` replaces the data of each Array that the function uses by traced data.
-Afterwards the Call holds the program (``trace.program``), the description of the result (``given``,
-``structure``) and the numbers of the written Arrays (``writes``).  If there is no program, ``spoiled``
-is the reason.  ``compare.py`` compares two Calls, and ``plan_text.py`` makes a plan of one Call.
+During the call, a ``Lifter`` replaces the data of each Array that the function uses by ``Traced`` data,
+which records NumPy calls.  Afterwards the Call holds the program (``trace.program``), the description of
+the result (``given``, ``structure``) and the numbers of the written Arrays (``writes``).  If there is no
+program, ``spoiled`` is the reason.  ``compare.py`` compares two Calls, and ``plan_text.py`` writes the
+Python source that replays one Call.
 """
 
 from __future__ import annotations
@@ -54,9 +55,9 @@ class Call:
     """A call during and after its tracing.
 
     names, values : the names and values of the arguments, in the order of the parameters.  tape : the
-    tape that records the call, or None.  found : the Python state that calls of this signature used,
-    although no names in the code lead to it; this call adds further state.  spoiled : the reason why
-    there is no program, or "".
+    tape that records the call, or None.  found : Python state that calls with this signature used, and
+    that the function's code does not name; this call adds what it finds.  spoiled : the reason why there
+    is no program, or "".
     """
 
     def __init__(
@@ -210,7 +211,7 @@ class Call:
         return [ids.get(value_id, 0) for value_id in (*self.output_ids, *self.written_ids)]
 
     def set_aside(self) -> None:
-        """Release the arguments and results of this call, which a later comparison does not need."""
+        """Release the arguments and results of this call; a later comparison does not need them."""
         self.values, self.result, self.leaves, self.arrays = (), None, [], []
         self.settled = []
         del self.state, self.reached, self.ran, self.lifter.ran
@@ -281,9 +282,10 @@ class Call:
         return {"path": path, "view": number}
 
     def rejoin(self) -> None:
-        """Make each view in the result share memory with its root again, because tracing separated them.
+        """Make each view in the result share memory again with the Array that it shows (``root``).
 
-        If the root is an argument that is itself a view, the result becomes a view of that view's root.
+        Tracing separated their data.  If the root is an argument that is itself a view, the result
+        becomes a view of that view's root.
         """
         for leaf in self.leaves:
             if isinstance(leaf, Array) and leaf._state & IS_VIEW:
@@ -324,9 +326,10 @@ class Call:
             self.release_traced()
 
     def note_what_ran(self) -> None:
-        """Add the state that the call used to ``found``, which later calls compare; set ``late`` if new.
+        """Add the state that the call used to ``found``, the state that later calls have to compare.
 
-        If a user's object raises when it is inspected, make no program of the call.
+        Set ``late`` if some of the state is new.  If a user's object raises an exception when it is
+        inspected, make no program of the call.
         """
         given: set[int] = set()
         pending = [self.result]
@@ -382,7 +385,7 @@ class Call:
                 self.settle_array(holder)
 
     def kept_traced(self) -> list[Traced]:
-        """Return the live traced data, except for that which stands in for data of existing Arrays."""
+        """Return the live ``Traced`` data that the call made, not that of Arrays that existed before."""
         own = {id(one.traced) for one in self.lifter.lifted.values()}
         return [traced for traced in self.trace.live if id(traced) not in own]
 

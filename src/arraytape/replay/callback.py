@@ -41,9 +41,9 @@ class Value(NamedTuple):
 class Effect:
     """One call of a callback in a traced function.
 
-    of : a function that returns the user's function.  It returns None for a method whose object no
-    longer exists, because methods are referenced weakly.  leaves : the leaves of args and keywords,
-    with a ``Value`` in place of each Array.  arguments : (args, keywords) with None for each leaf.
+    of : a function that returns the user's function, or None if that is a method of a freed object:
+    methods are referenced weakly.  leaves : the leaves of args and keywords, with a ``Value`` in place
+    of each Array.  arguments : (args, keywords) with None for each leaf.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
-"""Comparison of two traced calls of one signature, for ``Function.compare``.
+"""Comparison of two traced calls with one signature, for ``Function.compare``.
 
 ``state_differs`` and ``decided_by`` compare the values that the calls read.  If these are equal,
 ``difference`` compares the programs and results.  Calls that read equal values must have equal programs.
-If not, the programs depend on a value that is not traced, so that the function cannot be replayed.
+If their programs differ, they depend on a value that is not traced, and the function cannot be replayed.
 """
 
 from __future__ import annotations

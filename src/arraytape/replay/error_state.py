@@ -1,7 +1,7 @@
 """NumPy's error state during the run of a program whose function used ``np.errstate`` in its body.
 
-The whole program runs without NumPy's warnings, although only a part of the function did.  It runs in a
-copy of the current context, so that the caller's error state stays as it is.
+The whole program runs without NumPy's warnings, although the function silenced only a part of its body.
+It runs in a copy of the current context, so that the caller's error state stays as it is.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LAST: tuple[Any, Any] = (None, None)
 def silently(run: Callable[..., Any], *data: Any) -> Any:
     """Return ``run(*data)``, computed without NumPy's warnings.
 
-    Raise Apart if the caller's np.errstate makes NumPy raise errors.
+    Raise Apart (the caller then runs the user's function) if np.errstate makes NumPy raise errors.
     """
     return copy_context().run(in_silence, run, data)
 
@@ -36,7 +36,7 @@ def in_silence(run: Callable[..., Any], data: Any) -> Any:
 def silence() -> None:
     """Turn off NumPy's warnings in the current context, which must be a copy of the caller's context.
 
-    Raise Apart (run the function, not the program) if ``np.errstate`` turns warnings into errors.
+    Raise Apart (the user's function has to run) if ``np.errstate`` turns warnings into errors.
     """
     global LAST
     around, within = LAST

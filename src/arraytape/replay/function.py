@@ -405,7 +405,7 @@ class Function(Generic[P, R]):
             self.give_up(entry, f"{what} in each of {entry.misses} calls{advice}")
 
     def remember(self, plan: Plan) -> None:
-        """Make the next call try this plan first."""
+        """Make the next call try this plan, generated code that replaces the function, first."""
         if plan.taped is None:
             self.recent = plan
         else:

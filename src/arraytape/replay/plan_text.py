@@ -191,9 +191,9 @@ class PlanText:
     def apart(self, call: Call) -> None:
         """Write the check that no two input Arrays of the program are the same, or share memory.
 
-        In a replay, the check is skipped if each Array still has the data of the last replay.
-        ``known[0]`` is a tuple of weak references to that data.  It is replaced as a whole because
-        several threads may run the plan.
+        A replay skips the check if each Array still has the data of the last replay.  ``known[0]`` is a
+        tuple of weak references to that data.  It is replaced as a whole, because several threads may
+        run the plan.
         """
         names = self.handles
         if not names:
@@ -330,7 +330,7 @@ def commit_all(
 ) -> None:
     """Write new values to Arrays; raise NotCommitted if a write raises.
 
-    ids : the value ids for a tape around the call, or None without a tape.
+    ids : the ids that a tape around the call follows for the values, or None without a tape.
     """
     try:
         for x, value, value_id in zip(handles, values, ids or [0] * len(handles), strict=True):

@@ -1,4 +1,4 @@
-"""A program: calls of raw functions, as a graph of ``Node`` objects in the order in which they run.
+"""A program: calls of functions on NumPy data, as a graph of ``Node`` objects in running order.
 
 ``tracing/trace.py`` makes a program, ``passes/`` transform it, ``text/`` and ``export.py`` run it.
 ``Program.run`` defines the results.  No call of a program changes data in place: a write in the traced
@@ -43,11 +43,11 @@ def defined_function(
 class Node:
     """One value of a program: the result of a call, an input or a constant.
 
-    op : the name of the raw function, "input", or "constant".  call : the raw function.  args,
-    keywords : the arguments of the call, with nodes in place of data, also in lists and tuples.
-    shape, dtype, strides : the layout of the value; shape is None if the call returns a tuple of
-    several results.  view : True if the value may share memory with an operand.  value : the data of
-    a constant, else None.  like : an array or node whose layout the new node has.
+    op : the name of the called function, "input", or "constant".  call : the function, which takes NumPy
+    data.  args, keywords : its arguments, with nodes in place of data, also in lists and tuples.
+    shape, dtype, strides : the layout of the value; shape is None if the call returns a tuple of several
+    results.  view : True if the value may share memory with an operand.  value : the data of a constant,
+    else None.  like : an array or node whose layout the new node has.
     """
 
     __slots__ = (

@@ -1,8 +1,8 @@
-"""A plan: the code that replaces calls of a function, made after two traced calls were equal.
+"""A plan: generated code that replaces calls of a function, made after two traced calls were equal.
 
 ``Plan`` applies the passes to the program of a traced ``Call``, in their order.  Then it generates two
-functions: one that runs the program (``text/program_source.py``), and ``replay``, which compares the
-arguments and state, and calls the first one (``plan_text.py``).
+functions.  One runs the program (``text/program_source.py``).  The other, ``replay``, compares the
+arguments and state with the traced call's, and calls the first one (``plan_text.py``).
 """
 
 from __future__ import annotations

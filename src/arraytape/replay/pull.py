@@ -102,7 +102,7 @@ class Pulled:
 
 
 def dependent_nodes(program: Program, nodes: Sequence[Node]) -> set[Node]:
-    """Return the given nodes, and all nodes that are computed from them."""
+    """Return the nodes in ``nodes``, and all nodes that are computed from them."""
     found = {*nodes}
     for node in program.nodes:
         if not found.isdisjoint(operands(node)):

@@ -109,7 +109,10 @@ class Recorded:
             self.records.append(tuple([self.with_nodes(item) for item in named]))
 
     def with_nodes(self, value: Any) -> Any:
-        """Return a part of a record with nodes in place of data; raise Refused for unknown objects."""
+        """Return a part of a record with nodes of the program in place of data.
+
+        Raise Refused (replays cannot be one record) for objects of unknown types.
+        """
         kind = type(value)
         if kind is Traced or kind is np.ndarray:
             return self.trace.node_of(value)

@@ -43,9 +43,10 @@ class Taped:
     """The callable by which a plan runs its program under a tape.
 
     results : the ids of outputs and writes, numbers from ``Recorded``.  made : the ids in ``results``
-    that no input has.  kept : the nodes of the values that the function's records keep.  computing : a
-    program that computes only ``kept``.  traceable : whether the backward pass may be traced.  pulled :
-    the program together with its pullback; None until a backward pass was traced.
+    that no input has.  kept : the nodes of the values that the function's own records keep for their
+    backward pass.  computing : a program that computes only ``kept``.  traceable : whether the backward
+    pass may be traced.  pulled : the program together with its pullback; None until a backward pass was
+    traced.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class Taped:
         return functools.partial(silently, run) if self.quiet else run
 
     def without_pull(self, data: Sequence[Any]) -> Any:
-        """Run the program; return outputs, writes, and () in place of values saved for a pullback."""
+        """Run the program before a pullback exists; return outputs, writes and (): no saved values."""
         return *self.run(*data), ()
 
     def __call__(self, handles: Sequence[Array]) -> Any:
@@ -243,8 +244,9 @@ def are_plain(seeds: Sequence[Any]) -> bool:
 def pull_function(at: Any, record: Record) -> None:
     """Pull cotangents through the record of a replayed call; see ``Structural.pull_cotangents``.
 
-    at : the pass.  The program of the pullback runs if ``at`` is a plain ``BackwardPass`` over NumPy
-    data.  In other passes, or if there is no such program yet, the function's own records are used.
+    at : the backward pass.  The program of the pullback runs if ``at`` is a plain ``BackwardPass`` over
+    NumPy data.  In other passes, or if there is no such program yet, the function's own records are
+    used.
     """
     _, outs, value_ids, call = CallRecord(*record)
     seeds = [at.peek(out) for out in outs]

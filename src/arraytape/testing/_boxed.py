@@ -214,7 +214,7 @@ class Boxes:
         return getattr(key, "memory", key)
 
     def operand(self, other: RawOperand | Batched, asarray_like: Boxed) -> Any:
-        """Return ``other`` for the wrapped namespace; raise TypeError for NumPy arrays."""
+        """Return the operand ``other`` without its box; raise TypeError for NumPy arrays."""
         if isinstance(other, np.ndarray):
             raise TypeError("host data does not mix with data on a device")
         if isinstance(other, np.generic):

@@ -90,7 +90,7 @@ class Fit:
         return arraytape.broadcast_to(given, (X.shape[0] if hasattr(X, "shape") else len(X),))
 
     def labels(self, name: str = "y") -> Any:
-        """Return an argument without a derivative, such as labels, as NumPy data."""
+        """Return an argument, such as labels, as NumPy data: it gets no derivative."""
         self.asked.add(name)
         return np.asarray(detached(self.given[name]))
 

@@ -56,7 +56,7 @@ def float_array(data: object) -> Any:
 
 @prepares("sklearn.cross_decomposition._pls", "_PLS.fit", "PLSSVD.fit")
 def all_arrays(given: dict[str, Any]) -> None:
-    """Convert X and y to Arrays if either is one: these methods validate them separately."""
+    """Convert X and y to Arrays if one of them is: these methods validate X and y separately."""
     if has_array(given.values()):
         given.update({name: float_array(given.get(name)) for name in ("X", "y")})
 

@@ -147,7 +147,7 @@ connects_fit(DESCENT, "MultiTaskLassoCV", "MultiTaskElasticNetCV")(partial(searc
 
 
 def largest_alpha(fit: Fit, ratio: Array, positive: bool) -> Array:
-    """Return the least alpha at which all coefficients are 0; scikit-learn's grid begins there."""
+    """Return the least alpha with which all coefficients are 0; scikit-learn's grid begins there."""
     X, y, weights = fit.float_data("X"), fit.float_data("y"), mean_weights(fit)
     y = y if y.ndim == 2 else y[:, None]
     if fit.twin.fit_intercept:

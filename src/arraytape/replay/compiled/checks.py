@@ -17,9 +17,9 @@ NO_TRUE, BELOW = "no True", "below"
 def with_element_checks(program: Program) -> Program:
     """Return the program with checks of elements in place of some guards.
 
-    If a guard requires ``any(mask)`` to be False, the mask itself is checked.  If a value is computed
-    only to be checked for NaN, the values from which it would be computed are compared with a limit.
-    Below the limit, the value has no NaN; above it, NumPy's program computes the value and checks it.
+    If a guard requires ``any(mask)`` to be False, the elements of the mask are checked.  If a value is
+    computed only to be checked for NaN, its operands are compared with a limit instead.  Below the
+    limit, the value has no NaN; above it, NumPy's program computes the value and checks it.
     """
     masks: dict[Guard, Node] = {}
     for guard in program.guards:

@@ -244,8 +244,9 @@ class Executable:
 class Watched:
     """The functions that check the machine code of one segment against NumPy's calls.
 
-    scope : the globals of the generated function, which runs the segment by ``scope[native]``: first
-    ``first_run``, then the machine code, and ``watched_run`` for some calls after a fallback.
+    scope : the globals of the generated function, which runs the segment by calling ``scope[native]``.
+    That is ``first_run`` at first, then the machine code, and ``watched_run`` for some calls after NumPy
+    had to compute the segment.
     """
 
     def __init__(
@@ -276,7 +277,7 @@ class Watched:
     def fall_back(self, *inputs: Data) -> Any:
         """Compute the segment by NumPy, because machine code met an unusual value; count such calls.
 
-        The first of them replaces ``run`` by ``watched_run``, which watches the next WATCHED calls.
+        After the first of them, ``watched_run`` replaces the machine code for WATCHED calls.
         """
         self.fallen += 1
         if self.scope[self.native] == self.run:
@@ -285,7 +286,10 @@ class Watched:
         return self.numpys(*inputs)
 
     def watched_run(self, *arrays: Data) -> bool | None:
-        """Run the machine code; give it up if NumPy had to redo half of the last WATCHED calls."""
+        """Run the machine code, and decide whether to keep it.
+
+        After WATCHED calls, NumPy computes the segment from now on if it had to redo half of the calls.
+        """
         self.calls += 1
         if self.calls > WATCHED:
             if 2 * self.fallen >= WATCHED:
@@ -300,7 +304,7 @@ class Watched:
 
 
 def never(*arrays: Data) -> bool:
-    """Return True, so that the caller computes with NumPy; stands in for unusable machine code."""
+    """Return True, which makes the caller compute with NumPy; replaces unusable machine code."""
     return True
 
 

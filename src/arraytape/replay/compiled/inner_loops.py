@@ -35,10 +35,7 @@ class UfuncStruct(ctypes.Structure):
 
 
 class InnerLoop(NamedTuple):
-    """An inner loop of a ufunc.
-
-    function : the address of the function.  data : the address to pass as its last argument.
-    """
+    """An inner loop of a ufunc: the addresses of a C function and of ``data``, its last argument."""
 
     function: int
     data: int

@@ -113,7 +113,7 @@ Member = Node | Check
 
 
 def dot_of_blocks(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
-    """Return the dot product of all elements, added block by block in the order of memory."""
+    """Return the dot product of all elements, added block by block in memory order."""
     x, y = x.ravel("K"), y.ravel("K")
     total = x.dtype.type(0)
     for i in range(0, x.size, BLOCK):
@@ -295,9 +295,10 @@ class Lowering:
             self.lower_elementwise(node)
 
     def lower_result(self, node: Node) -> None:
-        """Put a result into the array that the caller passes for it.
+        """Put a result of the program into the array that the caller of the machine code passes for it.
 
-        If the result fills a buffer of scratch memory, the array replaces it.  Else the data is copied.
+        If the result fills a buffer of scratch memory, the caller's array replaces that buffer.  Else
+        the data is copied.
         """
         place = self.find_place(node)
         number = len(self.program.inputs) + len(self.results)
@@ -364,7 +365,7 @@ class Lowering:
     def place_buffers(self) -> int:
         """Set the offsets of all buffers in the scratch memory, and return its size in bytes.
 
-        Buffers that are not needed at the same time share memory.
+        Buffers share memory if no record needs both.
         """
         first: dict[Buffer, int] = {}
         last: dict[Buffer, int] = {}
@@ -473,9 +474,10 @@ class Lowering:
 
     # --- views and copies -----------------------------------------------------------------------------
     def lower_view(self, node: Node) -> None:
-        """Lower an op of ARRANGES: find the view's layout by a call on an array of unread contents.
+        """Lower an op of ARRANGES, such as a transpose or a slice, to a Place: data with another layout.
 
-        If the op does not return a view, copy the data.
+        The op runs on an array of unread contents, which gives the layout.  If the op does not return a
+        view, records copy the data.
         """
         x = node.args[0]
         if node.op == "getitem" and not is_basic(node.args[1]):
@@ -591,7 +593,7 @@ class Lowering:
         return False
 
     def lower_reduction(self, node: Node) -> None:
-        """Write a sum, product, max or min by NumPy's loop, over the axes in the order of memory."""
+        """Lower a sum, product, max or min to calls of NumPy's loop, over the axes in memory order."""
         x, *more = node.args
         options = {name: value for name, value in node.keywords.items() if value is not None}
         axis = options.pop("axis", None) if not more else more[0]
@@ -643,7 +645,7 @@ class Lowering:
         ))  # fmt: skip
 
     def lower_running(self, node: Node) -> None:
-        """Write a cumulative sum or product: NumPy's loop adds each element to the result before it."""
+        """Lower a cumulative sum or product to calls of NumPy's loop on neighbouring elements."""
         (x,) = node.args
         options = {name: y for name, y in node.keywords.items() if y is not None and y is not False}
         axis = options.pop("axis", 0)
@@ -670,7 +672,7 @@ class Lowering:
 
     # --- products -------------------------------------------------------------------------------------
     def lower_dot(self, node: Node) -> None:
-        """Write the dot product of all elements in the order of memory, by BLAS."""
+        """Lower the dot product of all elements to a call of BLAS, in memory order."""
         x, y = [self.find_place(x) for x in node.args]
         size = x.dtype.itemsize
         flat = [joined_axes(p.shape, [p.strides]) for p in (x, y)]
@@ -690,7 +692,7 @@ class Lowering:
         ))  # fmt: skip
 
     def lower_matmul(self, node: Node) -> None:
-        """Write products of matrices by the loop of NumPy's matmul, which calls BLAS if possible."""
+        """Lower products of matrices to calls of NumPy's matmul loop, which uses BLAS if possible."""
         if len(node.args) != 2 or node.keywords or any(type(x) is not Node for x in node.args):
             raise Unsupported("matmul with options")
         x, y = [self.find_place(x) for x in node.args]
@@ -720,7 +722,10 @@ class Lowering:
 
     # --- writes to parts of arrays --------------------------------------------------------------------
     def lower_write(self, node: Node) -> None:
-        """Write ``x[key] = value`` into the memory of x, or into a copy if x is read later."""
+        """Lower the write ``x[key] = value`` to records that store the value in the memory of x.
+
+        They store it in a copy of x if x is read later.
+        """
         x, key, value = node.args
         if not is_basic(key):
             return self.put_rows(node)
@@ -762,7 +767,7 @@ class Lowering:
         """Let the kernel that computes a value store it directly where the write would copy it to.
 
         node : the write ``x[key] = value``.  source : the place of x.  group : the open group of the
-        value.  Return False if that is not possible.
+        value.  Return False, and change nothing, if that is not possible.
         """
         _, key, value = node.args
         inside = {*group.members}
@@ -794,13 +799,13 @@ class Lowering:
         return self.place_constant(np.asarray(x).astype(dtype))
 
     def may_change(self, place: Place, node: Node) -> bool:
-        """Return True if the buffer of a place is scratch memory that no later call reads."""
+        """Return True if a place is in scratch memory, and no later call reads data of its buffer."""
         if place.buffer.base != SCRATCH:
             return False
         return all(self.last.get(x, -1) <= self.at for x in self.lying[place.buffer])
 
     def lower_join(self, node: Node) -> None:
-        """Write ``concat`` or ``stack``: each array is copied to its part of the result."""
+        """Lower ``concat`` or ``stack`` to records that copy each array to its part of the result."""
         arrays = node.args[0]
         axis = node.keywords.get("axis", node.args[1] if len(node.args) > 1 else 0)
         if (
@@ -833,7 +838,7 @@ class Lowering:
         self.gather_rows(node, x, (slice(None),) * (axis % len(x.shape)) + (index,))
 
     def gather_rows(self, node: Node, x: Node, key: Any) -> None:
-        """Write ``x[key]``, where some items of the key are arrays of integers."""
+        """Lower ``x[key]``, whose key has arrays of integers, to a loop that copies rows."""
         rows = RowKey.of(key, len(x.shape))
         source = rows.part_of(self.find_place(x))
         into = rows.indices_first(self.new_place(node))
@@ -848,7 +853,7 @@ class Lowering:
         self.each_index(rows, source, into, body)
 
     def lower_scatter(self, node: Node) -> None:
-        """Write ``scatter_add`` or ``add_at``: add rows one after the other to 0, or to a copy of x."""
+        """Lower ``scatter_add`` or ``add_at`` to a loop that adds rows to zeros, or to a copy of x."""
         if node.op == "add_at":
             x, key, values = node.args
         else:
@@ -863,7 +868,7 @@ class Lowering:
         self.write_rows(target, self.find_place(values), rows, WRITERS["add"])
 
     def put_rows(self, node: Node) -> None:
-        """Write ``x[key] = value``, where some items of the key are arrays of integers."""
+        """Lower ``x[key] = value``, whose key has arrays of integers, to a loop over rows."""
         x, key, value = node.args
         rows = RowKey.of(key, len(x.shape))
         if type(value) is Node and value.dtype != x.dtype:
@@ -1250,7 +1255,7 @@ class GroupWriter:
         return node.op == PARTIAL or self.steps[node].loop is not None
 
     def find_parts(self) -> list[list[Member]]:
-        """Divide the members into lists, each for one kernel or call; return them in running order."""
+        """Divide the group into lists, each for one kernel or call; return them in running order."""
         by_phase: dict[int, list[Member]] = {}
         for member in self.members:
             by_phase.setdefault(self.phase[member], []).append(member)
@@ -1407,7 +1412,7 @@ class GroupWriter:
     def sum_of_blocks(
         self, node: Node, scratch: Mapping[Node, Place], start: int, count: int
     ) -> list[Entry]:
-        """Return the records that add each block's dot product to the value of the PARTIAL ``node``."""
+        """Return the records that add up the PARTIAL ``node``, a dot product, block by block."""
         lowering, size = self.lowering, node.dtype.itemsize
         loop = inner_loop(np.vecdot, (node.dtype,) * 3)
         target, one = lowering.find_place(node), lowering.temporary((), node.dtype)
@@ -1557,7 +1562,7 @@ def in_order(x: Place) -> bool:
 
 
 def core(place: Place) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return the shape and strides of the last two axes, those of the matrices in a stack."""
+    """Return (rows, columns) and the strides of the matrices in a stack: those of its last two axes."""
     (rows, columns), (down, across) = place.shape[-2:], place.strides[-2:]
     return (rows, columns), (down, across)
 
@@ -1621,9 +1626,9 @@ def part_at(view: np.ndarray[Any, Any], key: Any) -> np.ndarray[Any, Any]:
 
 
 def rounded_up(size: int) -> int:
-    """Return a number of bytes as whole cache lines, and not as whole pages.
+    """Return ``size`` rounded up to whole cache lines, and made unequal to whole pages.
 
-    A cache has few places for equal offsets in pages, where one kernel reads and writes many buffers.
+    Data at equal offsets in pages competes for few places in a cache, and a kernel uses many buffers.
     """
     lines = max(1, -(-size // LINE))
     return (lines + (lines * LINE % PAGE == 0)) * LINE

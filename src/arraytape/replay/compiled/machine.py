@@ -182,7 +182,7 @@ def cache_folder() -> Path | None:
 def remove_oldest_files(folder: Path) -> None:
     """Remove the oldest files if all have more than MOST bytes, until at most half of MOST are left.
 
-    This is done once in a process, because the result is cached.
+    A process does this once, because the result is cached.
     """
     found = sorted((file.stat().st_mtime, file.stat().st_size, file) for file in folder.iterdir())
     left = sum([size for _, size, _ in found])

@@ -55,7 +55,7 @@ class Blocks:
         return tuple([known[node] for node in self.results])
 
     def is_cut(self, x: Node) -> bool:
-        """Return True if a block reads only its rows of the input x; False if it reads all of x."""
+        """Return True if each step of the loop reads one block of x, and False if it reads all of x."""
         return len(x.shape) == len(self.shape) and x.shape[0] == self.shape[0]
 
 
@@ -118,8 +118,8 @@ def blocked(program: Program) -> Program:
 def groups_of(program: Program) -> dict[Node, list[Node]]:
     """Return a dict from each member of a group to the list of all members of the group.
 
-    A group has the elementwise calls on one shape with one level.  A node's level is greater than that
-    of each operand in another group, so that no path of operands leads out of a group and back.
+    A group has the elementwise calls of one shape and one level.  A node's level is greater than that of
+    each operand in another group, so that no path of operands leads out of a group and back.
     """
     level: dict[Node, int] = {}
     shape: dict[Node, Any] = {}  # member of a group -> its shape; full sum -> its operand's shape

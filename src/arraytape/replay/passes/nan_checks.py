@@ -47,7 +47,7 @@ def without_implied_looks(program: Program) -> Program:
 
 
 def through(node: Node) -> tuple[Node, ...]:
-    """Return the operands whose NaN, at any element, makes an element of the node NaN."""
+    """Return the operands of a node whose NaN, at any element, makes some element of the node NaN."""
     if not is_plain(node) or not node.size:
         return ()
     found = operands(node) if facts_of(node.op).propagates_nan else ()
@@ -73,7 +73,7 @@ TURNED = ("matrix_transpose", "permute_dims", "reshape")  # ops of views, cheap 
 
 @dataclass(eq=False)
 class Look:
-    """A NaN check that is made only if a sum of squares is not below a limit.
+    """A NaN check of values that are computed only if a sum of squares is not below a limit.
 
     given : the nodes whose values the check needs.  nodes : the calls that compute the checked values
     from ``given``.  found : the nodes of the checked values.  most : the limit of the sums of squares.
@@ -95,7 +95,7 @@ class Look:
         return 0.0 if moderate or not self.has_nan(*given) else math.nan
 
     def has_nan(self, *values: Any) -> bool:
-        """Return True if a checked value, computed from the values of ``given``, has a NaN."""
+        """Return True if a checked value, computed from the ``values`` of ``given``, has a NaN."""
         known = dict(zip(self.given, values, strict=True))
         for node in self.nodes:
             known[node] = result_of(node, known)
@@ -137,7 +137,7 @@ def size_of(x: Node | float | np.floating[Any], known: Mapping[Node, float]) -> 
 
 # --- values that are computed only to be checked ------------------------------------------------------
 class LazyCheck(NamedTuple):
-    """The NaN check of a value that nothing else reads, so that the value is computed for it alone.
+    """The NaN check of a value that is computed only for this check.
 
     given : nodes that the program computes anyway.  nodes : the calls that compute the value from them.
     """

@@ -39,7 +39,7 @@ from .softmax import slope_of_log_total, sum_of_shares
 from .sums_by_blas import with_dots, with_products
 from .ties import extremes_of, is_look_for_nan, without_nan
 
-LEAST = 4  # the least ratio of sizes for which a product with fewer elements is made once more
+LEAST = 4  # in ``added_twice``, z must have at least so many times the elements of b
 WIDE = 1e16  # the largest factor that may be moved out of a sum: terms without it might underflow
 SCALED_SUM = Pattern("sum", Pattern("multiply", "x", Pattern("multiply", "y", "c", name="scaled")))
 ADDED_TWICE = Pattern(
@@ -59,7 +59,7 @@ def rounded(program: Program) -> Program:
 
 
 def loosened(program: Program, rules: Rules) -> Program:
-    """Return the program after ``rules``, but leave alone the nodes whose bits must not change."""
+    """Return the program after ``rules`` were applied to all nodes whose last bits may change."""
     exact, guarded = deciding(program), without_nan(program)
     known: dict[Any, Node] = {}
     extremes: set[Node] = set()
@@ -103,7 +103,7 @@ def deciding(program: Program) -> set[Node]:
 
 
 def is_nan(node: Node) -> bool:
-    """Return True if a node is ``x != x`` or ``any(x != x)``, a test for NaN."""
+    """Return True for ``x != x`` and ``any(x != x)``: they stay the same if last bits of x change."""
     if node.op == "not_equal":
         return node.args[0] is node.args[1]
     return is_look_for_nan(node)

@@ -14,8 +14,8 @@ from ..program import Node
 def ufunc_of(node: Node) -> np.ufunc | None:
     """Return the ufunc of NumPy that computes a node, or None.
 
-    The node may call the ufunc itself, or a raw function or Python operator that does the same on its
-    dtype.  Return None for calls with keywords or several results.
+    The node may call the ufunc, or a function of arraytape or Python operator that does the same on the
+    node's dtype.  Return None for calls with keywords or several results.
     """
     if node.keywords or node.shape is None:
         return None
@@ -38,9 +38,9 @@ def call_into(ufunc: np.ufunc | None, function: str, args: str, into: str) -> st
 
 @functools.cache
 def same_beside_numbers() -> bool:
-    """Return True if ``maximum(x, 2)`` has the bits of ``maximum(x, full_like(x, 2))``; so for minimum.
+    """Return True if ``maximum(x, 2)`` has the bits of ``maximum(x, full_like(x, 2))``, for all x.
 
-    Depending on NumPy's version, signed zeros and NaN may differ.
+    ``minimum`` is tested, too.  In some versions of NumPy, signed zeros and NaN differ.
     """
     special = [0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1.0, -1.0, 5e-324]
     for dtype in (np.float32, np.float64):

@@ -19,11 +19,11 @@ import numpy as np
 
 
 def look_of(value: Any) -> Callable[[], Any] | None:
-    """Return a function that returns the state of ``value``, a random generator or iterator, or None.
+    """Return a function without arguments that returns the present state of ``value``.
 
-    The state of an iterator written in C cannot be read.  For it, return ``object``, whose results
-    always differ.  Return None for an iterator of a Python class, because its attributes are compared,
-    for a file, and for another object.
+    Return None unless ``value`` is a random generator or iterator.  The state of an iterator written in
+    C cannot be read.  For it, return ``object``, whose results always differ.  Return None also for an
+    iterator of a Python class, because its attributes are compared, and for a file.
     """
     if isinstance(value, random.Random):
         return object if isinstance(value, random.SystemRandom) else value.getstate

@@ -194,8 +194,9 @@ class Found:
 
     roots : id -> weak reference to a function or object that was used.  codes : the code of users'
     functions that ran.  bare : code whose function object was not found -> its globals.  settings : a
-    dict of libraries' settings, (id of the globals, name) -> (globals, name).  strings : the strings
-    among arguments.  libraries : whether a library's code ran, which may read any attributes.
+    dict of libraries' globals that may hold settings, (id of the globals, name) -> (globals, name).
+    strings : the strings among arguments.  libraries : whether a library's code ran, which may read any
+    attributes.
     """
 
     def __init__(self) -> None:

@@ -143,7 +143,7 @@ class State:
         self.classes.clear()
 
     def add_found(self) -> None:
-        """Generate code that compares the state in ``found``, to which no names in the code lead."""
+        """Generate code that compares the state in ``found``, to which no name in the code leads."""
         for one in [*self.found.roots.values()]:
             value = one()
             if value is not None:
@@ -593,7 +593,10 @@ class State:
         return True
 
     def name_of_globals(self, name: str, known: Any) -> str:
-        """Return an expression for the globals ``known``: ``name``, or that of an earlier call."""
+        """Return an expression that reads the globals ``known``.
+
+        That is ``name``, or the expression of an earlier call of this method with the same globals.
+        """
         return self.seen.setdefault(("globals", id(known)), (name, known))[0]
 
     def parts_of_class(self, name: str, cls: Any) -> None:

@@ -176,7 +176,7 @@ class Calls:
 
     @property
     def only(self) -> Any:
-        """Return the trace function that ``traced.call_noted`` may suspend during a raw call, or None.
+        """Return the trace function that ``traced.call_noted`` may suspend during NumPy calls, or None.
 
         It is None if ``sys.monitoring`` is used, or if another trace function was set before.
         """

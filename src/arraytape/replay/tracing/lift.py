@@ -56,7 +56,7 @@ class Lifter:
         self.trace, self.ran, self.recorded = trace, ran, recorded
         self.spoil = trace.spoil
         self.lifted: dict[int, Lifted] = {}  # id(Array) -> ``Lifted``, in the order of inputs
-        self.views: dict[int, list[Array]] = {}  # id(root) -> arguments that are views of it
+        self.views: dict[int, list[Array]] = {}  # id(Array) -> arguments that are views of it
 
         self.loans = Loans(self.spoil)
         self.calls = Calls(self.see, ran.returned)
@@ -74,13 +74,13 @@ class Lifter:
     def argument(self, x: Array) -> None:
         """Replace the data of an argument by traced data, but not that of the Array whose view it is."""
         if not isinstance(x, Variable):
-            current(x)  # updates the data of a view after writes to its root
+            current(x)  # updates the data of a view after writes to the viewed Array
         if x._state & IS_VIEW:
             self.views.setdefault(id(x._view.root), []).append(x)
         self.put_in(x)
 
     def found(self, x: Array) -> None:
-        """Replace the data of an Array that the function uses by traced data; for a view, its root's."""
+        """Replace the data of a used Array (for a view, of the viewed Array) by traced data."""
         try:
             root = root_of(x)
             if type(root._data) is not np.ndarray:
@@ -135,7 +135,7 @@ class Lifter:
         for place, (x, data, state, value_id, traced, _) in enumerate(self.lifted.values()):
             if place in self.restored:
                 continue
-            # The state of ``x`` has IS_VIEW only after ``rejoin``, which wrote the values to the root.
+            # The state of ``x`` has IS_VIEW only after ``rejoin``, which wrote to the viewed Array.
             now = current(x)[1] if not x._state & IS_VIEW else traced
             if now is not traced and now is not data:
                 if is_shared(x._view.root if state & IS_VIEW else x):

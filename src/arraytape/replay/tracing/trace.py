@@ -146,7 +146,7 @@ class Trace:
 
     # --- calls that are added to the program ------------------------------------------------------
     def opaque(self, name: str) -> str:
-        """Return a unique op name for a call of a function outside arraytape; store the user's line."""
+        """Return a unique op name for a call outside arraytape; store the user's line for it."""
         name = f"{FOREIGN}.{name}.{len(self.program.nodes)}"
         self.places[name] = user_line()
         return name
@@ -154,7 +154,7 @@ class Trace:
     def emit(
         self, op: str, call: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]
     ) -> Any:
-        """Call a raw function on the values of its arguments, and add the call to the program.
+        """Call a function on the NumPy data of its arguments, and add the call to the program.
 
         Return the result as traced data, or as a tuple or list of traced data.  A result that is no
         data, such as a dtype, is returned as it is.
@@ -203,9 +203,9 @@ class Trace:
     def raised(
         self, op: str, call: Raises, args: tuple[Any, ...], keywords: Mapping[str, Any]
     ) -> None:
-        """Add a node for a raw function that raised an error, and a check that it does so in a replay.
+        """Add a node for a call that raised an error, and a guard: it must raise in each replay.
 
-        call : a ``Raises``, which calls the raw function and returns True if it raises the same error.
+        call : a ``Raises``, which makes the call and returns True if it raises the same error.
         """
         node = Node(f"{RAISES}.{op}", call, args, keywords, like=call.ALWAYS)
         self.program.nodes.append(node)
@@ -282,9 +282,9 @@ class Trace:
 
 
 class Raises:
-    """A callable that calls a raw function, and returns whether the function raises the error ``error``.
+    """A callable that calls a function on NumPy data, and returns whether it raises the error ``error``.
 
-    If a raw function raised in the traced call, the program has a call of a ``Raises`` in its place.
+    The program has a ``Raises`` in place of a call that raised in the traced call.
     """
 
     ALWAYS = np.asarray(True)  # the result that a replay needs: the same error again
@@ -326,7 +326,7 @@ def has_mask(key: Index) -> bool:
 
 
 def called(function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-    """Call a raw function and return its result; NumPy's warnings are reported at the user's line."""
+    """Call a function on NumPy data; NumPy's warnings are reported at the user's line."""
     ours = getattr(function, "__globals__", None) is vars(numpy_namespace)
     raw = noticing(function) if ours else function
     try:
@@ -339,7 +339,7 @@ def called(function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[
 
 @functools.cache
 def noticing(function: Callable[..., Any]) -> Any:
-    """Return a raw function of arraytape that raises TypeError where NumPy would warn.
+    """Return a copy of a function that raises TypeError where NumPy would warn.
 
     The module ``raw_calls`` explains the use of such functions.
     """

@@ -195,7 +195,8 @@ def call_noted(
     hook = trace.hook
     if hook is None or gettrace() is not hook:
         return trace.emit(op, function, args, keywords)
-    # Suspend the trace function: it slows down each Python call, and raw functions use no Array.
+    # Suspend the trace function: it slows down each Python call, and functions on NumPy data use no
+    # Array.
     settrace(None)
     try:
         return trace.emit(op, function, args, keywords)
@@ -251,7 +252,7 @@ def protected(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 # --- operators of traced data -------------------------------------------------------------------------
-# Special methods, without underscores -> the names of raw functions for the trace.
+# Special methods, without underscores -> the names of NumPy's functions for the trace.
 BINARY = {
     "add": "add", "and": "bitwise_and", "eq": "equal", "floordiv": "floor_divide",
     "ge": "greater_equal", "gt": "greater", "le": "less_equal", "lshift": "bitwise_left_shift",

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class TracedNamespace:
-    """The raw namespace of NumPy, or of a submodule such as linalg, whose calls are added to the trace.
+    """NumPy's namespace, or a submodule such as linalg, with functions that add each call to the trace.
 
     prefix : the prefix of the names of calls, such as "linalg.".
     """
@@ -91,7 +91,7 @@ class TracedNamespace:
 
 
 class TracedStorage(Storage):
-    """The storage of traced data, whose values are data of NumPy's storage."""
+    """The storage (functions by data type) of traced data, whose values are data of NumPy's storage."""
 
     name, kind, mixed = "traced", Traced, 1
     xp = TracedNamespace(numpy_namespace)
