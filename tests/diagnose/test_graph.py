@@ -7,6 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import sklearn
+from sklearn.linear_model import Ridge
+from sklearn.preprocessing import StandardScaler
 
 import arraytape as xp
 from arraytape import diagnose, nn
@@ -265,6 +268,20 @@ def test_functions_are_boxes():
         y = xp.exp(twice(x))
     found = boxes(diagnose.graph(tape, y, fold="scope"))
     assert any(title.endswith("twice") for title in found)
+
+
+def test_functions_of_libraries_are_boxes():
+    X = xp.asarray(np.random.default_rng(0).normal(size=(6, 2)))
+    with (
+        sklearn.config_context(array_api_dispatch=True),
+        np.errstate(invalid="ignore"),
+        xp.GradientTape(profile=True) as tape,
+    ):
+        tape.watch(X)
+        scaled = StandardScaler().fit_transform(X)
+        y = xp.sum(Ridge(solver="svd").fit(scaled, X[:, 0]).predict(scaled))
+    found = boxes(diagnose.graph(tape, y, {"X": X}, fold="scope"))
+    assert {"StandardScaler.fit_transform", "Ridge.fit", "Ridge.predict"} <= {*found}
 
 
 def test_ops_have_a_bar_in_the_colour_of_their_function():

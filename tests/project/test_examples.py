@@ -54,7 +54,7 @@ def test_scikit_learn_is_differentiated_through_its_own_code(tmp_path):
     picture = tmp_path / "new" / "plot.png"
     done = run_alone("differentiate_sklearn.py", "--steps", "3", "--out", str(picture))
     assert done.returncode == 0, done.stderr
-    assert "validation error:" in done.stdout
+    assert "held-out error:" in done.stdout
     assert "(<= 1e-06)" in done.stdout
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert "RuntimeWarning" not in done.stderr

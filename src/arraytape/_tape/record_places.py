@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from .._record.plan import Record, results_of
-from .._util.errors import foreign, user_frame
+from .._util.errors import foreign
 
 UNKNOWN = "an unknown line"
 
@@ -57,10 +57,10 @@ class Places:
 
 
 def here() -> Place:
-    frame = user_frame()
-    if frame is None:
+    stack = [one for one in outwards(sys._getframe(1)) if foreign(one)]
+    if not stack:
         return NOWHERE
-    stack = [one for one in outwards(frame) if foreign(one)]
+    frame = stack[0]
     own = next((one for one in stack if not is_installed_frame(one)), frame)
     modules = " / ".join(module_names(sys._getframe(1)))
     scope = modules or function_name(entry(stack))
