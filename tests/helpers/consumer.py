@@ -143,6 +143,34 @@ def own_ops(x: Array) -> Array:
     return smooth + block(x, 2.0) + rounded(x) + cubed + fixed + host
 
 
+# --- replays and NumPy's functions ----------------------------------------------------------------
+@xp.function
+def step(w: Array, rate: float = 0.1) -> tuple[Array, Array]:
+    with GradientTape() as tape:
+        tape.watch(w)
+        loss = xp.sum(w**2)
+    gradient = tape.gradient(loss, w)
+    return loss, w - rate * gradient
+
+
+@xp.function(limit=4)
+def doubled(w: Array) -> Array:
+    return 2.0 * w
+
+
+def replays(w: Array) -> Array:
+    for _ in range(3):
+        loss, w = step(w, rate=0.2)
+    with GradientTape() as tape:
+        tape.watch(w)
+        loss = step(w)[0]
+    gradients: list[Array] = tape.gradient(loss, [w])
+    counts: dict[str, int] = step.counts
+    assert sum(counts.values()) == 4
+    waves: Array = np.sin(w)
+    return gradients[0] + doubled(w) + waves
+
+
 # --- models ---------------------------------------------------------------------------------------
 class Network(Module):
     def __init__(self, width: int, name: str | None = None) -> None:
@@ -209,6 +237,7 @@ def main() -> None:
     assert len(shapes(xp.asarray(x, copy=True))) == 10
     assert matrices(a, a[:, 0]).ndim == 0
     tapes(x)
+    assert replays(a[0]).shape == (2,)
     assert derivatives(a[0]).shape == (2,)
     assert own_ops(a[0]).shape == (2,)
     assert train(x, x[:, 0]) >= 0.0

@@ -32,6 +32,7 @@ xp.grad(lambda x: xp.sum(x))(1, 2, 3)
 xp.vmap(xp.sum)(1)
 xp.nn.Dense()
 xp.GradientTape(persist=True)
+xp.function(lambda: 1.0).no_such_name
 number: int = xp.mean(xp.ones(3))
 values: list[int] = xp.linalg.eigh(xp.eye(2)).eigenvalues
 """

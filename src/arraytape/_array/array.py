@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .._storage.batched.batched_data import Batched, plain
 from .._storage.storage import storage_of
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .._util.array_types import Index, RawArray
 
     Operand: TypeAlias = "Array | npt.ArrayLike"  # ops convert numbers, lists and host data
+    UfuncMethod: TypeAlias = Literal["__call__", "reduce", "reduceat", "accumulate", "outer", "at"]
     Axes: TypeAlias = int | Sequence[int] | None  # None: all axes
 
 # Bits of Array._state.  A table in the docstring of ``views`` lists how each event changes them.
@@ -329,7 +330,7 @@ class Array(ForeignNames):
 
         # Declarations of the methods of NumPy's protocols, which ``_numpy_hook`` attaches.
         def __array_ufunc__(
-            self, ufunc: np.ufunc, method: str, /, *inputs: Any, **options: Any
+            self, ufunc: np.ufunc, method: UfuncMethod, *inputs: Any, **options: Any
         ) -> Any: ...
         def __array_function__(
             self,

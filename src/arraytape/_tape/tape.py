@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Self, TypeVar, overload
 
 from .._array.array import Array
 from .._record.stack import OfThisProcess
@@ -18,6 +18,9 @@ from .memory import MemoryUse, memory_use
 from .numerics import Checks
 from .recording import Recording, Worker
 from .table import Summary, table
+
+Key = TypeVar("Key")
+Source = TypeVar("Source", bound=Array)
 
 
 class GradientTape(OfThisProcess, Block):
@@ -353,6 +356,27 @@ class GradientTape(OfThisProcess, Block):
         return memory_use(self._recording)
 
     # --- derivatives ------------------------------------------------------------------------------
+    # A gradient may be None, but checks for None would burden most programs: so `Array | Any`.
+    @overload
+    def gradient(
+        self, target: Any, sources: Array, output_gradients: Any = None,
+        unconnected_gradients: UnconnectedGradients | str = ..., *, nan: str = "guard",
+    ) -> Array | Any: ...  # fmt: skip
+    @overload
+    def gradient(
+        self, target: Any, sources: list[Source], output_gradients: Any = None,
+        unconnected_gradients: UnconnectedGradients | str = ..., *, nan: str = "guard",
+    ) -> list[Array | Any]: ...  # fmt: skip
+    @overload
+    def gradient(
+        self, target: Any, sources: dict[Key, Source], output_gradients: Any = None,
+        unconnected_gradients: UnconnectedGradients | str = ..., *, nan: str = "guard",
+    ) -> dict[Key, Array | Any]: ...  # fmt: skip
+    @overload
+    def gradient(
+        self, target: Any, sources: Any, output_gradients: Any = None,
+        unconnected_gradients: UnconnectedGradients | str = ..., *, nan: str = "guard",
+    ) -> Any: ...  # fmt: skip
     def gradient(
         self,
         target: Any,

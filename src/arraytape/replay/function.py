@@ -20,7 +20,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from os import getpid
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 from weakref import WeakMethod
 
 from .._record.stack import active, watched
@@ -551,6 +551,14 @@ REFUSED: dict[str, Callable[[Any], bool]] = {
 }
 
 
+@overload
+def function(
+    f: Callable[P, R], /, *, limit: int = 8, strict: bool = False, compile: bool | None = None
+) -> Function[P, R]: ...
+@overload
+def function(
+    f: None = None, /, *, limit: int = 8, strict: bool = False, compile: bool | None = None
+) -> Callable[[Callable[P, R]], Function[P, R]]: ...
 def function(
     f: Callable[P, R] | None = None, /, *, limit: int = 8, strict: bool = False,
     compile: bool | None = None,
