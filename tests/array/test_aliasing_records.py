@@ -208,7 +208,7 @@ def test_an_exit_is_recorded_as_left_record_makes_it():
     assert left.how == "float()"
     assert left.data() is x._data
     assert left.stack[0].code.co_name == "test_an_exit_is_recorded_as_left_record_makes_it"
-    assert f"at {left.stack[0]} (float()): " in last_exit(tape._recording.records)
+    assert f"at {left.stack[0]} (float()): " in last_exit(tape._recording.records).fact
 
 
 def test_records_of_writes_are_not_tracked_by_the_cyclic_garbage_collector():

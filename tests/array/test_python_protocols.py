@@ -35,6 +35,10 @@ def test_format_of_a_0d_array_formats_its_value():
     assert f"{xp.asarray(7):03d}" == "007"
     assert f"{xp.asarray(1 + 2j):.1f}" == "1.0+2.0j"
     assert f"{xp.asarray([1.0, 2.0])}" == "[1. 2.]"
+    with pytest.raises(
+        TypeError, match=r"take one element.*'\.3f' is one of numbers.*float64\(2,\)"
+    ):
+        f"{xp.asarray([1.0, 2.0]):.3f}"
 
 
 def test_len_is_the_length_of_the_first_axis():

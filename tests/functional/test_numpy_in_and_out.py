@@ -302,7 +302,7 @@ def test_what_has_no_derivative_is_said(name):
 )
 def test_a_result_that_left_is_an_error_that_names_the_line(f):
     for derivative in (xp.grad(f), xp.jacobian(f)):
-        with pytest.raises(TypeError, match=r"got float.*test_numpy_in_and_out"):
+        with pytest.raises(TypeError, match=r"(got|returned) float.*test_numpy_in_and_out"):
             derivative(np.array([1.0, 2.0]))
 
 

@@ -31,13 +31,13 @@ CALLS = {
 def test_the_place_and_the_remedy_are_named(call, leaving):
     f, how, remedy = LEAVING[leaving]
     line = inspect.getsourcelines(f)[1]
-    message = rf"test_results_that_left\.py:{line} \({how}.*{remedy}"
+    message = rf"^\w+: .*{remedy}.*; .* since .*test_results_that_left\.py:{line} \({how}"
     with pytest.raises(TypeError, match=message):
         CALLS[call](f, xp.asarray([1.0, 2.0]))
 
 
 @pytest.mark.parametrize("call", CALLS)
 def test_a_result_that_was_always_a_number_names_no_place(call):
-    with pytest.raises(TypeError, match="must") as caught:
+    with pytest.raises(TypeError, match=r"must be an Array|return one real") as caught:
         CALLS[call](lambda x: 3.0, xp.asarray([1.0, 2.0]))
     assert "left this tape" not in str(caught.value)

@@ -7,7 +7,7 @@ import itertools
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._array.array import namespace
 from .._array.exits import LEFT, LeftRecord
@@ -91,16 +91,21 @@ def without_private_modules(name: str) -> str:
     return ".".join(parts)
 
 
-def last_exit(records: Sequence[Record]) -> str | None:
-    """Return the message about the last conversion among these records; None if there is none."""
+class Conversion(NamedTuple):
+    """Two clauses of a message about a conversion: advice, and what happened."""
+
+    advice: str
+    fact: str
+
+
+def last_exit(records: Sequence[Record]) -> Conversion | None:
+    """Return the clauses about the last conversion among these records; None if there is none."""
     for record in reversed(records):
         if record[0] == LEFT.number:
             left = LeftRecord(*record)
-            return (
-                f"A value left this tape at {exit_text(left)}: what comes back from there is a "
-                f"constant. "
-                f"{sentence(remedy(left))}"
-            )
+            place = exit_text(left)
+            fact = f"a value left this tape at {place}: what comes back from there is a constant"
+            return Conversion(remedy(left), fact)
     return None
 
 

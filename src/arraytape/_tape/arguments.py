@@ -21,6 +21,7 @@ from .hidden_axes import with_hidden_axes
 
 if TYPE_CHECKING:
     from .._array.array import Operand
+    from .._exits.messages import Conversion
 
 
 class UnconnectedGradients(enum.Enum):
@@ -80,10 +81,10 @@ def around_holes(sources: Nesting, ask: Callable[[list[Any]], list[Any]]) -> Nes
     return nest.pack_nesting(sources, [None if x is None else next(found) for x in leaves])
 
 
-def left_in(records: Sequence[Record]) -> str | None:
-    """Return a sentence on the last conversion of a value to untracked data; None if there was none.
+def left_in(records: Sequence[Record]) -> Conversion | None:
+    """Return advice on the last conversion of a value to untracked data, and the line of it.
 
-    The sentence has the line of the conversion, and advice.
+    Return None if there was no conversion.
     """
     from .._exits.messages import last_exit  # seldom needed, and slow to import
 
@@ -91,13 +92,13 @@ def left_in(records: Sequence[Record]) -> str | None:
 
 
 def arrays_of(
-    structure: Nesting, what: str, caller: str = "gradient", left: str | None = None
+    structure: Nesting, what: str, caller: str = "gradient", left: Conversion | None = None
 ) -> list[Array]:
     """Return the leaves of targets or sources; raise TypeError for a leaf that is no Array.
 
     Raise Holes if some of the sources are None and others are Arrays.
     what : "target" or "source", for messages.
-    left : a sentence from ``left_in``, which the TypeError quotes: the leaf may be the converted value.
+    left : the clauses of ``left_in``, which the TypeError quotes: the leaf may be the converted value.
     """
     found = nest.leaves(structure)
     if MODES:
@@ -112,7 +113,7 @@ def arrays_of(
             if leaf is None:
                 hint = f"a {what} may not be None: was it computed?"
             elif left is not None:
-                hint += f". {left}"
+                hint += f"; or {left.advice}, since {left.fact}"
             elif isinstance(leaf, int | float | complex) or hasattr(leaf, "shape"):
                 hint += (
                     ". A number or an array of another library is a constant to the tape: convert it "

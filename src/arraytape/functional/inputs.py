@@ -312,29 +312,37 @@ def checked_arrays(
     found = nest.leaves(value)
     for leaf in found:
         if not isinstance(leaf, Array):
-            raise TypeError(
-                f"{caller}: the {what} must be an Array or a nesting of Arrays, got {describe(leaf)}"
-                f"{nest.place_in_nesting(leaf, value)} [at {user_line()}]{exit_in(records)}"
-            )
+            advice = f"the {what} must be an Array or a nesting of Arrays"
+            place = nest.place_in_nesting(leaf, value)
+            raise wrong_result(caller, advice, f"got {describe(leaf)}{place}", records)
     return found
 
 
-def exit_in(records: Sequence[Record]) -> str:
-    """Return text on the untracked conversion in ``records``, to be appended to a message.
+def wrong_result(caller: str, advice: str, fact: str, records: Sequence[Record]) -> TypeError:
+    """Return the error that a function's result is no Array, or none that has a derivative.
 
-    The text is "" if the records have none.
+    advice, fact : clauses that say what to do and what the result is.  If ``records`` have an untracked
+    conversion, the message has other advice: how to avoid it.
     """
     left = left_in(records)
-    return "" if left is None else f". {left} {see('value-left-the-tape')}"
+    if left is None:
+        return TypeError(f"{caller}: {advice}; {fact} [at {user_line()}]")
+    return TypeError(
+        f"{caller}: {left.advice}; {fact} [at {user_line()}], since {left.fact} "
+        f"{see('value-left-the-tape')}"
+    )
 
 
 def check_scalar(y: RawArray, records: Sequence[Record]) -> None:
     """Raise TypeError or ValueError unless ``y`` is a real floating-point Array of shape ()."""
     if not isinstance(y, Array) or y.dtype.kind != "f":
-        raise TypeError(
-            f"grad: the function must give one real floating-point Array, got {describe(y)} "
-            f"[at {user_line()}]{exit_in(records)}"
-        )
+        if y is None:
+            advice = "return the loss from the function: is its `return` missing?"
+        elif isinstance(y, tuple):
+            advice = "return the loss alone, or pass has_aux=True for a function of (loss, aux)"
+        else:
+            advice = "return one real floating-point Array of shape () from the function"
+        raise wrong_result("grad", advice, f"the function returned {describe(y)}", records)
     if y.shape != ():
         raise ValueError(
             f"grad: the function must give an Array of shape (), got {describe(y)} "

@@ -400,7 +400,15 @@ def formatted(x: Array, spec: str) -> str:
         The text.
     """
     data = host(x)
-    return format(data[()], spec) if not data.shape else format(str(data), spec)
+    if not data.shape:
+        return format(data[()], spec)
+    try:
+        return format(str(data), spec)
+    except ValueError:
+        raise TypeError(
+            f"format: take one element, as in f'{{x[0]:{spec}}}', or np.round of the array; the format "
+            f"{spec!r} is one of numbers, and the array is {describe(x)} [at {user_line()}]"
+        ) from None
 
 
 def text(x: Array) -> str:
