@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 KERNELS: dict[str, Callable[..., Any]] = {}  # name -> kernel, called with the keyword xp
 SUBSTITUTES: dict[str, Callable[..., Any]] = {}  # kernels of SciPy's functions that CuPy lacks
+# Kernels in C++ for CuPy: name -> a function from the raw namespace to the kernel, None where CuPy lacks
+# the source.
+COMPILED: dict[str, Callable[[Namespace], Any]] = {}
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -143,7 +146,7 @@ class BorrowedSpecial(Special):
 
 
 class CuPySpecial(Special):
-    """CuPy's special functions on CUDA devices, and ``SUBSTITUTES`` for some that CuPy lacks."""
+    """The special functions on CUDA devices: COMPILED, then CuPy's, then SUBSTITUTES."""
 
     def native(self, name: str) -> Any:
         import cupyx.scipy.special as library
@@ -151,11 +154,14 @@ class CuPySpecial(Special):
         return self.found_in(library, name)
 
     def found_in(self, library: ModuleType, name: str) -> Any:
-        """Return the library's function ``name``, or else the kernel in SUBSTITUTES, or raise TypeError.
+        """Return the compiled kernel, the library's function or the substitute, or raise TypeError.
 
         SciPy's private names, such as ``_zeta``, are tried without underscore, too.  Functions that are
         no ufuncs, such as CuPy's polygamma, get numbers as 0-d data.
         """
+        compiled = COMPILED[name](self.xp) if name in COMPILED else None
+        if compiled is not None:
+            return compiled
         for known in (name, name.removeprefix("_")):
             found = getattr(library, known, None)
             if callable(found):  # CuPy's _zeta is a module

@@ -27,13 +27,14 @@ from .._storage.special import of_scipy
 from .._util.errors import entrance, unknown_name
 from ._statement import STATEMENTS, helper_texts
 
-# Modules that define the special functions.  The last one defines no function: it has kernels for
+# Modules that define the special functions.  The last four define no function: they have kernels for
 # functions of SciPy that CuPy lacks.
 CHAPTERS = (
     "_gamma", "_elementary", "_error", "_exponential", "_lambert", "_logsumexp", "_bessel",
     "_bessel_scaled", "_bessel_integrals", "_airy", "_elliptic", "_hypergeometric", "_polynomials",
     "_parabolic", "_mathieu", "_incomplete", "_student", "_cdfs", "_noncentral", "_noncentral_f",
-    "_noncentral_t", "_stats", "_counting", "_harmonics", "_substitutes",
+    "_noncentral_t", "_stats", "_counting", "_harmonics", "_substitutes", "_substitute_polynomials",
+    "_substitute_cdfs", "_cuda_kernels",
 )  # fmt: skip
 _chapters = [importlib.import_module(f".{chapter}", __name__) for chapter in CHAPTERS]
 

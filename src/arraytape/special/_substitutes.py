@@ -155,11 +155,120 @@ def elliprd(x: RawArray, y: RawArray, z: RawArray, *, xp: Namespace) -> Any:
     z = (x + y) / -3.0
     xy, z2 = x * y, z * z
     e2, e3, e4, e5 = xy - 6.0 * z2, (3.0 * xy - 8.0 * z2) * z, 3.0 * (xy - z2) * z2, xy * z2 * z
-    series = 1.0 - 3 * e2 / 14 + e3 / 6 + 9 * e2 * e2 / 88 - 3 * e4 / 22 - 9 * e2 * e3 / 52
-    series = series + 3 * e5 / 26 - e2 * e2 * e2 / 16 + 3 * e3 * e3 / 40 + 3 * e2 * e4 / 20
-    series = series + 45 * e2 * e2 * e3 / 272 - 9 * (e3 * e4 + e2 * e5) / 68
+    series = carlson_series(e2, e3, e4, e5)
     found = 3.0 * total + scale * series / (mean * xp.sqrt(mean))
     return xp.where(infinite, 0.0, xp.where(poles, math.inf, found))
+
+
+@substitute
+def elliprf(x: RawArray, y: RawArray, z: RawArray, *, xp: Namespace) -> Any:
+    """Return Carlson's elliptic integral RF by duplication.  Source: DLMF 19.36.1."""
+    x, y, z = xp.broadcast_arrays(x, y, z)
+    infinite = xp.isinf(x) | xp.isinf(y) | xp.isinf(z)
+    zero = [x == 0, y == 0, z == 0]
+    poles = (zero[0] & zero[1]) | (zero[1] & zero[2]) | (zero[2] & zero[0])
+    for _ in range(DUPLICATIONS):
+        roots = [xp.sqrt(v) for v in (x, y, z)]
+        step = roots[0] * (roots[1] + roots[2]) + roots[1] * roots[2]
+        x, y, z = (x + step) / 4.0, (y + step) / 4.0, (z + step) / 4.0
+    mean = (x + y + z) / 3.0
+    x, y = 1.0 - x / mean, 1.0 - y / mean
+    e2, e3 = -x * y - (x + y) * (x + y), -x * y * (x + y)
+    series = 1.0 - e2 / 10 + e3 / 14 + e2 * e2 / 24 - 3 * e2 * e3 / 44
+    series = series - 5 * e2 * e2 * e2 / 208 + 3 * e3 * e3 / 104 + e2 * e2 * e3 / 16
+    return xp.where(infinite, 0.0, xp.where(poles, math.inf, series / xp.sqrt(mean)))
+
+
+@substitute
+def elliprc(x: RawArray, y: RawArray, *, xp: Namespace) -> Any:
+    """Return Carlson's RC, for y < 0 Cauchy's principal value.  Source: DLMF 19.2.20."""
+    if is_complex(x):
+        return xp.special.elliprf(x, y, y)
+    negative = y < 0
+    first, second = xp.where(negative, x - y, x), xp.where(negative, -y, y)
+    scale = xp.where(negative, xp.sqrt(x / first), 1.0)
+    return xp.where(x >= 0, scale * xp.special.elliprf(first, second, second), math.nan)
+
+
+def refuse_complex_data(name: str, x: RawArray, xp: Namespace) -> None:
+    if is_complex(x):
+        raise TypeError(not_in_cupy(f"special.{name} of complex data", xp))
+
+
+def sort_three(x: RawArray, y: RawArray, z: RawArray, xp: Namespace) -> tuple[Any, Any, Any]:
+    """Return the smallest, the middle and the largest of three arrays, elementwise."""
+    low, high = xp.minimum(x, y), xp.maximum(x, y)
+    low, z = xp.minimum(low, z), xp.maximum(low, z)
+    return low, xp.minimum(high, z), xp.maximum(high, z)
+
+
+@substitute
+def elliprg(x: RawArray, y: RawArray, z: RawArray, *, xp: Namespace) -> Any:
+    """Return Carlson's RG from RF and RD, a sum of positive terms.  Source: DLMF 19.21.10."""
+    refuse_complex_data("elliprg", x, xp)
+    x, y, z = xp.broadcast_arrays(x, y, z)
+    low, z, high = sort_three(x, y, z, xp)
+    some = xp.where(z > 0, z, 1.0)
+    found = some * xp.special.elliprf(low, some, high) + xp.sqrt(low * high / some)
+    found = found - (low - some) * (high - some) * xp.special.elliprd(low, high, some) / 3.0
+    found = xp.where(z > 0, 0.5 * found, 0.5 * xp.sqrt(high))
+    return xp.where(low >= 0, xp.where(xp.isinf(high), high, found), math.nan)
+
+
+@substitute
+def elliprj(x: RawArray, y: RawArray, z: RawArray, p: RawArray, *, xp: Namespace) -> Any:
+    """Return Carlson's RJ, for p < 0 Cauchy's principal value.  Source: DLMF 19.20.14."""
+    refuse_complex_data("elliprj", x, xp)
+    x, y, z, p = xp.broadcast_arrays(x, y, z, p)
+    x, y, z = sort_three(x, y, z, xp)
+    negative, q = p < 0, xp.abs(p)
+    other = (z * (x + y + q) - x * y) / (z + q)
+    found = carlson_third_kind(x, y, z, xp.where(negative, other, q), xp)
+    value = (other - z) * found - 3.0 * xp.special.elliprf(x, y, z)
+    product = x * y + other * q
+    root = xp.sqrt(x * y * z / product)
+    value = (value + 3.0 * root * xp.special.elliprc(product, other * q)) / (q + z)
+    found = xp.where(negative, value, found)
+    found = xp.where((p == 0) | (y == 0), math.inf, found)
+    return xp.where(x >= 0, xp.where(xp.isinf(z) | xp.isinf(q), 0.0, found), math.nan)
+
+
+def carlson_third_kind(x: RawArray, y: RawArray, z: RawArray, p: RawArray, xp: Namespace) -> Any:
+    """Return RJ for p > 0 by duplication.  Source: Carlson 1995, algorithm 3; DLMF 19.36.2."""
+    total, scale = xp.zeros_like(x), 1.0
+    delta = (p - x) * (p - y) * (p - z)
+    for _ in range(DUPLICATIONS):
+        roots = [xp.sqrt(v) for v in (x, y, z, p)]
+        step = roots[0] * (roots[1] + roots[2]) + roots[1] * roots[2]
+        d = (roots[3] + roots[0]) * (roots[3] + roots[1]) * (roots[3] + roots[2])
+        above = 2.0 * roots[3] * (p + step) / d  # 1 + delta / d ** 2 without cancellation
+        total = total + scale / d * arctangent_ratio(delta / (d * d), above, xp)
+        x, y, z, p = (x + step) / 4.0, (y + step) / 4.0, (z + step) / 4.0, (p + step) / 4.0
+        scale, delta = scale / 4.0, delta / 64.0
+    mean = (x + y + z + 2.0 * p) / 5.0
+    x, y, z = 1.0 - x / mean, 1.0 - y / mean, 1.0 - z / mean
+    p = -0.5 * (x + y + z)
+    e2 = x * y + x * z + y * z - 3.0 * p * p
+    e3 = x * y * z + 2.0 * e2 * p + 4.0 * p * p * p
+    e4, e5 = (2.0 * x * y * z + e2 * p + 3.0 * p * p * p) * p, x * y * z * p * p
+    return 6.0 * total + scale * carlson_series(e2, e3, e4, e5) / (mean * xp.sqrt(mean))
+
+
+def carlson_series(e2: RawArray, e3: RawArray, e4: RawArray, e5: RawArray) -> Any:
+    """Return the series of RD and RJ in elementary symmetric functions.  Source: DLMF 19.36.2."""
+    series = 1.0 - 3 * e2 / 14 + e3 / 6 + 9 * e2 * e2 / 88 - 3 * e4 / 22 - 9 * e2 * e3 / 52
+    series = series + 3 * e5 / 26 - e2 * e2 * e2 / 16 + 3 * e3 * e3 / 40 + 3 * e2 * e4 / 20
+    return series + 45 * e2 * e2 * e3 / 272 - 9 * (e3 * e4 + e2 * e5) / 68
+
+
+def arctangent_ratio(e: RawArray, above: RawArray, xp: Namespace) -> Any:
+    """Return RC(1, 1 + e), which is atan(sqrt(e)) / sqrt(e); ``above`` is 1 + e."""
+    small = xp.abs(e) < 1e-3
+    series = 1.0 - e / 3.0 + e * e / 5.0 - e**3 / 7.0 + e**4 / 9.0 - e**5 / 11.0
+    root = xp.sqrt(xp.where(small, 1.0, xp.abs(e)))
+    inverse = xp.where(e > 0, xp.atan(root), xp.log((1.0 + root) / xp.sqrt(above)))
+    far = inverse / root
+    return xp.where(small, series, far)
 
 
 # --- functions whose order or degree is a whole number ----------------------------------------------
@@ -188,26 +297,6 @@ def substitute_by_order(highest: int) -> Callable[..., Callable[..., Any]]:
         return function
 
     return entered
-
-
-@substitute_by_order(1000)
-def eval_jacobi(n: int, alpha: RawArray, beta: RawArray, x: RawArray, *, xp: Namespace) -> Any:
-    """Return Jacobi's polynomial of degree n by recurrence from degree 0 on.  Source: DLMF 18.9.2."""
-    both = alpha + beta
-    low, high = xp.zeros_like(both + x), xp.ones_like(both + x)
-    if n < 0:
-        return low
-    for k in range(n):
-        if k:
-            middle = 2.0 * k + both
-            first = 2.0 * (k + 1.0) * (k + both + 1.0) * middle
-            second = (middle + 1.0) * ((middle + 2.0) * middle * x + (alpha - beta) * both)
-            third = 2.0 * (k + alpha) * (k + beta) * (middle + 2.0)
-            following = (second * high - third * low) / first
-        else:
-            following = alpha + 1.0 + 0.5 * (both + 2.0) * (x - 1.0)
-        low, high = high, following
-    return high
 
 
 def recur_orders(
