@@ -274,7 +274,7 @@ def left_behind():
 @pytest.fixture
 def fake_cupy(monkeypatch):
     """Install a CuPy that needs no GPU: ``fake_cupy(devices=2)`` gives the module cupy."""
-    from helpers.fake_cupy import Device, FakeCuPy
+    from helpers.fake_cupy import Device, FakeCuPy, Kernels
 
     before = dict(STORAGES)
 
@@ -286,6 +286,7 @@ def fake_cupy(monkeypatch):
             monkeypatch.setitem(sys.modules, name, module)
         common = sys.modules["array_api_compat"]
         monkeypatch.setattr(common, "cupy", made.modules["array_api_compat.cupy"], raising=False)
+        monkeypatch.setattr(cupy, "CuPyKernels", Kernels)
         cupy.storage.cache_clear()
         return made.modules["cupy"]
 

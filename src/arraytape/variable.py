@@ -173,6 +173,13 @@ class Variable(Array):
             self._data = data
         return self
 
+    def _own(self, value: Array) -> None:
+        """Replace the value by that of an Array whose memory nothing else refers to, without a copy."""
+        data = self._fitting(value)._data
+        tell_assigned(self, value)
+        with REPLACING:
+            self._data = data
+
     def assign_add(self, value: Operand) -> Variable:
         """Add ``value`` to the Variable's value.  Tapes do not record the assignment.
 

@@ -41,6 +41,7 @@ class Data:
     size = property(lambda x: x.memory.size)
     dtype = property(lambda x: x.memory.dtype)
     strides = property(lambda x: x.memory.strides)
+    flags = property(lambda x: x.memory.flags)
     real = property(lambda x: x.part(x.memory.real))
     imag = property(lambda x: x.part(x.memory.imag))
 
@@ -180,6 +181,66 @@ class CUDARuntimeError(RuntimeError):
     pass
 
 
+class Stream:
+    """A stand-in for cupy.cuda.Stream, on which no work waits."""
+
+    def is_capturing(self):
+        return False
+
+    def synchronize(self):
+        pass
+
+
+class Kernels:
+    """A stand-in for CuPyKernels, whose kernels are C++: the same functions by NumPy."""
+
+    def __init__(self, cupy):
+        self.cupy = cupy
+
+    def call(self, function, *data):
+        return data[0].cupy.call(function, *data)
+
+    def copy(self, data):
+        return data.copy(order="C")
+
+    def any_nan(self, parts):
+        found = [bool(self.call(np.any, self.call(np.isnan, part))) for part in parts]
+        return any(found)
+
+    def determinants(self, x):
+        return *self.call(np.linalg.slogdet, x), self.call(np.linalg.det, x)
+
+    def products_of_others(self, rows, factors):
+        def products(rows, factors):
+            itself = np.eye(rows.shape[-1], dtype=bool)
+            return factors[..., None] * np.prod(np.where(itself, 1.0, rows[..., None, :]), axis=-1)
+
+        return self.call(products, rows, factors)
+
+    def write_last(self, data, index, value):
+        def write(data, index, value):
+            places = np.arange(data.size).reshape(data.shape)[index]
+            winners = np.full(data.size, -1)
+            for number, place in enumerate(places.flat):
+                winners[place] = number
+            data[index] = value
+            return winners[places] != np.arange(places.size).reshape(places.shape)
+
+        return self.call(write, data, index, value)
+
+    def uniforms(self, key, shape):
+        words = np.asarray(key, np.uint64)
+        return self.cupy.array(np.random.Generator(np.random.Philox(key=words)).random(shape))
+
+    def take_written(self, data, index, lost):
+        def take(data, index, lost):
+            part = np.where(lost, 0, data[index])
+            data[index] = 0
+            return part
+
+        return self.call(take, data, index, lost)
+
+
 class Ufunc:
     """A stand-in for a CuPy ufunc: SciPy's function, restricted to the dtypes of CuPy's loops."""
 
@@ -212,6 +273,9 @@ class FakeCuPy:
         cupy.cuda = SimpleNamespace(Device=Device, runtime=runtime)
         cupy.ndarray, cupy.__version__ = self.kind, version
         cupy.array, cupy.asarray, cupy.asnumpy = self.array, self.array, lambda x: x.get()
+        cupy.cuda.get_current_stream = Stream
+        cupy.fuse = lambda function: function
+        cupy.ElementwiseKernel = None  # see Kernels
         cupy.may_share_memory = lambda a, b: np.may_share_memory(a.memory, b.memory)
         cupy.from_dlpack = self.from_dlpack
         cupy.isin = lambda x1, x2, **options: self.call(np.isin, x1[...], x2[...], **options)

@@ -29,7 +29,7 @@ def test_a_nan_calls_for_the_guarded_pass(near, gradient):
 def test_nan_keep_keeps_the_nan_and_runs_one_pass(monkeypatch, gradient):
     from arraytape._tape import differentiation
 
-    monkeypatch.setattr(differentiation, "gradient_has_nan", None)  # no look at values
+    monkeypatch.setattr(differentiation, "gradients_have_nan", None)  # no look at values
     g = np.asarray(gradient(masked_root, [0.0, 4.0], nan="keep"))
     assert np.isnan(g[0])
     assert g[1] == 0.25

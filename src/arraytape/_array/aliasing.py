@@ -200,6 +200,14 @@ def pull_put(at: Cotangents, record: Record) -> None:
     if buffer is None:
         return
     if value in at.followed:
+        region = None
+        if lost is not None and not path:
+            region = data.take_written(buffer, key, lost)
+        if region is not None:
+            at.add_contribution(value, data.fit_contribution(region, shape, dtype))
+            if old in at.followed:
+                at.give_buffer(old, buffer)
+            return
         region = data.xp.asarray(region_of(buffer, path, key, data.xp), copy=True)
         if lost is not None:
             region = data.xp.where(lost, 0.0, region)

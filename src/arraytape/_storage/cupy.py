@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections import namedtuple
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from .._util.array_types import Index, RawArray, RawOperand
 from .._util.blocks import Quiet
+from .cupy_kernels import CuPyKernels, Fused
 from .special import CuPySpecial, Special
 from .standard import Axis, Standard
 from .storage import HERE, ON_DEMAND, Storage
@@ -44,8 +45,8 @@ class CuPyNamespace(Standard):
 
     def __init__(self, base: ModuleType, cupy: ModuleType) -> None:
         super().__init__(base)
-        self.cupy = cupy
-        self.linalg = CuPyLinalg(base.linalg, cupy)
+        self.cupy, self.kernels = cupy, CuPyKernels(cupy)
+        self.linalg = CuPyLinalg(base.linalg, cupy, self.kernels)
 
     def of_special(self) -> CuPySpecial:
         return CuPySpecial(self)
@@ -120,6 +121,13 @@ class CuPyNamespace(Standard):
     def infinite_sign(self, x: RawArray) -> Any:
         return self.cupy.where(self.cupy.isinf(x), self.cupy.copysign(1.0, x), 0.0)
 
+    def cofactors(self, x: Any, /) -> Any:
+        # As ``standard.cofactors``, with one determinant: that of U @ Vh.
+        U, S, Vh = self.linalg.svd(x)
+        phase = self.linalg.det(U @ Vh)
+        scaled = U * self.kernels.products_of_others(S, self.conj(phase))[..., None, :]
+        return self.conj(scaled @ Vh) if x.dtype.kind == "c" else scaled @ Vh
+
     def reciprocal(self, x: Any, /) -> Any:
         found = self.cupy.reciprocal(x)
         if x.dtype.kind == "c":  # CuPy returns NaN at infinities
@@ -153,11 +161,18 @@ class CuPyNamespace(Standard):
         return self.cupy.where(x == x, signs, x) if x.dtype.kind == "f" else signs
 
 
-class CuPyLinalg:
-    """array-api-compat's linalg extension, in which solve, eig and eigvals are replaced."""
+LONGEST_DIAGONAL = 512  # rows of matrices whose determinant is computed by one thread each
+SlogdetResult = namedtuple("SlogdetResult", ["sign", "logabsdet"])
 
-    def __init__(self, base: ModuleType, cupy: ModuleType) -> None:
-        self.base, self.cupy = base, cupy
+
+class CuPyLinalg:
+    """array-api-compat's linalg extension, with other functions in place of those that do not suffice.
+
+    CuPy's solve, eig and eigvals are not the standard's, and its det and slogdet launch 18 kernels.
+    """
+
+    def __init__(self, base: ModuleType, cupy: ModuleType, kernels: CuPyKernels) -> None:
+        self.base, self.cupy, self.kernels = base, cupy, kernels
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.base, name)
@@ -170,6 +185,17 @@ class CuPyLinalg:
         columns = self.cupy.broadcast_to(columns, stack + columns.shape[-2:])
         y = self.cupy.linalg.solve(x1, columns)
         return y[..., 0] if x2.ndim == 1 else y
+
+    def det(self, x: RawArray, /) -> Any:
+        if not x.size or x.shape[-1] > LONGEST_DIAGONAL:
+            return self.base.det(x)
+        return self.kernels.determinants(x)[2]
+
+    def slogdet(self, x: RawArray, /) -> Any:
+        if not x.size or x.shape[-1] > LONGEST_DIAGONAL:
+            return self.base.slogdet(x)
+        sign, logabsdet, _ = self.kernels.determinants(x)
+        return SlogdetResult(sign, logabsdet)
 
     def eig(self, x: RawArray, /) -> Any:
         values, vectors = self.general("eig", x)
@@ -220,6 +246,7 @@ class CuPyStorage(Storage):
 
     name = "cupy"
     ordered_writes = False  # threads write in any order
+    fusing = True
     dlpack_types = (2, 10, 13)  # memory of CUDA, of ROCm, and managed memory of CUDA
 
     def __init__(self) -> None:
@@ -229,8 +256,20 @@ class CuPyStorage(Storage):
         self.cupy = cupy
         self.kind = cupy.ndarray
         self.xp: Any = CuPyNamespace(compat, cupy)
+        self.kernels = self.xp.kernels
         if len(self.devices()) > 1:
             self.xp = Placed(self.xp, self)
+        self.made: dict[Callable[..., Any], Fused] = {}  # by the function that it runs
+        self.ones: dict[tuple[Any, int], Any] = {}  # by dtype and number of the device
+
+    def fuses(self, x: Any) -> bool:
+        return type(x) is self.kind or isinstance(x, int | float | complex | np.generic)
+
+    def fused(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        found = self.made.get(function)
+        if found is None:
+            found = self.made[function] = Fused(self.cupy, function)
+        return found
 
     def devices(self) -> tuple[Any, ...]:
         try:
@@ -314,11 +353,11 @@ class CuPyStorage(Storage):
 
     def copy(self, data: Any) -> Any:
         with data.device:
-            return data.copy(order="K")
+            return self.kernels.copy(data) if data.flags.c_contiguous else data.copy(order="K")
 
     def contiguous(self, data: Any) -> Any:
         with data.device:
-            return data.copy(order="C")
+            return self.kernels.copy(data) if data.flags.c_contiguous else data.copy(order="C")
 
     def order(self, data: Any) -> str:
         flags = data.flags
@@ -332,6 +371,73 @@ class CuPyStorage(Storage):
             copy[...] = data
         return copy
 
+    def constant_ones(self, shape: tuple[int, ...], dtype: npt.DTypeLike, device: Hashable) -> Any:
+        with HERE if device is None else self.on(device):
+            number = self.cupy.cuda.Device().id
+            one = self.ones.get((dtype, number))
+            if one is None:
+                one = self.cupy.ones((), dtype)
+                stream = self.cupy.cuda.get_current_stream()
+                if not stream.is_capturing():  # the memory of a captured graph has no value yet
+                    stream.synchronize()  # other streams will read it
+                    self.ones[dtype, number] = one
+            return self.cupy.broadcast_to(one, shape) if shape else one
+
+    def any_nan(self, parts: Sequence[Any]) -> bool:
+        by_device: dict[int, list[Any]] = {}
+        for data in parts:
+            by_device.setdefault(data.device.id, []).append(data)
+        for group in by_device.values():
+            with group[0].device:
+                if self.kernels.any_nan(group):
+                    return True
+        return False
+
+    def extent(self, integers: Any) -> tuple[int, int]:
+        if not integers.size:
+            return 0, -1
+        with integers.device:
+            ends = self.cupy.stack([self.cupy.min(integers), self.cupy.max(integers)])
+        least, greatest = self.host(ends).tolist()
+        return least, greatest
+
+    def bincount(self, integers: Any, size: int) -> Any:
+        with integers.device:
+            ones = self.cupy.broadcast_to(self.constant_ones((), np.int64, None), integers.shape)
+            return self.xp.add_at(self.cupy.zeros(size, np.int64), integers, ones)
+
+    def repeated(self, count: int, times: Any, like: Any) -> Any:
+        with like.device:
+            if isinstance(times, int) and times > 0:
+                return self.cupy.arange(count * times) // times
+            if (
+                type(times) is not self.kind
+                or times.shape != (count,)
+                or times.dtype.kind not in "iu"
+            ):
+                return super().repeated(count, times, like)
+            ends = self.cupy.cumsum(times)
+            found = (
+                self.cupy.stack([self.cupy.min(times), ends[-1]]) if count else self.cupy.zeros(2)
+            )
+            least, total = self.host(found).tolist()
+            if least < 0:
+                raise ValueError("repeats may not contain negative values.")
+            return self.cupy.searchsorted(ends, self.cupy.arange(int(total)), side="right")
+
+    def uniforms(self, key: tuple[int, int], shape: tuple[int, ...], device: Hashable) -> Any:
+        with self.on(device):
+            return self.kernels.uniforms(key, shape)
+
+    def count_true(
+        self, mask: Any, dtype: npt.DTypeLike, axis: int | tuple[int, ...] | None
+    ) -> Any:
+        with mask.device:
+            return self.cupy.sum(mask, axis=axis, dtype=dtype, keepdims=True)
+
+    def has_nan(self, data: Any) -> bool:
+        return self.any_nan([data])
+
     def host(self, data: Any) -> np.ndarray[Any, Any]:
         found: np.ndarray[Any, Any] = self.cupy.asnumpy(data)
         return found
@@ -341,6 +447,18 @@ class CuPyStorage(Storage):
 
     def owns(self, data: Any) -> bool:
         return type(data) is self.cupy.ndarray and data.base is None
+
+    def write_last(self, data: Any, key: Any, value: RawOperand) -> Any:
+        if self.is_index(key) and type(value) is self.kind:
+            return self.kernels.write_last(data, key, value)
+        return None
+
+    def take_written(self, data: Any, key: Any, lost: Any) -> Any:
+        return self.kernels.take_written(data, key, lost) if self.is_index(key) else None
+
+    def is_index(self, key: Any) -> bool:
+        """Return True if a key is one array of integers, an index of rows."""
+        return type(key) is self.kind and key.dtype.kind in "iu"
 
     def writeable(self, data: Any) -> bool:
         # CuPy has no writeable flag.  Broadcast arrays, read-only in NumPy, have an axis of stride 0.

@@ -10,7 +10,7 @@ and in-place operators is allowed: its storage returns False from ``in_place``, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -52,6 +52,7 @@ class Storage:
     ordered_writes = True  # x[[0, 0]] = [1, 2] leaves 2, as in NumPy
     mixed = 0  # ``xp`` also accepts data of storages with a smaller number ``mixed``
     many = False  # True if one raw object represents many arrays (batched data of ``vmap``)
+    fusing = False  # True if ``fused`` makes one kernel of a function of elementwise code
     dlpack_types: tuple[int, ...] = ()  # DLPack's device types on which this data may lie
 
     def function(self, name: str) -> Callable[..., Any]:
@@ -73,6 +74,17 @@ class Storage:
 
     def noted(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return ``function``; a traced storage wraps it, so that its calls enter the trace."""
+        return function
+
+    def fuses(self, x: Any) -> bool:
+        """Return True if x may be an argument of a function that ``fused`` returns."""
+        return False
+
+    def fused(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function with the results of ``function`` that runs as one kernel if possible.
+
+        function : elementwise array-API code without side effects, after which the kernel is named.
+        """
         return function
 
     def numpys_value(self, function: Callable[..., Any], args: Any, keywords: Any) -> Any:
@@ -166,6 +178,10 @@ class Storage:
     def refuse_replay(self, data: RawArray, why: str) -> None:
         """Mark the trace of traced ``data`` as not replayable, because of ``why``; ignore other data."""
 
+    def constant_ones(self, shape: tuple[int, ...], dtype: npt.DTypeLike, device: Hashable) -> Any:
+        """Return ones that the caller never writes to, because they may share memory with others."""
+        return self.create("ones", device, shape, dtype=dtype)
+
     # --- memory -----------------------------------------------------------------------------------
     def in_place(self, data: RawArray) -> bool:
         """Return True if ``data[key] = value`` and ``data += value`` write to the memory of ``data``.
@@ -183,6 +199,19 @@ class Storage:
         """
         data[key] = value
         return data
+
+    def write_last(self, data: Any, key: Any, value: RawOperand) -> Any:
+        """Write ``data[key] = value`` so that of several values for an element the last one remains.
+
+        Return a mask of the elements of ``value`` that do not remain.  Return None, and change nothing,
+        if the storage has no kernel for this.
+        """
+
+    def take_written(self, data: Any, key: Any, lost: RawArray) -> Any:
+        """Return ``data[key]``, with 0 where ``lost`` is True, and set ``data[key]`` to 0.
+
+        Return None, and change nothing, if other functions do this at the same cost.
+        """
 
     def add_at(self, data: RawArray, key: Index, value: RawOperand) -> Any:
         """Return ``data`` after ``data[key] += value``: the same object, or new data.
@@ -222,9 +251,43 @@ class Storage:
         """Return the number of True elements; None if the mask is not on the host."""
         return None
 
+    def extent(self, integers: Any) -> tuple[int, int]:
+        """Return the least and the greatest of some integers; (0, -1) if there are none."""
+        found = self.host(integers)
+        return (int(found.min()), int(found.max())) if found.size else (0, -1)
+
+    def bincount(self, integers: Any, size: int) -> Any:
+        """Return how often each of 0, ..., size - 1 occurs among ``integers``, perhaps on the host."""
+        return np.bincount(self.host(integers), minlength=size)
+
+    def repeated(self, count: int, times: Any, like: Any) -> Any:
+        """Return the indices 0, ..., count - 1, each repeated, on the host or the device of ``like``.
+
+        times : the number of repetitions, or an array of them, as for ``numpy.repeat``.
+        """
+        times = storage_of(times).host(times) if type(times) in STORAGES else times
+        return np.repeat(np.arange(count), times)
+
+    def uniforms(self, key: tuple[int, int], shape: tuple[int, ...], device: Hashable) -> Any:
+        """Return the random numbers in [0, 1) of NumPy's generator Philox with a key of two words."""
+        numbers = np.random.Generator(np.random.Philox(key=np.asarray(key, np.uint64))).random(
+            shape
+        )
+        return self.asarray(numbers, None, device, None)
+
+    def count_true(
+        self, mask: Any, dtype: npt.DTypeLike, axis: int | tuple[int, ...] | None
+    ) -> Any:
+        """Return the number of True elements along the axes, which are kept, in the dtype given."""
+        return self.xp.sum(self.xp.astype(mask, dtype), axis=axis, keepdims=True)
+
     def has_nan(self, data: Any) -> bool:
         """Return True if any element of floating-point data is NaN."""
         return bool(self.host(self.xp.any(self.xp.isnan(data))))
+
+    def any_nan(self, parts: Sequence[Any]) -> bool:
+        """Return True if ``has_nan`` is True for any of the data in ``parts``."""
+        return any(map(self.has_nan, parts))
 
 
 STORAGES: dict[type, Storage] = {}  # by type of data
@@ -281,6 +344,14 @@ def storage_of(data: Any) -> Storage:
             f"[at {user_line()}]"
         )
     return found
+
+
+def any_has_nan(parts: Iterable[Any]) -> bool:
+    """Return True if any of several raw arrays holds a NaN, by one check for each storage."""
+    by_storage: dict[Storage, list[Any]] = {}
+    for data in parts:
+        by_storage.setdefault(storage_of(data), []).append(data)
+    return any(storage.any_nan(group) for storage, group in by_storage.items())
 
 
 def names() -> list[str]:

@@ -193,8 +193,11 @@ class BackwardPass:
             self.add_part(plan.reading, plan, record)
             return
         g = self.take_results(record)
-        if g is None:
-            return
+        if g is not None:
+            self.pull_rules(plan, g, record)
+
+    def pull_rules(self, plan: Plan, g: ResultCotangents, record: Record) -> None:
+        """Call the rules of a record with its cotangent g, and add up their contributions."""
         record = self.data.lift(plan, record)
         for pull in plan.pulls:
             found = self.data.apply(plan, pull, g, record)

@@ -81,6 +81,13 @@ class RawData:
     def put(self, data: RawArray, key: Index, value: RawOperand) -> Any:
         return storage_of(data).put(data, key, value)
 
+    def take_written(self, data: RawArray, key: Index, lost: RawArray) -> Any:
+        """Return ``data[key]``, or 0 where ``lost``, and set ``data[key]`` to 0, by one kernel.
+
+        Return None, and change nothing, if the storage has no such kernel.
+        """
+        return storage_of(data).take_written(data, key, lost)
+
     def adds_at(self, key: Index, g: RawArray) -> bool:
         """Return True if ``add_at_key`` processes only the part of the data at ``key``.
 
@@ -263,6 +270,9 @@ class ArrayData(RawData):
     def put(self, data: Any, key: Index, value: RawOperand) -> Any:
         data[key] = value
         return data
+
+    def take_written(self, data: RawArray, key: Index, lost: RawArray) -> Any:
+        return None
 
     def adds_at(self, key: Index, g: RawArray) -> bool:
         empty = type(key) is tuple and not key  # x[()] of a 0-d Array is no view, so no ``+=``

@@ -7,7 +7,7 @@ None by mistake.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from .._array.paths import Path
 from .._exits.modes import mode_of
 from .._record.stack import AWAITED, UNSTARTED, new_value_id, watched
 from .._storage.batched.batched_data import REPLAY, active
-from .._storage.storage import HERE, Storage, is_complex, storage_of
+from .._storage.storage import HERE, Storage, any_has_nan, is_complex, storage_of
 from .._util import nest
 from .._util.blocks import quietly
 from .._util.errors import short_repr, user_line
@@ -39,6 +39,7 @@ from .blockwise import backward_by_blocks
 from .constants import records_left
 from .cusps import hides_a_cusp
 from .data import ArrayData, RawData
+from .fused import FusedPass
 from .guard import GuardedPass, tell_once
 from .missing_rules import check_rules
 from .recording import Recording
@@ -169,11 +170,11 @@ class Differentiation:
             return self.run_checked(data(storage), seeds, picks, guard)
         if guard and recorded and hides_a_cusp(recording.records):
             return self.run_guarded(data(storage), seeds, picks)
-        found = self.gradients_through(BackwardPass(data(storage), recording.known), seeds)
-        for g in found if guard else ():
-            if g is not None and gradient_has_nan(g):
-                tell_once()
-                return self.run_guarded(data(storage), seeds, picks)
+        plain = BackwardPass if recorded or not storage.fusing else FusedPass
+        found = self.gradients_through(plain(data(storage), recording.known), seeds)
+        if guard and gradients_have_nan(found):
+            tell_once()
+            return self.run_guarded(data(storage), seeds, picks)
         return found
 
     def run_guarded(self, data: RawData, seeds: Sequence[Array], picks: bool) -> list[Any]:
@@ -351,16 +352,26 @@ def needs_care(seeds: Sequence[Array]) -> bool:
     return any(type(seed._data) is not kind or seed.device != device for seed in seeds)
 
 
-def gradient_has_nan(g: Array) -> bool:
-    """Return True if a gradient holds a NaN.  A plain backward pass makes no other NaN check."""
-    data = g._data  # a gradient is no view, so its data is up to date
-    if type(data) is np.ndarray:
+def gradients_have_nan(gradients: Iterable[Array | None]) -> bool:
+    """Return True if a gradient holds a NaN.  A plain backward pass makes no other NaN check.
+
+    All gradients on a device are checked at once, because a program waits for the device in each check.
+    """
+    elsewhere = []
+    for g in gradients:
+        if g is None:
+            continue
+        data = g._data  # a gradient is no view, so its data is up to date
+        if type(data) is not np.ndarray:
+            elsewhere.append(data)
+            continue
         # The same as NumPyStorage.has_nan, without a function call: the sum of squares is NaN if an
         # element is.
         flat = data.ravel()
         square = flat.dot(flat)
-        return bool(square != square)
-    return storage_of(data).has_nan(data)
+        if square != square:
+            return True
+    return bool(elsewhere) and any_has_nan(elsewhere)
 
 
 def guards(nan: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .._array.array import Array
 from .._exits.messages import lost
 from .._record.plan import Plan, plan_of
-from .._tape.differentiation import Differentiation, gradient_has_nan
+from .._tape.differentiation import Differentiation, gradients_have_nan
 from .._tape.none_causes import join_words, name_with_layout, public_op_name
 from .._tape.recording import USED_UP, Recording
 from .._tape.tape import GradientTape
@@ -104,7 +104,7 @@ def verdict(facts: Facts, gradient: Array | Exception | None) -> str:
         return f"The gradient is None: {why}."
     if isinstance(gradient, Exception):
         return f"The gradient is an error, {type(gradient).__name__}: {gradient}"
-    if gradient_has_nan(gradient):
+    if gradients_have_nan([gradient]):
         return (
             f"The gradient holds NaN, also in the guarded rerun. It came {through(facts)}. "
             "diagnose.nans(tape, target, source) says which op made it."

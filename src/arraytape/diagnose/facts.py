@@ -19,7 +19,7 @@ from .._storage.storage import storage_of
 from .._tape.arguments import one
 from .._tape.backward import BackwardPass
 from .._tape.data import RawData
-from .._tape.differentiation import Differentiation, gradient_has_nan
+from .._tape.differentiation import Differentiation, gradients_have_nan
 from .._tape.guard import GuardedPass
 from .._tape.none_causes import public_op_name
 from .._tape.recording import Recording
@@ -125,7 +125,7 @@ class Facts:
             return self.request
         try:
             _, found = self.run()
-            if found is not None and gradient_has_nan(found):
+            if gradients_have_nan([found]):
                 _, found = self.run(GuardedPass)
         except Exception as error:  # a user's rule may raise anything
             return error

@@ -13,7 +13,7 @@ from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
 from .._storage.batched.batched_data import REPLAY, active, new_axis_id
 from .._storage.storage import STORAGES
 from .._tape.arguments import UnconnectedGradients, differentiable, filled_like
-from .._tape.differentiation import Differentiation, gradient_has_nan
+from .._tape.differentiation import Differentiation, gradients_have_nan
 from .._tape.forward import ForwardPass
 from .._tape.jacobian import (
     batched_seeds,
@@ -192,7 +192,7 @@ class Linearization:
         does not depend on an input element.
         """
         columns = [self.columns_of(at, chunk_size) for at in range(len(self.arrays))]
-        if any(gradient_has_nan(part) for column in columns for part in column):
+        if gradients_have_nan(part for column in columns for part in column):
             return self.by_rows(chunk_size)
         return [
             nest.pack_nesting(self.inputs.chosen, [column[i] for column in columns])

@@ -13,8 +13,10 @@ import numpy as np
 
 import arraytape as xp
 
-from .._array.array import Array
+from .._array.array import Array, wrap
+from .._array.views import peek
 from .._define.define_op import unregistered
+from .._storage.storage import storage_of
 from .._util.errors import describe, raise_documented, user_line
 from ..variable import Variable, detached
 from . import initializers
@@ -116,7 +118,12 @@ class Dropout(Layer):
                 f"{self.name}: within jax.jit the random numbers would be the same in each call; "
                 f"multiply by a mask that is an argument instead [at {user_line()}]"
             )
-        numbers = uniforms(self._key(key), shape=self._noise_shape(x))
+        key, shape = self._key(key), self._noise_shape(x)
+        if isinstance(x, Array) and storage_of(peek(x)).fusing:
+            drawn = storage_of(peek(x)).uniforms(philox_key(peek(key)), shape, x.device)
+            numbers = wrap(drawn)
+        else:
+            numbers = uniforms(key, shape=shape)
         if isinstance(x, Array):
             kept = numbers.to_device(x.device) >= self.rate
         else:
@@ -171,10 +178,14 @@ def noise_shape_of(given: tuple[int | None, ...] | None) -> tuple[int | None, ..
 
 def draw_uniforms(key: npt.ArrayLike, shape: tuple[int, ...] = ()) -> Any:
     """Return random numbers in [0, 1) that depend only on the key and the shape."""
-    words = np.zeros(2, np.uint64)
-    given = np.asarray(key).reshape(-1)
-    words[: given.size] = given.astype(np.int64).view(np.uint64)
+    words = np.asarray(philox_key(key), np.uint64)
     return np.random.Generator(np.random.Philox(key=words)).random(tuple(shape))
+
+
+def philox_key(key: npt.ArrayLike) -> tuple[int, int]:
+    """Return one or two integers as two words of 64 bits."""
+    given = np.asarray(key).reshape(-1).astype(np.int64).view(np.uint64).tolist()
+    return given[0], given[1] if len(given) > 1 else 0
 
 
 uniforms = unregistered("uniforms", draw_uniforms)

@@ -79,17 +79,19 @@ def bincount(x: Array, /, weights: Array | None = None, minlength: int = 0) -> A
     Gradients flow back to the weights.
     """
     _, data = current(x)
-    indices = storage_of(data).host(data)
-    if indices.ndim != 1 or indices.dtype.kind not in "iu" or (indices < 0).any():
+    storage = storage_of(data)
+    fits = len(data.shape) == 1 and data.dtype.kind in "iu"
+    least, greatest = storage.extent(data) if fits else (-1, -1)
+    if least < 0:
         raise ValueError(
             f"bincount: needs non-negative integers in one dimension, got {describe(x)} "
             f"[at {user_line()}]"
         )
     if minlength < 0:
         raise ValueError(f"bincount: minlength is negative: {minlength} [at {user_line()}]")
-    size = max(int(indices.max()) + 1 if indices.size else 0, minlength)
+    size = max(greatest + 1, minlength)
     if weights is None:
-        return asarray_like(x, np.bincount(indices, minlength=size))
+        return asarray_like(x, storage.bincount(data, size))
     return scatter_add(data_type_functions.astype(weights, "float64", copy=False), (size,), data)
 
 

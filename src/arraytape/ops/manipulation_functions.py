@@ -553,12 +553,11 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
     if axis is None:
         return repeat(reshape(x, (-1,)), repeats, axis=0)
     at = normalize_axis_index("repeat", x, axis)
-    times: Any = repeats
-    if isinstance(repeats, Array):  # read, since the shape of the result depends on the values
-        _, data = current(repeats)
-        times = storage_of(data).host(data)
+    # Arrays are read, since the shape of the result depends on the values.
+    times: Any = current(repeats)[1] if isinstance(repeats, Array) else repeats
+    data = current(x)[1]
     try:
-        indices = np.repeat(np.arange(x.shape[at]), times)
+        indices = storage_of(data).repeated(x.shape[at], times, data)
     except Exception as error:
         raise explain("repeat", error, x=x, repeats=repeats) from error
     return take(x, asarray_like(x, indices), axis=at)

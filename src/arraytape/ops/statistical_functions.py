@@ -100,9 +100,17 @@ def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Compute the arithmetic mean over axes (all by default)."""
 
 
+def equal_or_nan(x: RawArray, y: RawArray) -> Any:
+    """Return True where x equals y or is NaN, as elements are where their maximum y is NaN."""
+    return (x == y) | (x != x)
+
+
 def _taken(x: RawArray, y: RawArray, axis: Axis, keepdims: bool, storage: Storage) -> Any:
     # True for the elements that equal the result, and for NaN elements where the result is NaN.
-    taken = x == restore_axes(y, x.shape, axis, keepdims, storage.xp)
+    y_again = restore_axes(y, x.shape, axis, keepdims, storage.xp)
+    if storage.fusing:
+        return storage.fused(equal_or_nan)(x, y_again)
+    taken = x == y_again
     return taken if storage.unless_none(y != y) is None else taken | (x != x)
 
 
@@ -111,7 +119,7 @@ def _ties(x: RawArray, y: RawArray, taken: RawArray, axis: Axis, storage: Storag
     # element, so there are no ties if as many elements were taken as there are results.
     if storage.counted(taken) == count(y.shape, None):
         return None
-    return storage.xp.sum(storage.xp.astype(taken, x.dtype), axis=axis, keepdims=True)
+    return storage.count_true(taken, x.dtype, axis)
 
 
 def _extreme(

@@ -440,6 +440,10 @@ def overwritten(x: Array, key: Index, value: RawOperand) -> Any:
         return None
     data = x._data
     storage = storage_of(data)
+    if not storage.ordered_writes and not is_picked(x):
+        lost = storage.write_last(data, key, value)
+        if lost is not None:
+            return lost
     xp = storage.xp
     # Number the elements of ``value``, and write these numbers into ``winners``, an array of x's shape,
     # at the same key.  Then ``lasting = winners[key]`` has, for each element of ``value``, the number of

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 
 import arraytape as xp
 
-from .._array.array import Array
+from .._array.array import Array, wrap
 from .._array.views import peek
+from .._storage.storage import Storage, storage_of
 from .._util import nest
+from .._util.array_types import Namespace
 from .._util.errors import TapeWarning, describe, entrance, layout_text, see, stacklevel, user_line
 from ..module import Module
 from ..variable import AllOrNone, Variable, detached
@@ -244,9 +247,8 @@ class Optimizer(Module):
         with AllOrNone([*changed, self._learning_rate, self.iterations]):
             for (g, variable, slots), decayed in zip(rows, decays, strict=True):
                 if decayed:
-                    variable.assign_sub(
-                        rate_for_gradient(rate * self.weight_decay, g) * detached(variable)
-                    )
+                    factor = rate_for_gradient(rate * self.weight_decay, g)
+                    assign_values(decayed_values, g, [variable], (factor,))
                 self.update(g, variable, slots, rate, step)
             if self.schedule is not None:
                 self._learning_rate.assign(rate)
@@ -381,6 +383,47 @@ def rate_for_gradient(number: float | Array, g: Array) -> Any:
     if not isinstance(number, Array):
         return number
     return xp.astype(number, xp.finfo(g.dtype).dtype, copy=False, device=g.device)
+
+
+def decayed_values(xp: Namespace, g: Any, values: Sequence[Any], numbers: Sequence[Any]) -> Any:
+    (value,), (factor,) = values, numbers
+    return (value - factor * value,)
+
+
+Formula = Callable[[Namespace, Any, Sequence[Any], Sequence[Any]], Sequence[Any]]
+
+
+def assign_values(
+    formula: Formula, g: Array, variables: Sequence[Variable], numbers: Sequence[Any]
+) -> None:
+    """Assign to Variables the values that a formula computes from g, their values and numbers.
+
+    formula : elementwise array-API code, a function of a namespace, g, the values and the numbers.  It
+    returns the new values.  A storage such as CuPy's computes them by one kernel.
+    """
+    gradient, values = peek(g), [peek(variable) for variable in variables]
+    storage = storage_of(gradient)
+    if storage.fusing and all(map(storage.fuses, (gradient, *values, *numbers))):
+        run = kernel_of_formula(storage, formula, len(values))
+        with storage.at(gradient, *values):
+            found = run(gradient, *values, *numbers)
+        for variable, data in zip(variables, found, strict=True):
+            variable._own(wrap(data))
+        return
+    new = formula(xp, g, [detached(variable) for variable in variables], numbers)
+    for variable, value in zip(variables, new, strict=True):
+        variable.assign(value)
+
+
+@cache
+def kernel_of_formula(storage: Storage, formula: Formula, count: int) -> Callable[..., Any]:
+    """Return ``formula`` as one kernel of raw data: of g, ``count`` values, and numbers."""
+
+    def new_values(g: Any, *rest: Any) -> Sequence[Any]:
+        return tuple(formula(storage.xp, g, rest[:count], rest[count:]))
+
+    new_values.__name__ = formula.__name__
+    return storage.fused(new_values)
 
 
 def takes_arrays(update: Update) -> Update:

@@ -6,13 +6,20 @@ import math
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-import arraytape as xp
-
 from .._array.array import Array
 from .._define.define_op import unregistered
+from .._util.array_types import Namespace
 from ..nn.layers import boolean_option
 from ..variable import Variable
-from .optimizer import Common, Optimizer, Rate, Updated, rate_for_gradient, takes_arrays
+from .optimizer import (
+    Common,
+    Optimizer,
+    Rate,
+    Updated,
+    assign_values,
+    rate_for_gradient,
+    takes_arrays,
+)
 from .scipy import number_in_range
 
 __all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Lion", "Optimizer", "RMSprop", "Updated"]
@@ -68,13 +75,12 @@ class SGD(Optimizer):
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
     ) -> None:
-        rate = rate_for_gradient(rate, g)
         if not slots:
-            variable.assign_sub(rate * g)
+            assign_values(sgd_values, g, [variable], (rate_for_gradient(rate, g),))
             return
-        velocity, change = slots[0], rate * g
-        velocity.assign(self.momentum * velocity - change)
-        variable.assign_add(self.momentum * velocity - change if self.nesterov else velocity)
+        formula = nesterov_values if self.nesterov else momentum_values
+        numbers = rate_for_gradient(rate, g), self.momentum
+        assign_values(formula, g, [variable, *slots], numbers)
 
 
 class Adam(Optimizer):
@@ -136,15 +142,10 @@ class Adam(Optimizer):
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
     ) -> None:
-        mean, square = slots[:2]
-        mean.assign(self.beta_1 * mean + (1.0 - self.beta_1) * g)
-        square.assign(self.beta_2 * square + (1.0 - self.beta_2) * squared(g))
-        if self.amsgrad:
-            slots[2].assign(xp.maximum(slots[2], square))
-            square = slots[2]
         scale_of = adam_step_size if isinstance(step, Array) else step_size
-        scale = scale_of(rate, step, self.beta_1, self.beta_2)
-        variable.assign_sub(rate_for_gradient(scale, g) * mean / (xp.sqrt(square) + self.epsilon))
+        scale = rate_for_gradient(scale_of(rate, step, self.beta_1, self.beta_2), g)
+        weights = self.beta_1, 1.0 - self.beta_1, self.beta_2, 1.0 - self.beta_2
+        assign_values(adam_values, g, [variable, *slots], (scale, *weights, self.epsilon))
 
 
 class AdamW(Adam):
@@ -250,18 +251,9 @@ class RMSprop(Optimizer):
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
     ) -> None:
-        square = slots[0]
-        square.assign(self.rho * square + (1.0 - self.rho) * squared(g))
-        spread: Any = square
-        if self.centered:
-            mean = slots[1]
-            mean.assign(self.rho * mean + (1.0 - self.rho) * g)
-            spread = xp.maximum(square - squared(mean), 0.0)  # rounding may leave less than 0
-        change = rate_for_gradient(rate, g) * g / xp.sqrt(spread + self.epsilon)
-        if self.momentum:
-            slots[-1].assign(self.momentum * slots[-1] + change)
-            change = slots[-1]
-        variable.assign_sub(change)
+        formula = centered_rmsprop_values if self.centered else rmsprop_values
+        numbers = rate_for_gradient(rate, g), self.rho, 1.0 - self.rho, self.epsilon, self.momentum
+        assign_values(formula, g, [variable, *slots], numbers)
 
 
 class Adagrad(Optimizer):
@@ -316,9 +308,8 @@ class Adagrad(Optimizer):
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
     ) -> None:
-        accumulator = slots[0]
-        accumulator.assign_add(squared(g))
-        variable.assign_sub(rate_for_gradient(rate, g) * g / xp.sqrt(accumulator + self.epsilon))
+        numbers = rate_for_gradient(rate, g), self.epsilon
+        assign_values(adagrad_values, g, [variable, *slots], numbers)
 
 
 class Lion(Optimizer):
@@ -365,13 +356,75 @@ class Lion(Optimizer):
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
     ) -> None:
-        mean = slots[0]
-        direction = xp.sign(self.beta_1 * mean + (1.0 - self.beta_1) * g)
-        variable.assign_sub(rate_for_gradient(rate, g) * direction)
-        mean.assign(self.beta_2 * mean + (1.0 - self.beta_2) * g)
+        weights = self.beta_1, 1.0 - self.beta_1, self.beta_2, 1.0 - self.beta_2
+        assign_values(lion_values, g, [variable, *slots], (rate_for_gradient(rate, g), *weights))
 
 
-def squared(g: Array) -> Any:
+# --- formulas of ``assign_values``: the new values of a Variable and its slots ---------------------
+Values = Sequence[Any]
+
+
+def sgd_values(xp: Namespace, g: Any, values: Values, numbers: Values) -> Values:
+    (value,), (rate,) = values, numbers
+    return (value - rate * g,)
+
+
+def momentum_values(xp: Namespace, g: Any, values: Values, numbers: Values) -> Values:
+    (value, velocity), (rate, momentum) = values, numbers
+    velocity = momentum * velocity - rate * g
+    return value + velocity, velocity
+
+
+def nesterov_values(xp: Namespace, g: Any, values: Values, numbers: Values) -> Values:
+    (value, velocity), (rate, momentum) = values, numbers
+    change = rate * g
+    velocity = momentum * velocity - change
+    return value + (momentum * velocity - change), velocity
+
+
+def adam_values(xp: Namespace, g: Any, values: Values, numbers: Values) -> Values:
+    value, mean, square, *greatest = values
+    scale, earlier, new, earlier_square, new_square, epsilon = numbers
+    mean = earlier * mean + new * g
+    square = earlier_square * square + new_square * squared(g, xp)
+    greatest = [xp.maximum(largest, square) for largest in greatest]  # with amsgrad
+    root = xp.sqrt(greatest[0] if greatest else square)
+    return value - scale * mean / (root + epsilon), mean, square, *greatest
+
+
+def rmsprop_values(xp: Namespace, g: Any, values: Values, numbers: Values) -> Values:
+    value, square, *velocity = values
+    rate, rho, new, epsilon, momentum = numbers
+    square = rho * square + new * squared(g, xp)
+    change = rate * g / xp.sqrt(square + epsilon)
+    velocity = [momentum * before + change for before in velocity]
+    return value - (velocity[0] if velocity else change), square, *velocity
+
+
+def centered_rmsprop_values(xp: Namespace, g: Any, values: Values, numbers: Values) -> Values:
+    value, square, mean, *velocity = values
+    rate, rho, new, epsilon, momentum = numbers
+    square = rho * square + new * squared(g, xp)
+    mean = rho * mean + new * g
+    variance = xp.maximum(square - squared(mean, xp), 0.0)  # rounding may leave less than 0
+    change = rate * g / xp.sqrt(variance + epsilon)
+    velocity = [momentum * before + change for before in velocity]
+    return value - (velocity[0] if velocity else change), square, mean, *velocity
+
+
+def adagrad_values(xp: Namespace, g: Any, values: Values, numbers: Values) -> Values:
+    (value, accumulator), (rate, epsilon) = values, numbers
+    accumulator = accumulator + squared(g, xp)
+    return value - rate * g / xp.sqrt(accumulator + epsilon), accumulator
+
+
+def lion_values(xp: Namespace, g: Any, values: Values, numbers: Values) -> Values:
+    (value, mean), (rate, step_earlier, step_new, earlier, new) = values, numbers
+    direction = xp.sign(step_earlier * mean + step_new * g)
+    return value - rate * direction, earlier * mean + new * g
+
+
+def squared(g: Any, xp: Namespace) -> Any:
     return xp.abs(g) ** 2 if g.dtype.kind == "c" else g * g
 
 

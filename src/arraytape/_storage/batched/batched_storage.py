@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..._util.array_types import Index, RawArray, RawOperand
-from ..storage import EVERYWHERE, HERE, STORAGES, Storage, storage_at, storage_of
+from ..storage import (
+    EVERYWHERE,
+    HERE,
+    STORAGES,
+    Storage,
+    any_has_nan,
+    storage_at,
+    storage_of,
+)
 from .batched_data import Batched, aligned, axis_ids_of, check_open, refusal
 from .batched_namespace import BatchedNamespace
 
@@ -131,6 +139,9 @@ class BatchedStorage(Storage):
 
     def has_nan(self, data: Batched) -> bool:
         return storage_of(data.sample).has_nan(data.sample)
+
+    def any_nan(self, parts: Sequence[Batched]) -> bool:
+        return any_has_nan([data.sample for data in parts])
 
 
 BATCHED = BatchedStorage()

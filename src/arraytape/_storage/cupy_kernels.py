@@ -1,0 +1,251 @@
+"""CUDA kernels of the CuPy storage, for work that CuPy's own functions do in several launches or waits.
+
+The time of a small step on a GPU depends on the number of launches.  ``Fused`` makes one kernel of a
+function of elementwise array code.  The other kernels are written out, because they are no elementwise
+code.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+TYPES = "ABCDEFGHIJKLMNOP"  # CuPy's placeholders for dtypes are single capitals
+MOST_PARTS = len(TYPES)  # arrays that one launch checks for NaN
+
+
+FEW = 128  # indices up to which each thread compares its index with all later ones
+# Kernels of writes ``data[index] = value``, with one thread for each element of the value: the index of
+# row number i / length, counted from the front as CuPy counts it, and the place of the element in data.
+GIVEN = "raw I index, int64 rows, int64 length"
+PLACE = """
+long long row = index[i / length] % rows;
+if (row < 0) row += rows;
+ptrdiff_t place = row * length + i % length;
+"""
+# True if a later element of the value is written to the same place.
+LOST = """
+lost = !few && winners[place] != i + 1;
+for (ptrdiff_t k = few ? i / length + 1 : index.size(); k < index.size(); ++k) {
+    long long other = index[k] % rows;
+    lost = lost || (other < 0 ? other + rows : other) == row;
+}
+"""
+
+# Philox4x64-10 of Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3", as in NumPy: block
+# number n has the counter n + 1, and gives four words.
+HIGH_WORD = """
+__device__ unsigned long long high_word(unsigned long long a, unsigned long long b) {
+    unsigned long long low = 0xFFFFFFFFULL, cross = (a >> 32) * (b & low);
+    unsigned long long carried = (a & low) * (b >> 32) + (((a & low) * (b & low)) >> 32);
+    carried += cross & low;
+    return (a >> 32) * (b >> 32) + (cross >> 32) + (carried >> 32);
+}
+"""
+PHILOX = """
+unsigned long long c[4] = {(unsigned long long)(i / 4 + 1), 0, 0, 0};
+unsigned long long k[2] = {key0, key1};
+const unsigned long long first = 0xD2E7470EE14C6C93ULL, second = 0xCA5A826395121157ULL;
+for (int round = 0; round < 10; ++round) {
+    unsigned long long high0 = high_word(first, c[0]), high1 = high_word(second, c[2]);
+    unsigned long long low0 = first * c[0], low1 = second * c[2];
+    c[0] = high1 ^ c[1] ^ k[0];
+    c[1] = low1;
+    c[2] = high0 ^ c[3] ^ k[1];
+    c[3] = low0;
+    k[0] += 0x9E3779B97F4A7C15ULL;
+    k[1] += 0xBB67AE8584CAA73BULL;
+}
+number = (double)(c[i % 4] >> 11) * (1.0 / 9007199254740992.0);
+"""
+
+
+class Fused:
+    """A function of elementwise array code that runs as one kernel, by ``cupy.fuse``.
+
+    plain : the function, called as it is on operands on which CuPy cannot fuse it, such as code that
+    reads a shape.  refused : the types and dtypes of these operands.
+    """
+
+    def __init__(self, cupy: ModuleType, plain: Callable[..., Any]) -> None:
+        self.plain = plain
+        self.kernel = cupy.fuse(plain)
+        self.refused: set[tuple[Any, ...]] = set()
+
+    def __call__(self, *operands: Any) -> Any:
+        if self.refused and layouts_of(operands) in self.refused:
+            return self.plain(*operands)
+        try:
+            return self.kernel(*operands)
+        except Exception:  # CuPy raises errors of many types if it cannot fuse
+            found = self.plain(*operands)
+            self.refused.add(layouts_of(operands))
+            return found
+
+
+def layouts_of(operands: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple([getattr(x, "dtype", type(x)) for x in operands])
+
+
+class CuPyKernels:
+    """The written kernels, compiled by CuPy at their first launch."""
+
+    def __init__(self, cupy: ModuleType) -> None:
+        self.cupy = cupy
+        self.nan_flag = cache(self.make_nan_flag)
+        self.determinant = cache(self.make_determinant)
+        self.others = self.make_others()
+        self.winners = cupy.ElementwiseKernel(
+            GIVEN,
+            "raw uint64 winners",
+            f"{PLACE} atomicMax(&winners[place], (unsigned long long)(i + 1));",
+            "arraytape_winners",
+        )
+        self.last_writes = cupy.ElementwiseKernel(
+            f"{GIVEN}, raw uint64 winners, bool few, raw V value",
+            "bool lost, raw T data",
+            f"{PLACE} {LOST} if (!lost) data[place] = static_cast<T>(value[i]);",
+            "arraytape_last_writes",
+        )
+        self.philox = cupy.ElementwiseKernel(
+            "uint64 key0, uint64 key1",
+            "float64 number",
+            PHILOX,
+            "arraytape_philox",
+            True,  # reduce_dims, the default
+            HIGH_WORD,
+        )
+        self.taken = cupy.ElementwiseKernel(
+            f"{GIVEN}, bool lost",
+            "T part, raw T data",
+            f"{PLACE} part = lost ? T(0) : data[place]; if (!lost) data[place] = T(0);",
+            "arraytape_taken",
+        )
+
+    def make_nan_flag(self, count: int) -> Any:
+        """Return the kernel that sets a flag to True if one of ``count`` arrays holds a NaN."""
+        given = [f"raw {TYPES[i]} x{i}, int64 n{i}" for i in range(count)]
+        checks = [f"if (i < n{i} && x{i}[i] != x{i}[i]) flag[0] = true;" for i in range(count)]
+        return self.cupy.ElementwiseKernel(
+            ", ".join(given), "raw bool flag", "\n".join(checks), f"arraytape_nan_flag_{count}"
+        )
+
+    def any_nan(self, parts: Sequence[Any]) -> bool:
+        """Return True if one of the arrays, all on the current device, holds a NaN.
+
+        There is one launch for 16 arrays, and one copy to the host.  Threads may set the flag at once,
+        because all of them write the same value.
+        """
+        parts = [part for part in parts if part.size]
+        if not parts:
+            return False
+        flag = self.cupy.zeros(1, dtype=bool)
+        for start in range(0, len(parts), MOST_PARTS):
+            some = parts[start : start + MOST_PARTS]
+            sizes = [part.size for part in some]
+            given = [one for pair in zip(some, sizes, strict=True) for one in pair]
+            self.nan_flag(len(some))(*given, flag, size=max(sizes))
+        return bool(self.cupy.asnumpy(flag)[0])
+
+    def make_determinant(self, kind: str) -> Any:
+        """Return the kernel of sign, logarithm of the absolute value, and determinant from LU factors.
+
+        There is one thread for each matrix.  kind : "f" or "c", the kind of the matrices' dtype.
+        """
+        turn = "sign = d / r * sign" if kind == "c" else "sign = d < 0 ? -sign : sign"
+        return self.cupy.ElementwiseKernel(
+            "raw T lu, raw int32 pivots, int32 info, int32 n",
+            "T sign, R size, T determinant",
+            f"""
+            sign = 1;
+            size = 0;
+            for (int k = 0; k < n; ++k) {{
+                T d = lu[(i * n + k) * n + k];
+                R r = abs(d);
+                size += log(r);
+                {turn};
+                if (pivots[i * n + k] != k + 1) sign = -sign;
+            }}
+            if (info > 0) {{
+                sign = 0;
+                size = log(R(0));
+            }}
+            determinant = sign * R(exp(size));
+            """,
+            "arraytape_determinant",
+        )
+
+    def determinants(self, x: Any) -> tuple[Any, Any, Any]:
+        """Return sign, logarithm of the absolute value, and value of the determinants of matrices x."""
+        cupy, shape = self.cupy, x.shape[:-2]
+        lu, pivots, info = cupy.linalg._decomposition._lu_factor(x, x.dtype)
+        reals = x.real.dtype
+        outs = [cupy.empty(info.shape, dtype) for dtype in (x.dtype, reals, x.dtype)]
+        self.determinant(x.dtype.kind)(lu, pivots, info, x.shape[-1], *outs)
+        sign, size, determinant = [out.reshape(shape) for out in outs]
+        return sign, size, determinant
+
+    def make_others(self) -> Any:
+        """Return the kernel of products of all elements of a row but one, times a factor of the row."""
+        return self.cupy.ElementwiseKernel(
+            "raw R row, raw T factor, int32 n",
+            "T product",
+            """
+            ptrdiff_t first = i / n * n;
+            R others = 1;
+            for (int k = 0; k < n; ++k)
+                if (first + k != i) others *= row[first + k];
+            product = factor[i / n] * others;
+            """,
+            "arraytape_products_of_others",
+        )
+
+    def products_of_others(self, rows: Any, factors: Any) -> Any:
+        """Return for each element of rows the product of the row's others, times the row's factor."""
+        found = self.cupy.empty(rows.shape, factors.dtype)
+        self.others(rows, factors, rows.shape[-1], found)
+        return found
+
+    # --- writes at indices, of which several may be equal ------------------------------------------
+    def write_last(self, data: Any, index: Any, value: Any) -> Any:
+        """Write ``data[index] = value``; of several values for an element, the last one remains.
+
+        Return a mask of the elements of the value that do not remain.
+        """
+        cupy, shape = self.cupy, (*index.shape, *data.shape[1:])
+        layout = index, data.shape[0], math.prod(data.shape[1:])
+        few = index.size <= FEW
+        winners = cupy.zeros(1 if few else data.size, np.uint64)
+        lost = cupy.empty(shape, bool)
+        if not lost.size:
+            return lost
+        if not few:
+            self.winners(*layout, winners, size=lost.size)
+        value = cupy.broadcast_to(value, shape)
+        self.last_writes(*layout, winners, few, value, lost, data)
+        return lost
+
+    def take_written(self, data: Any, index: Any, lost: Any) -> Any:
+        """Return ``data[index]`` with 0 where ``lost`` is True, and set ``data[index]`` to 0."""
+        part = self.cupy.empty(lost.shape, data.dtype)
+        if part.size:
+            self.taken(index, data.shape[0], math.prod(data.shape[1:]), lost, part, data)
+        return part
+
+    def copy(self, data: Any) -> Any:
+        """Return a copy of C-contiguous data on the current device, without a kernel."""
+        found = self.cupy.empty(data.shape, data.dtype)
+        found.data.copy_from_device_async(data.data, data.nbytes)
+        return found
+
+    def uniforms(self, key: tuple[int, int], shape: tuple[int, ...]) -> Any:
+        """Return the random numbers in [0, 1) of NumPy's Philox with this key."""
+        found = self.cupy.empty(shape, np.float64)
+        if found.size:
+            self.philox(np.uint64(key[0]), np.uint64(key[1]), found)
+        return found

@@ -1,0 +1,136 @@
+"""The backward pass on storages that run a function of elementwise code as one kernel, such as CuPy's.
+
+The rules of an elementwise record, and the sums of their contributions, become one kernel.  A kernel is
+made for each combination of a plan and the inputs that have a contribution already, at its first use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .._record.plan import PLANS, Plan, Pull, Record, identity_rule
+from .._storage.storage import Storage, is_complex
+from .backward import BackwardPass
+
+if TYPE_CHECKING:
+    from .._util.array_types import RawArray, ResultCotangents
+
+
+class Sum(NamedTuple):
+    """One result of a kernel: the contributions of some rules to one input, added up.
+
+    value_id : the id of the input.  pulls : indices of the rules in the plan's ``pulls``.
+    held : the input's cotangent so far, to be added; None if there is none.
+    """
+
+    value_id: int
+    pulls: tuple[int, ...]
+    held: Any
+
+
+class FusedPass(BackwardPass):
+    """A backward pass that runs the rules of an elementwise record as one kernel."""
+
+    def pull_rules(self, plan: Plan, g: ResultCotangents, record: Record) -> None:
+        storage = self.data.storage
+        if type(g) is tuple or not plan.diagonal or plan.op.checked or is_complex(g):
+            super().pull_rules(plan, g, record)
+            return
+        kept = [record[place] for place in places_of(plan)]
+        if not all(storage.fuses(x) for x in (g, *kept)):
+            super().pull_rules(plan, g, record)
+            return
+        sums = self.sums_of(plan, g, record)
+        layout = tuple([(pulls, held is not None) for _, pulls, held in sums])
+        if layout:
+            run = kernel_of(storage, plan.number, layout)
+            found = run(g, *kept, *[held for _, _, held in sums if held is not None])
+            for (value_id, pulls, held), part in zip(sums, found, strict=True):
+                if part is None:
+                    continue
+                if held is not None:
+                    self.cotangents[value_id] = part
+                    self.borrowed.discard(value_id)
+                else:
+                    self.add_contribution(value_id, self.fitted(plan, pulls, part, record))
+
+    def sums_of(self, plan: Plan, g: Any, record: Record) -> list[Sum]:
+        """Return the sums that a record's kernel computes; pass on g itself where a rule returns it."""
+        sums: dict[int, Sum] = {}
+        apart = []
+        for i, pull in enumerate(plan.pulls):
+            value_id = record[pull.at]
+            if value_id not in self.followed:
+                continue
+            if not fits(pull, g, record):
+                apart.append(Sum(value_id, (i,), None))
+            elif value_id in sums:
+                before = sums[value_id]
+                sums[value_id] = before._replace(pulls=(*before.pulls, i))
+            else:
+                sums[value_id] = Sum(value_id, (i,), self.held_like(g, value_id))
+        for value_id, one in list(sums.items()):
+            if one.held is None and [plan.pulls[i].rule for i in one.pulls] == [identity_rule]:
+                del sums[value_id]
+                self.lend_contribution(value_id, g)
+        return [*sums.values(), *apart]
+
+    def held_like(self, g: Any, value_id: int) -> Any:
+        """Return a value's cotangent so far if it has the type, shape and dtype of g; else None."""
+        held: Any = self.cotangents.get(value_id)
+        alike = type(held) is type(g) and held.shape == g.shape and held.dtype == g.dtype
+        return held if alike else None
+
+    def fitted(self, plan: Plan, pulls: tuple[int, ...], part: RawArray, record: Record) -> Any:
+        """Return a contribution in the shape and dtype of its input, which all ``pulls`` have."""
+        fit = plan.pulls[pulls[0]].fit
+        if fit is None:
+            return part
+        return self.data.fit_contribution(part, record[fit[0]], record[fit[1]], plan.op.name)
+
+
+def fits(pull: Pull, g: RawArray, record: Record) -> bool:
+    """Return True if a rule's input has the shape and the dtype of the cotangent g."""
+    if pull.fit is None:
+        return True
+    return bool(record[pull.fit[0]] == g.shape and record[pull.fit[1]] == g.dtype)
+
+
+@cache
+def places_of(plan: Plan) -> tuple[int, ...]:
+    """Return the positions in a record of all values that the plan's rules get."""
+    return tuple(sorted({place for pull in plan.pulls for place in pull.asks if place}))
+
+
+@cache
+def kernel_of(
+    storage: Storage, number: int, layout: tuple[tuple[tuple[int, ...], bool], ...]
+) -> Callable[..., Any]:
+    """Return the function that computes the sums of a record with plan ``number``, as one kernel.
+
+    Its arguments are the cotangent, the values at ``places_of`` the plan, and the cotangents to be
+    added.  It returns a tuple.
+
+    layout : for each sum the indices of its rules, and True if a cotangent is added.
+    """
+    plan: Any = PLANS[number]
+    places, xp = places_of(plan), storage.xp
+
+    def sums(g: Any, *given: Any) -> Any:
+        kept = dict(zip(places, given, strict=False))
+        held = iter(given[len(places) :])
+        found = []
+        for pulls, added in layout:
+            total = next(held) if added else None
+            for i in pulls:
+                pull = plan.pulls[i]
+                arguments = [kept[place] if place else xp for place in pull.asks]
+                part = pull.rule(g, *arguments)
+                total = part if total is None else total if part is None else total + part
+            found.append(total)
+        return tuple(found)
+
+    sums.__name__ = f"gradient_of_{plan.op.name}".replace(".", "_")
+    return storage.fused(sums)
