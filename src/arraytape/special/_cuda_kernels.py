@@ -119,7 +119,8 @@ def elementwise_kernel(cupy: ModuleType, kernel: KernelInCpp, inputs: str, outpu
         ", ".join(f"{DTYPES[k]} {x}" for k, x in zip(outputs, results, strict=True)),
         call,
         f"arraytape_{kernel.name}_{inputs}",
-        preamble=OWN.read_text() if own else f"#include <cupy/xsf/{kernel.header}>",
+        True,  # reduce_dims, as by default
+        OWN.read_text() if own else f"#include <cupy/xsf/{kernel.header}>",
     )
 
 
