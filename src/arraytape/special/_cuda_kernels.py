@@ -9,6 +9,7 @@ lacks the header, ``_substitutes`` may have a kernel.
 from __future__ import annotations
 
 import functools
+from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -72,7 +73,7 @@ class KernelInCpp:
         """Return the function of CuPy's data, or None if CuPy lacks the header."""
         if not hasattr(xp.cupy, "ElementwiseKernel"):
             return None
-        known = Path(xp.cupy.__file__).parent / "_core" / "include" / "cupy" / "xsf" / self.header
+        known = Path(str(files("cupy"))) / "_core" / "include" / "cupy" / "xsf" / self.header
         if self.header != OWN.name and not known.exists():
             return None
         return functools.partial(self.launch, xp=xp)
