@@ -66,6 +66,9 @@ PAGES = {
     "features": Page(f"{GENERATED}/features.md", "status.features.page"),
     "public_names": Page(f"{GENERATED}/public_names.txt", "status.public_names.page"),
     "scope": Page(f"{GENERATED}/scope.md", "status.scope.page", release="status.scope.release"),
+    "misuses": Page(
+        f"{GENERATED}/misuses.md", "status.misuses.page", release="status.misuses.release"
+    ),
     "special": Page(
         f"{GENERATED}/special.md", "status.special.page", release="status.special.release"
     ),

@@ -212,7 +212,7 @@ if _typing.TYPE_CHECKING:
     )
     from .ops.utility_functions import all, any, diff
     from .replay import function
-    from .variable import Variable
+    from .variable import IndexedSlices, Variable
 
     # Names of NumPy's own API, for type checkers.  ``_numpy_api/names.py`` makes the objects, and a test
     # compares the names.
@@ -261,7 +261,7 @@ if _typing.TYPE_CHECKING:
 
 __all__ = [
     # arrays, tapes, derivatives
-    "Array", "Variable", "Module", "function",
+    "Array", "IndexedSlices", "Variable", "Module", "function",
     "GradientTape", "ForwardAccumulator", "UnconnectedGradients",
     "LostGradientError", "TapeWarning", "gauss_newton_product", "grad", "hessian", "hvp", "jacfwd",
     "jacobian", "jacrev", "jvp", "linearize", "sparse_hessian", "sparse_jacobian", "value_and_grad",
@@ -402,7 +402,7 @@ _NAMES = {
         "isin", "unique_all", "unique_counts", "unique_inverse", "unique_values",
     ),
     ".replay": ("function",),
-    ".variable": ("Variable",),
+    ".variable": ("IndexedSlices", "Variable"),
 }  # fmt: skip
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 

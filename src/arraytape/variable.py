@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,10 +15,12 @@ from ._define.docstrings import SYMBOLS
 from ._record.mode_stack import MODES, meet
 from ._record.stack import new_value_id, recorders, tell_assigned
 from ._storage.storage import holds_kind, storage_of
-from ._util.errors import describe, layout_text, user_line
+from ._util.errors import TapeWarning, describe, layout_text, stacklevel, user_line
 from ._util.html import facts_table
 from ._util.locks import reentrant_lock
 from .ops.creation_functions import asarray
+from .ops.indexing_functions import take
+from .ops.manipulation_functions import moveaxis
 from .ops.operators import BINARY
 
 if TYPE_CHECKING:
@@ -31,6 +34,155 @@ UNNAMED = "Variable"  # the name of a Variable without a name of its own
 REPLACING = reentrant_lock()  # the lock for replacing a Variable's data
 
 
+class IndexedSlices(NamedTuple):
+    """Values for some rows of a Variable: the argument of ``scatter_add`` and similar methods.
+
+    Parameters
+    ----------
+    values : object
+        The values, of the shape ``indices.shape + variable.shape[1:]`` or one that broadcasts to it.
+    indices : object
+        The numbers of the rows: integers, which may repeat.
+    dense_shape : object, optional
+        Without effect.  TensorFlow's class has this parameter.
+
+    Examples
+    --------
+    >>> import arraytape as xp
+    >>> v = xp.Variable([1.0, 2.0, 3.0])
+    >>> print(v.scatter_add(xp.IndexedSlices(values=[10.0, 20.0, 30.0], indices=[0, 2, 0])))
+    [41.  2. 23.]
+    >>> rows = xp.IndexedSlices([1.0], [0], dense_shape=(3,))
+    >>> rows.values, rows.indices, rows.dense_shape
+    ([1.0], [0], (3,))
+    """
+
+    values: Any
+    indices: Any
+    dense_shape: Any = None
+
+
+class Reference:
+    """A hashable stand-in for a Variable: references to the same Variable are equal."""
+
+    __slots__ = ("_variable",)
+
+    def __init__(self, variable: Variable) -> None:
+        self._variable = variable
+
+    def deref(self) -> Variable:
+        """Return the Variable."""
+        return self._variable
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reference) and other._variable is self._variable
+
+    def __hash__(self) -> int:
+        return id(self._variable)
+
+    def __repr__(self) -> str:
+        return f"<Reference wrapping {self._variable!r}>"
+
+
+SCATTERS: dict[
+    str, tuple[str, Callable[..., Any]]
+] = {  # from a word to a summary, and a function that writes into ``x[key]``
+    "add": ("Add the {values} to {place}", np.add.at),
+    "sub": ("Subtract the {values} from {place}", np.subtract.at),
+    "mul": ("Multiply {place} by the {values}", np.multiply.at),
+    "div": ("Divide {place} by the {values}", np.divide.at),
+    "max": ("Replace {place} by the {values} where these are greater", np.maximum.at),
+    "min": ("Replace {place} by the {values} where these are less", np.minimum.at),
+    "update": ("Replace {place} by the {values}", operator.setitem),
+}
+SCATTER_DOC = """\
+{summary}.
+
+Tapes do not record the assignment.  Where indices repeat, {repeated}.
+
+Parameters
+----------
+{parameters}
+name : str | None, default: None
+    Without effect.
+
+Returns
+-------
+Variable
+    The Variable itself.
+
+Raises
+------
+TypeError
+    When ``sparse_delta`` has no indices and values.
+IndexError
+    When an index is no integer, or outside of the shape.  Negative indices count from the end.
+ValueError
+    When the values do not have the Variable's dtype, or do not broadcast to the selected shape."""
+ROWS = {
+    "values": "values",
+    "place": "the rows at the indices",
+    "parameters": """\
+sparse_delta : IndexedSlices
+    Any object with attributes ``indices`` and ``values``, such as ``xp.IndexedSlices``.
+use_locking : bool, default: False
+    Without effect.""",
+}
+POINTS = {
+    "values": "updates",
+    "place": "the elements at the indices",
+    "parameters": """\
+indices : object
+    Integers.  The last axis has the coordinates of an element, or the first coordinates of a part.
+updates : object
+    The values, of the shape ``indices.shape[:-1]`` and the axes without coordinates.""",
+}
+
+
+def scatter_rows(word: str) -> Callable[..., Variable]:
+    """Return the method ``scatter_<word>``, which writes values to rows of a Variable."""
+
+    def scatter(
+        self: Variable, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Variable:
+        if not (hasattr(sparse_delta, "indices") and hasattr(sparse_delta, "values")):
+            raise TypeError(
+                f"scatter_{word}: give xp.IndexedSlices(values, indices), got "
+                f"{describe(sparse_delta)} [at {user_line()}]"
+            )
+        return self._scatter(word, asarray(sparse_delta.indices), sparse_delta.values)
+
+    return named_scatter(scatter, "scatter", word, ROWS)
+
+
+def scatter_points(word: str) -> Callable[..., Variable]:
+    """Return the method ``scatter_nd_<word>``, which writes values to elements by coordinates."""
+
+    def scatter(self: Variable, indices: Any, updates: Any, name: str | None = None) -> Variable:
+        return self._scatter(word, coordinates(indices), updates)
+
+    return named_scatter(scatter, "scatter_nd", word, POINTS)
+
+
+def named_scatter(
+    method: Callable[..., Variable], prefix: str, word: str, texts: dict[str, str]
+) -> Callable[..., Variable]:
+    """Give a method of Variable its name and docstring, and return the method."""
+    method.__name__ = f"{prefix}_{word}"
+    method.__qualname__ = f"Variable.{method.__name__}"
+    method.__doc__ = SCATTER_DOC.format(
+        summary=SCATTERS[word][0].format(**texts),
+        repeated="the last value counts" if word == "update" else "all values count",
+        parameters=texts["parameters"],
+    )
+    return method
+
+
+def coordinates(indices: Any) -> tuple[Array, ...]:
+    """Return the key that selects the elements whose coordinates are the last axis of ``indices``."""
+    return tuple(moveaxis(asarray(indices), -1, 0))
+
+
 class Variable(Array):
     """An Array whose value may be replaced: the parameters of a model.
 
@@ -41,18 +193,36 @@ class Variable(Array):
     Parameters
     ----------
     initial_value : object
-        An Array, host data, scalars or nested sequences of these.  The data is copied.
+        An Array, host data, scalars or nested sequences of these, or a function of no arguments that
+        returns such a value.  The data is copied.
     trainable : bool, default: True
         If True, tapes watch the Variable whenever it is read.
     name : str | None, default: None
         The name in messages.  None means "Variable".
     dtype : dtype | None, default: None
         The dtype of the Variable.  None means the dtype of ``initial_value``.
+    constraint : callable, optional
+        A function of the value, kept as ``v.constraint``.  Call it after a step of an optimizer:
+        ``v.assign(v.constraint(v))``.  No assignment calls it, as in TensorFlow.
+    synchronization : object, optional
+        Without effect.  TensorFlow has this parameter for several devices.
+    aggregation : object, optional
+        Without effect, as ``synchronization``.
+    shape : tuple, optional
+        The shape that ``initial_value`` must have; None in it stands for any length.
 
     Raises
     ------
     TypeError
-        When trainable is neither True nor False, name is no str, or ``asarray`` raises TypeError.
+        When trainable is neither True nor False, name is no str, constraint is not callable, or
+        ``asarray`` raises TypeError.
+    ValueError
+        When ``initial_value`` does not have the given shape.
+
+    Warns
+    -----
+    TapeWarning
+        When a constraint is given, because the program has to call it.
 
     Examples
     --------
@@ -68,19 +238,42 @@ class Variable(Array):
     [1.5 2. ]
     >>> print(v.assign([5.0, 6.0]), v.value())
     [5. 6.] [5. 6.]
-    >>> v.name, v.trainable, v.path
-    ('v', True, '')
+    >>> v.name, v.trainable, v.path, v.constraint
+    ('v', True, '', None)
+
+    The scatter methods write to rows, or to elements by their coordinates:
+
+    >>> rows, points = xp.IndexedSlices(values=[4.0, 2.0], indices=[0, 0]), [[0], [1]]
+    >>> print(v.scatter_add(rows).scatter_sub(rows).scatter_mul(rows).scatter_div(rows))
+    [5. 6.]
+    >>> print(v.scatter_max(rows).scatter_min(rows).scatter_update(rows))
+    [2. 6.]
+    >>> print(v.scatter_nd_add(points, [1.0, 1.0]).scatter_nd_sub(points, [2.0, 2.0]))
+    [1. 5.]
+    >>> print(v.scatter_nd_max(points, [3.0, 3.0]).scatter_nd_min(points, [4.0, 4.0]))
+    [3. 4.]
+    >>> print(v.scatter_nd_update(points, [7.0, 8.0]))
+    [7. 8.]
+    >>> print(v.sparse_read([1, 1]), v.gather_nd(points), v.read_value())
+    [8. 8.] [7. 8.] [7. 8.]
+    >>> v.ref().deref() is v
+    True
     """
 
     # _value_id is always -2, so that every read calls ``_sync``, which notifies the recorders.
-    __slots__ = ("_identity", "_name", "_path", "_trainable")
+    __slots__ = ("_constraint", "_identity", "_name", "_path", "_trainable")
 
     def __init__(
         self,
-        initial_value: Operand,
+        initial_value: Operand | Callable[[], Operand],
         trainable: bool = True,
         name: str | None = None,
         dtype: npt.DTypeLike | None = None,
+        *,
+        constraint: Callable[[Any], Operand] | None = None,
+        synchronization: object = None,
+        aggregation: object = None,
+        shape: Sequence[int | None] | None = None,
     ) -> None:
         if not isinstance(trainable, bool | np.bool_):
             raise TypeError(
@@ -91,7 +284,13 @@ class Variable(Array):
             raise TypeError(
                 f"Variable: the name must be a str, got {describe(name)} [at {user_line()}]"
             )
-        self._data = own_data(asarray(initial_value, dtype=dtype))
+        initial = initial_value() if callable(initial_value) else initial_value
+        given = asarray(initial, dtype=dtype)
+        check_shape(given, shape)
+        if constraint is not None:
+            warn_of_constraint(constraint)
+        self._constraint = constraint
+        self._data = own_data(given)
         self._state = KEPT
         self._value_id = -2
         self._identity = new_value_id()
@@ -117,6 +316,11 @@ class Variable(Array):
         """Return True if tapes watch the Variable whenever it is read."""
         return self._trainable
 
+    @property
+    def constraint(self) -> Callable[[Any], Operand] | None:
+        """Return the function that was given as ``constraint``, or None."""
+        return self._constraint
+
     _has_state = True
 
     def _sync(self) -> int:
@@ -139,13 +343,75 @@ class Variable(Array):
 
     _snapshot = value
 
+    def read_value(self) -> Array:
+        """Take a snapshot of the value, as ``value()`` does.
+
+        Returns
+        -------
+        Array
+            The current value.  Tapes that follow the Variable also follow this Array.
+        """
+        return self.value()
+
+    def sparse_read(self, indices: Operand, name: str | None = None) -> Array:
+        """Return the rows at the indices: ``xp.take(v, indices, axis=0)``.
+
+        Parameters
+        ----------
+        indices : object
+            Integers, of any shape.
+        name : str | None, default: None
+            Without effect.
+
+        Returns
+        -------
+        Array
+            Of the shape ``indices.shape + v.shape[1:]``.  Tapes record the op.
+        """
+        rows = asarray(indices)
+        return take(self, rows, axis=0) if rows.ndim == 1 else self[rows]
+
+    def gather_nd(self, indices: Operand, name: str | None = None) -> Array:
+        """Return the elements, or parts, whose coordinates are the last axis of ``indices``.
+
+        Parameters
+        ----------
+        indices : object
+            Integers.  The last axis has the coordinates of an element, or the first coordinates of
+            a part.
+        name : str | None, default: None
+            Without effect.
+
+        Returns
+        -------
+        Array
+            Of the shape ``indices.shape[:-1] + v.shape[indices.shape[-1]:]``.  Tapes record the op.
+        """
+        return self[coordinates(indices)]
+
+    def ref(self) -> Reference:
+        """Return a hashable reference to the Variable, as a key of dicts.
+
+        Returns
+        -------
+        Reference
+            References to the same Variable are equal.  ``v.ref().deref()`` is v.
+        """
+        return Reference(self)
+
     def _current_id(self) -> int:
         return self._identity
 
     _ensure_id = _current_id
 
     # --- state ------------------------------------------------------------------------------------
-    def assign(self, value: Operand) -> Variable:
+    def assign(
+        self,
+        value: Operand,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Variable:
         """Replace the value.  Tapes do not record the assignment.
 
         Parameters
@@ -154,6 +420,12 @@ class Variable(Array):
             An Array of the Variable's shape, dtype and device.  Host data and numbers are
             cast if their kind fits: integers to a Variable of floats, floats of any precision to a
             Variable of complex numbers.
+        use_locking : bool, default: False
+            Without effect.
+        name : str | None, default: None
+            Without effect.
+        read_value : bool, default: True
+            Without effect: the Variable is returned in any case.
 
         Returns
         -------
@@ -180,13 +452,25 @@ class Variable(Array):
         with REPLACING:
             self._data = data
 
-    def assign_add(self, value: Operand) -> Variable:
+    def assign_add(
+        self,
+        value: Operand,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Variable:
         """Add ``value`` to the Variable's value.  Tapes do not record the assignment.
 
         Parameters
         ----------
         value : object
             An Array, host data or a number.
+        use_locking : bool, default: False
+            Without effect.
+        name : str | None, default: None
+            Without effect.
+        read_value : bool, default: True
+            Without effect: the Variable is returned in any case.
 
         Returns
         -------
@@ -200,13 +484,25 @@ class Variable(Array):
         """
         return self._update(operator.add, value)
 
-    def assign_sub(self, value: Operand) -> Variable:
+    def assign_sub(
+        self,
+        value: Operand,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Variable:
         """Subtract ``value`` from the Variable's value.  Tapes do not record the assignment.
 
         Parameters
         ----------
         value : object
             An Array, host data or a number.
+        use_locking : bool, default: False
+            Without effect.
+        name : str | None, default: None
+            Without effect.
+        read_value : bool, default: True
+            Without effect: the Variable is returned in any case.
 
         Returns
         -------
@@ -219,6 +515,32 @@ class Variable(Array):
             When shape or dtype would change.
         """
         return self._update(operator.sub, value)
+
+    scatter_add, scatter_nd_add = scatter_rows("add"), scatter_points("add")
+    scatter_sub, scatter_nd_sub = scatter_rows("sub"), scatter_points("sub")
+    scatter_max, scatter_nd_max = scatter_rows("max"), scatter_points("max")
+    scatter_min, scatter_nd_min = scatter_rows("min"), scatter_points("min")
+    scatter_update, scatter_nd_update = scatter_rows("update"), scatter_points("update")
+    scatter_mul, scatter_div = scatter_rows("mul"), scatter_rows("div")
+
+    def _scatter(self, word: str, key: Index, value: Operand) -> Variable:
+        given = detached(self._host_data(value))
+        if given.dtype != self.dtype:
+            raise ValueError(
+                f"scatter_{word}: {describe(given)} does not have the dtype of {self._said()}: cast "
+                "it with astype"
+            )
+        write = SCATTERS[word][1]
+        return self._write_copy(lambda x: write(x, key, given), value)
+
+    def _write_copy(self, write: Callable[[Array], None], value: Operand) -> Variable:
+        """Call ``write`` with a copy of the value, and assign the copy; ``value`` is what is written."""
+        while True:  # write again if another thread replaced the value in the meantime
+            before = peek(self)
+            changed = wrap(storage_of(before).copy(before))
+            write(changed)
+            if self._replace(before, changed._data, value):
+                return self
 
     def _update(self, function: Callable[[Any, Any], Any], value: Operand) -> Variable:
         # A Python number is not converted to an Array, so that it does not change the result's dtype.
@@ -243,7 +565,12 @@ class Variable(Array):
         """Return ``given`` if its shape, dtype and device are the Variable's; else raise ValueError."""
         alike = given.dtype == self.dtype and given.device == self.device
         if given.shape != self.shape or not alike:
-            raise ValueError(f"assign: {describe(given)} does not fit into {self._said()}")
+            advice = ""
+            if alike and given.size == 1:
+                advice = "; to give each element this value, write v[...] = value"
+            elif given.shape == self.shape and holds_kind(self.dtype, given.dtype):
+                advice = "; cast it with astype"
+            raise ValueError(f"assign: {describe(given)} does not fit into {self._said()}{advice}")
         return given
 
     def _host_data(self, value: Operand) -> Array:
@@ -264,16 +591,13 @@ class Variable(Array):
 
     def __setitem__(self, key: Index, value: Operand, /) -> None:
         given = detached(value) if isinstance(value, Array) else value
-        while True:
-            before = peek(self)
-            changed = wrap(storage_of(before).copy(before))
-            changed[key] = given
-            if self._replace(before, changed._data, value):
-                return
+        self._write_copy(lambda x: x.__setitem__(key, given), value)
 
     # --- copies -----------------------------------------------------------------------------------
     def __copy__(self) -> Variable:
-        return Variable(detached(self), self._trainable, self._name)
+        copied = Variable(detached(self), self._trainable, self._name)
+        copied._constraint = self._constraint
+        return copied
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
         return self.__copy__()
@@ -296,6 +620,35 @@ class Variable(Array):
         if self._path not in ("", self._name):
             name = repr(self._path) if self._name == UNNAMED else f"{name} (at {self._path!r})"
         return f"the Variable {name}, {layout_text(self)} [at {user_line()}]"
+
+
+def check_shape(given: Array, shape: Sequence[int | None] | None) -> None:
+    """Raise ValueError unless an initial value has the shape, in which None stands for any length."""
+    if shape is None:
+        return
+    fits = len(shape) == given.ndim and all(
+        wanted in (None, length) for wanted, length in zip(shape, given.shape, strict=True)
+    )
+    if not fits:
+        raise ValueError(
+            f"Variable: the initial value {describe(given)} does not have the shape {tuple(shape)} "
+            f"[at {user_line()}]"
+        )
+
+
+def warn_of_constraint(constraint: object) -> None:
+    """Warn that the program has to call a constraint; raise TypeError if it is not callable."""
+    if not callable(constraint):
+        raise TypeError(
+            f"Variable: the constraint must be a function, got {describe(constraint)} "
+            f"[at {user_line()}]"
+        )
+    warnings.warn(
+        "Variable: write v.assign(v.constraint(v)) after each step, since no optimizer calls the "
+        "constraint",
+        TapeWarning,
+        stacklevel=stacklevel(),
+    )
 
 
 def detached(x: Array) -> Array:

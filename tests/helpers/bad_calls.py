@@ -94,15 +94,15 @@ CALLS = {
         ValueError,
         [r"output_gradients\[1\]", r"\(2,\)", r"\(3,\)"],
     ),
-    "output-gradients-that-would-broadcast": (
-        lambda e: e.tape.gradient(e.y, e.x, output_gradients=xp.ones((1,))),
+    "output-gradients-of-more-axes": (
+        lambda e: e.tape.gradient(e.y, e.x, output_gradients=xp.ones((1, 3))),
         ValueError,
-        [r"output_gradients\[0\]", r"\(1,\)", r"\(3,\)"],
+        [r"output_gradients\[0\]", r"\(1, 3\)", r"\(3,\)"],
     ),
-    "output-gradients-number-for-a-vector": (
-        lambda e: e.tape.gradient(e.y, e.x, output_gradients=1.0),
+    "output-gradients-of-another-length": (
+        lambda e: e.tape.gradient(e.y, e.x, output_gradients=[1.0, 2.0]),
         ValueError,
-        [r"output_gradients\[0\]", r"\(\)", r"\(3,\)"],
+        [r"output_gradients\[0\]", r"\(2,\)", r"\(3,\)"],
     ),
     "output-gradients-complex": (
         lambda e: e.tape.gradient(e.y, e.x, output_gradients=e.ones * 1j),

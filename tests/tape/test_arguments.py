@@ -174,11 +174,12 @@ def test_the_parameters_have_tensorflows_names_places_and_defaults():
         ("target", nothing), ("sources", nothing), ("output_gradients", None),
         ("unconnected_gradients", "none"),
     ]  # fmt: skip
+    of_loops = [("parallel_iterations", None), ("experimental_use_pfor", True)]
     assert parameters(GradientTape.jacobian) == [
-        ("target", nothing), ("sources", nothing), ("unconnected_gradients", "none"),
+        ("target", nothing), ("sources", nothing), ("unconnected_gradients", "none"), *of_loops,
     ]  # fmt: skip
     assert parameters(GradientTape.batch_jacobian) == [
-        ("target", nothing), ("source", nothing), ("unconnected_gradients", "none"),
+        ("target", nothing), ("source", nothing), ("unconnected_gradients", "none"), *of_loops,
     ]  # fmt: skip
     for method in (GradientTape.reset, GradientTape.stop_recording, GradientTape.watched_variables):
         assert parameters(method) == []

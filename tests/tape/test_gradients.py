@@ -251,7 +251,6 @@ def test_output_gradients_of_a_dict_go_by_key(near):
     ("given", "says"),
     [
         (lambda: [xp.ones((2,)), xp.ones((3,))], r"\[1\] has shape \(3,\), .* shape \(2,\)"),
-        (lambda: [xp.ones((1,)), xp.ones((2,))], r"\[0\] has shape \(1,\)"),
         (lambda: [xp.ones((2,)), xp.ones((2,))], r"\[1\] has dtype float64, .* complex128"),
         (lambda: [xp.ones((2,)), np.ones(2)], r"\[1\] has dtype float64, .* complex128"),
         (
@@ -260,7 +259,8 @@ def test_output_gradients_of_a_dict_go_by_key(near):
         ),
         (lambda: [xp.ones((2,), dtype=xp.int64), xp.ones((2,))], r"\[0\] has dtype int64"),
         (lambda: [xp.ones((2,), dtype=xp.bool), xp.ones((2,))], r"\[0\] has dtype bool"),
-        (lambda: [1.0, xp.ones((2,)) * 1j], r"\[0\] has shape \(\)"),
+        (lambda: [xp.ones((1, 2)), xp.ones((2,)) * 1j], r"\[0\] has shape \(1, 2\)"),
+        (lambda: [xp.ones((3,)), xp.ones((2,)) * 1j], r"\[0\] has shape \(3,\)"),
         (lambda: [xp.ones((2,))], "2 are needed, one for each target; got 1"),
         (lambda: [xp.ones((2,))] * 3, "2 are needed, one for each target; got 3"),
         (lambda: xp.ones((2,)), "2 are needed, one for each target; got Array"),
@@ -279,6 +279,44 @@ def test_output_gradients_match_in_number_shape_and_kind_or_the_error_says_which
         tape.gradient(targets, x, output_gradients=given())
     weights = [xp.asarray([1.0, 10.0]), xp.asarray([2j, 0.0])]
     near(tape.gradient(targets, x, output_gradients=weights), [4.0, 40.0])
+
+
+@pytest.mark.parametrize(
+    "weight", [2.0, [2.0], [[1.0], [10.0]], [1.0, 2.0, 3.0], [[3.0, 2.0, 1.0]]]
+)
+def test_output_gradients_broadcast_to_the_target(weight, near):
+    x = xp.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    with GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = x * x
+    wanted = np.broadcast_to(np.asarray(weight), (2, 3)) * 2.0 * np.asarray(x.tolist())
+    near(tape.gradient(y, x, output_gradients=weight), wanted)
+    near(tape.gradient(y, x, output_gradients=xp.asarray(weight)), wanted)
+
+
+def test_a_broadcast_output_gradient_stays_as_it_is_and_has_a_gradient(near):
+    x, weight = xp.asarray([1.0, 2.0, 3.0]), xp.asarray([2.0])
+    with GradientTape() as outer:
+        outer.watch(weight)
+        with GradientTape() as inner:
+            inner.watch(x)
+            y = (x * x, x)
+        g = inner.gradient(y, x, output_gradients=(weight, weight))
+    near(outer.gradient(g, weight), [15.0])
+    near(weight, [2.0])
+
+
+def test_an_output_gradient_broadcasts_for_each_example_of_vmap(near):
+    def weighted_slopes(weight, x):
+        with GradientTape() as tape:
+            tape.watch(x)
+            y = x * x
+        return tape.gradient(y, x, output_gradients=weight)
+
+    x, weights = xp.asarray([[1.0, 2.0], [3.0, 4.0]]), xp.asarray([1.0, 10.0])
+    near(xp.vmap(weighted_slopes)(weights, x), [[2.0, 4.0], [60.0, 80.0]])
+    near(xp.vmap(weighted_slopes, in_axes=(0, None))(weights, x[0]), [[2.0, 4.0], [20.0, 40.0]])
+    near(xp.vmap(weighted_slopes, in_axes=(None, 0))(weights[1], x), [[20.0, 40.0], [60.0, 80.0]])
 
 
 def test_output_gradients_of_another_precision_are_cast(near):

@@ -314,3 +314,24 @@ def test_bad_arguments_say_what_is_wrong(name):
 def test_a_tape_that_never_recorded_has_no_jacobian():
     with pytest.raises(RuntimeError, match="never recorded"):
         GradientTape().jacobian(X, X)
+
+
+def test_parameters_of_tensorflows_loops_have_no_effect(near):
+    x = xp.asarray([[1.0, 2.0]])
+    with GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = x * x
+    options = {"parallel_iterations": 2, "experimental_use_pfor": False}
+    near(tape.jacobian(y, x, "none", **options), [[[[2.0, 0.0]], [[0.0, 4.0]]]])
+    near(tape.batch_jacobian(y, x, "none", **options), [[[2.0, 0.0], [0.0, 4.0]]])
+
+
+@pytest.mark.parametrize("persistent", [True, False])
+def test_a_batch_jacobian_of_an_unconnected_source_is_none_or_zeros(persistent, near):
+    x, y = xp.ones((2, 3)), xp.ones((2, 4))
+    with GradientTape(persistent=persistent) as tape:
+        tape.watch([x, y])
+        z = y * y
+    near(tape.batch_jacobian(z, x, unconnected_gradients="zero"), np.zeros((2, 4, 3)))
+    if persistent:
+        assert tape.batch_jacobian(z, x) is None

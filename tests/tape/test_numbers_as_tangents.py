@@ -71,8 +71,7 @@ def test_numpys_arrays_have_to_be_of_the_kind(derivative, dtype, other):
 
 
 WRONG = {
-    "shape": ((2,), 1.0, ValueError),
-    "shape of a list": ((2,), [1.0], ValueError),
+    "shape": ((2,), [1.0, 2.0, 3.0], ValueError),
     "shape of nested lists": ((2,), [[1.0, 2.0]], ValueError),
     "shape of data": ((2,), np.ones(3), ValueError),
     "unequal lists": ((2,), [[1.0], [2.0, 3.0]], ValueError),

@@ -134,14 +134,20 @@ def arrays_of(
     return found
 
 
-def seeds_of(target: Nesting, targets: list[Array], output_gradients: Nesting) -> list[Array]:
-    """Return a cotangent for each target: its output gradient, or ones."""
+def seeds_of(
+    target: Nesting, targets: list[Array], output_gradients: Nesting, broadcast: bool = False
+) -> list[Array]:
+    """Return a cotangent for each target: its output gradient, or ones.
+
+    broadcast : True if an output gradient may have a shape that broadcasts to that of its target.
+    """
     if output_gradients is None:
         return [one(y) for y in targets]
     given = nest.leaves_like(target, output_gradients, "output_gradients", numbers=True)
     if MODES:
         meet(*given)
-    return [as_seed(g, y, i) for i, (g, y) in enumerate(zip(given, targets, strict=True))]
+    rows = enumerate(zip(given, targets, strict=True))
+    return [as_seed(g, y, i, broadcast) for i, (g, y) in rows]
 
 
 def filled_like(name: str, like: Array, shape: tuple[int, ...] | None = None) -> Array:
@@ -195,17 +201,14 @@ def array_beside(x: Array, value: Any, what: str) -> Array:
     return wrap(data)
 
 
-def as_seed(g: Operand, y: Array, index: int) -> Array:
+def as_seed(g: Operand, y: Array, index: int, broadcast: bool) -> Array:
     """Return output gradient number ``index`` as a cotangent of y.
 
-    Raise ValueError if its shape, or the kind of its dtype, is not that of y.
+    Raise ValueError if its shape, or the kind of its dtype, does not fit y.
     """
     g = array_beside(y, g, f"output_gradients[{index}]")
     if g.shape != y.shape:
-        raise ValueError(
-            f"output_gradients[{index}] has shape {g.shape}, its target has shape {y.shape} "
-            f"[at {user_line()}]"
-        )
+        g = broadcast_seed(g, y, index, broadcast)
     if g.dtype.kind != y.dtype.kind and differentiable(y):
         raise ValueError(
             f"output_gradients[{index}] has dtype {g.dtype}, its target has dtype {y.dtype} "
@@ -216,4 +219,18 @@ def as_seed(g: Operand, y: Array, index: int) -> Array:
     if seed.dtype != y.dtype:
         xp: Any = namespace()
         seed = xp.astype(seed, y.dtype)  # an op, since an outer tape may follow the seed
+    return seed
+
+
+def broadcast_seed(g: Array, y: Array, index: int, allowed: bool) -> Array:
+    """Return an output gradient in the shape of y; raise ValueError if it may not be broadcast to it."""
+    xp: Any = namespace()
+    lengths = zip(reversed(g.shape), reversed(y.shape), strict=False)
+    fits = g.ndim <= y.ndim and all(n in (1, length) for n, length in lengths)
+    if not (allowed and fits):
+        raise ValueError(
+            f"output_gradients[{index}] has shape {g.shape}, its target has shape {y.shape} "
+            f"[at {user_line()}]"
+        )
+    seed: Array = xp.asarray(xp.broadcast_to(g, y.shape), copy=True)  # ops: a tape may follow g
     return seed

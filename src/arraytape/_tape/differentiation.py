@@ -63,7 +63,12 @@ def compute_gradient(
     output_gradients: Nesting,
     unconnected_gradients: UnconnectedGradients | str,
     nan: str,
+    broadcast: bool = True,
 ) -> Any:
+    """Return the gradients of ``GradientTape.gradient``.
+
+    broadcast : False to refuse output gradients that only broadcast to the shapes of the targets.
+    """
     recording.check_usable()
     zero = unconnected(unconnected_gradients) is ZERO
     guard = guards(nan)
@@ -72,9 +77,9 @@ def compute_gradient(
     try:
         asked = arrays_of(sources, "source")
     except Holes:
-        rest = output_gradients, unconnected_gradients, nan
+        rest = output_gradients, unconnected_gradients, nan, broadcast
         return around_holes(sources, lambda some: compute_gradient(recording, target, some, *rest))
-    seeds = seeds_of(target, targets, output_gradients)
+    seeds = seeds_of(target, targets, output_gradients, broadcast)
     with recording.paused():
         request = Differentiation(recording, targets, asked)
         found: list[Any] = [None] * len(asked)

@@ -398,8 +398,9 @@ class GradientTape(OfThisProcess, Block):
             watched, the source is the value that it held then; for an intermediate result, the value
             that it holds now.
         output_gradients : Array or nesting, default: None
-            Weights of the target's elements, with the nesting, the shapes and the kinds of dtype of
-            ``target``.  None: ones.  Numbers, lists of numbers and NumPy arrays are converted.
+            Weights of the target's elements, with the nesting and the kinds of dtype of ``target``, and
+            shapes that broadcast to its shapes.  None: ones.  Numbers, lists of numbers and NumPy arrays
+            are converted.
         unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
             The answer for a source on which the target does not depend: None, or zeros ("zero").
         nan : str, default: 'guard'
@@ -456,6 +457,8 @@ class GradientTape(OfThisProcess, Block):
         target: Array,
         sources: Any,
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
     ) -> Any:
         """Return the derivative of every element of ``target`` with respect to ``sources``.
 
@@ -469,6 +472,10 @@ class GradientTape(OfThisProcess, Block):
             that it holds now.
         unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
             The answer for a source on which the target does not depend: None, or zeros ("zero").
+        parallel_iterations : int | None, default: None
+            Without effect.  TensorFlow has this parameter.
+        experimental_use_pfor : bool, default: True
+            Without effect, as ``parallel_iterations``.
 
         Returns
         -------
@@ -504,6 +511,8 @@ class GradientTape(OfThisProcess, Block):
         target: Array,
         source: Array,
         unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
     ) -> Any:
         """Return the Jacobian of ``target[i]`` with respect to ``source[i]``, for each i.
 
@@ -519,6 +528,10 @@ class GradientTape(OfThisProcess, Block):
             as long as that of the target.
         unconnected_gradients : UnconnectedGradients | str, default: UnconnectedGradients.NONE
             The answer for a source on which the target does not depend: None, or zeros ("zero").
+        parallel_iterations : int | None, default: None
+            Without effect.  TensorFlow has this parameter.
+        experimental_use_pfor : bool, default: True
+            Without effect, as ``parallel_iterations``.
 
         Returns
         -------

@@ -14,13 +14,13 @@ from .errors import unknown_name
 # The names in other_names.ARRAY, repeated so that other_names need not be imported.  A test compares
 # both.
 NAMES = (
-    "abs", "add_", "assign", "assign_add", "at", "backward", "base", "block_until_ready", "bmm",
-    "clamp", "clone", "contiguous", "copy_", "cpu", "cuda", "data", "detach", "dim", "div_",
-    "double", "exp", "expand", "fill_", "flags", "float", "gather", "get_shape", "grad",
-    "index_select", "log", "masked_fill", "matmul", "mm", "mul_", "norm", "numel", "numpy",
-    "permute", "pow", "relu", "requires_grad", "requires_grad_", "resize", "retain_grad",
-    "sigmoid", "softmax", "sqrt", "strides", "sub_", "to", "tobytes", "tofile", "unsqueeze",
-    "zero_",
+    "abs", "add_", "assign", "assign_add", "assign_sub", "at", "backward", "base",
+    "block_until_ready", "bmm", "clamp", "clone", "contiguous", "copy_", "cpu", "cuda", "data",
+    "detach", "dim", "div_", "double", "exp", "expand", "fill_", "flags", "float", "gather",
+    "get_shape", "grad", "index_select", "log", "masked_fill", "matmul", "mm", "mul_", "norm",
+    "numel", "numpy", "permute", "pow", "relu", "requires_grad", "requires_grad_", "resize",
+    "retain_grad", "sigmoid", "softmax", "sqrt", "strides", "sub_", "to", "tobytes", "tofile",
+    "unsqueeze", "zero_",
 )  # fmt: skip
 
 

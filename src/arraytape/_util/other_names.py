@@ -13,6 +13,11 @@ from typing import Any
 
 Table = dict[str, dict[str, str]]  # from a library to a dict: its name -> arraytape's counterpart
 UNNEEDED = "no need: "  # begins the text for a name without counterpart; the reason follows
+COPIED = "x = xp.asarray(x, copy=True)"
+L2 = "x / xp.linalg.vector_norm(x, axis=axis, keepdims=True)"
+POINTS = "tuple(xp.moveaxis(indices, -1, 0))"  # the key for TensorFlow's rows of coordinates
+SEGMENTS = "xp.scatter_add(x, (count, *x.shape[1:]), segments)"
+TOPK = "xp.sort(x, descending=True)[..., :k] or xp.argsort(x, descending=True)[..., :k]"
 
 NAMESPACE: Table = {
     "NumPy": {
@@ -39,7 +44,7 @@ NAMESPACE: Table = {
         "from_numpy": "xp.asarray",
         "func": "xp.grad, xp.jacobian, xp.hessian, xp.jvp, xp.vjp and xp.vmap",
         "gather": "xp.take_along_axis(x, indices, axis=axis) for PyTorch's, "
-        "xp.take(x, indices, axis=axis) for TensorFlow's",
+        "xp.take(x, indices, axis=0) for TensorFlow's",
         "ge": "xp.greater_equal",
         "gt": "xp.greater",
         "index_select": "xp.take",
@@ -75,30 +80,65 @@ NAMESPACE: Table = {
         "sub": "xp.subtract",
         "t": "x.T",
         "tensor": "xp.asarray",
-        "topk": "xp.sort(x, descending=True)[..., :k] or xp.argsort(x, descending=True)[..., :k]",
+        "topk": TOPK,
         "unsqueeze": "xp.expand_dims",
     },
     "TensorFlow": {
+        "Input": f"{UNNEEDED}layers find the shape of their inputs when they are first called",
+        "Model": "xp.Module",
+        "TensorArray": "xp.stack(arrays), where arrays is a list",
+        "TensorShape": f"{UNNEEDED}a shape is a tuple of Python",
+        "TensorSpec": f"{UNNEEDED}xp.function makes a program for each combination of shapes and dtypes",
+        "activations": "xp.nn",
+        "autodiff": "xp.ForwardAccumulator",
+        "autograph": f"{UNNEEDED}Python runs the program, and the tape records its ops",
+        "boolean_mask": "x[mask]",
+        "case": f"{UNNEEDED}an if statement of Python is recorded as it ran",
         "cast": "xp.astype",
         "clip_by_value": "xp.clip",
+        "complex": "x + 1j * y",
         "cond": "xp.where(mask, x, y), or if on a Python bool",
         "constant": "xp.asarray",
+        "constant_initializer": "xp.nn.initializers.Constant(value)",
+        "control_dependencies": f"{UNNEEDED}ops run in the order of the program",
         "convert_to_tensor": "xp.asarray",
+        "data": "x[start : start + size] in a loop of Python",
         "debugging": "xp.GradientTape(check_numerics=True) or xp.diagnose",
+        "divide_no_nan": "xp.where(y == 0, 0.0, x / xp.where(y == 0, 1.0, y))",
+        "dynamic_partition": "[x[parts == i] for i in range(count)]",
+        "executing_eagerly": f"{UNNEEDED}ops always run at once",
         "fill": "xp.full",
-        "gather_nd": "x[tuple(xp.moveaxis(indices, -1, 0))]",
+        "floormod": "xp.remainder",
+        "foldl": f"{UNNEEDED}a loop of Python is recorded",
+        "gather_nd": f"x[{POINTS}]",
         "gradients": "tape.gradient",
+        "is_finite": "xp.isfinite",
+        "is_inf": "xp.isinf",
+        "is_nan": "xp.isnan",
+        "is_tensor": "isinstance(x, xp.Array)",
         "keras": "xp.nn, xp.optimizers and xp.Module",
+        "l2_normalize": L2,
+        "layers": "xp.nn",
+        "log_sigmoid": "xp.special.log_expit",
         "map_fn": "xp.vmap(f)(x)",
+        "math": "xp",
+        "models": "xp.nn",
+        "multiply_no_nan": "xp.where(y == 0, 0.0, x * y)",
+        "name_scope": f"{UNNEEDED}messages name the line of the program",
         "one_hot": "xp.eye(n)[labels]",
+        "ones_initializer": "xp.nn.initializers.Ones()",
         "print": "print(x)",
         "py_function": "xp.numpy_function or xp.host_function",
+        "random_normal_initializer": "xp.nn.initializers.RandomNormal(stddev=std)",
+        "random_uniform_initializer": "xp.nn.initializers.RandomUniform(low, high)",
         "range": "xp.arange",
         "rank": "x.ndim",
+        "realdiv": "xp.divide",
+        "reciprocal_no_nan": "xp.where(x == 0, 0.0, 1.0 / xp.where(x == 0, 1.0, x))",
         "reduce_all": "xp.all",
+        "reduce_any": "xp.any",
         "reduce_euclidean_norm": "xp.linalg.vector_norm",
         "reduce_logsumexp": "xp.special.logsumexp",
-        "reduce_any": "xp.any",
         "reduce_max": "xp.max",
         "reduce_mean": "xp.mean",
         "reduce_min": "xp.min",
@@ -107,11 +147,27 @@ NAMESPACE: Table = {
         "reduce_sum": "xp.sum",
         "reduce_variance": "xp.var",
         "reverse": "xp.flip(x, axis=axis)",
-        "scatter_nd": "xp.scatter_add(updates, shape, tuple(xp.moveaxis(indices, -1, 0)))",
+        "saved_model": "xp.checkpoint.save and xp.checkpoint.load",
+        "scan": f"{UNNEEDED}a loop of Python is recorded",
+        "scatter_nd": f"xp.scatter_add(updates, shape, {POINTS})",
+        "segment_sum": SEGMENTS,
+        "sequence_mask": "xp.arange(n) < lengths[..., None]",
+        "signal": "xp.fft",
         "squared_difference": "(x - y) ** 2",
-        "tensor_scatter_nd_add": "np.add.at(x, tuple(xp.moveaxis(indices, -1, 0)), updates)",
+        "switch_case": f"{UNNEEDED}an if statement of Python is recorded as it ran",
+        "tensor_scatter_nd_add": f"x + xp.scatter_add(updates, x.shape, {POINTS})",
+        "tensor_scatter_nd_max": f"{COPIED}; np.maximum.at(x, {POINTS}, updates)",
+        "tensor_scatter_nd_min": f"{COPIED}; np.minimum.at(x, {POINTS}, updates)",
+        "tensor_scatter_nd_sub": f"x - xp.scatter_add(updates, x.shape, {POINTS})",
+        "tensor_scatter_nd_update": f"{COPIED}; x[{POINTS}] = updates",
+        "test": "xp.testing",
+        "train": "xp.checkpoint and xp.optimizers",
         "truediv": "xp.divide",
+        "truncatemod": "xp.fmod",
+        "unsorted_segment_sum": SEGMENTS,
         "vectorized_map": "xp.vmap(f)(x)",
+        "while_loop": f"{UNNEEDED}a loop of Python is recorded",
+        "zeros_initializer": "xp.nn.initializers.Zeros()",
     },
     "JAX": {
         "checkpoint_policies": "xp.recompute_grad(f, policy=[xp.matmul])",
@@ -176,6 +232,7 @@ ARRAY: Table = {
     "TensorFlow": {
         "assign": "x[...] = value, or the assign of an xp.Variable",
         "assign_add": "x += value",
+        "assign_sub": "x -= value",
         "get_shape": "x.shape",
         "numpy": "np.asarray(x)",
     },
@@ -215,6 +272,9 @@ LINALG: Table = {
     "PyTorch": {"inv_ex": "xp.linalg.inv", "vander": "np.vander(v), which is recorded"},
     "TensorFlow": {
         "adjoint": "xp.conj(x.mT)", "band_part": "xp.tril(xp.triu(x, k=-lower), k=upper)",
+        "cholesky_solve": "xp.linalg.solve(x @ x.mT, y)", "diag_part": "xp.linalg.diagonal(x)",
+        "l2_normalize": L2, "logdet": "xp.linalg.slogdet(x).logabsdet", "matvec": "x @ v",
+        "tensor_diag": "xp.diag", "triangular_solve": "xp.linalg.solve(xp.tril(x), y)",
     },
 }  # fmt: skip
 CROSS_ENTROPY = "xp.mean(xp.nn.softmax_cross_entropy(labels, logits))"
@@ -250,16 +310,35 @@ NN: Table = {
         "one_hot": "xp.eye(n)[labels]",
     },
     "TensorFlow": {
+        "Activation": "xp.nn.relu, the function itself",
+        "Add": "x + y",
         "BinaryCrossentropy": f"{BINARY}, of logits xp.mean(xp.nn.softplus(logits) - y * logits)",
         "CategoricalCrossentropy": f"{CROSS_ENTROPY}, with xp.log(p) for logits if p are probabilities",
+        "Concatenate": "xp.concat([x, y], axis=-1)",
+        "Input": f"{UNNEEDED}layers find the shape of their inputs when they are first called",
+        "InputLayer": f"{UNNEEDED}layers find the shape of their inputs when they are first called",
+        "Lambda": f"{UNNEEDED}a function of an Array is a layer",
         "MeanAbsoluteError": "xp.mean(xp.abs(x - y))",
         "MeanSquaredError": "xp.nn.mean_squared_error(labels, predictions)",
         "Model": "xp.nn.Module",
+        "Multiply": "x * y",
         "SparseCategoricalCrossentropy": (
             f"{CROSS_ENTROPY}, with xp.log(p) for logits if p are probabilities"
         ),
+        "bias_add": "x + v",
         "binary_crossentropy": BINARY,
+        "concatenate": "xp.concat([x, y], axis=-1)",
+        "crelu": "xp.nn.relu(xp.concat([x, -x], axis=-1))",
+        "embedding_lookup": "xp.take(x, rows, axis=0)",
+        "l2_loss": "xp.sum(x * x) / 2",
+        "l2_normalize": L2,
+        "moments": "(xp.mean(x, axis=axis), xp.var(x, axis=axis))",
+        "relu6": "xp.clip(x, 0.0, 6.0)",
+        "sigmoid_cross_entropy_with_logits": "xp.nn.softplus(logits) - y * logits",
+        "softmax_cross_entropy_with_logits": "xp.nn.softmax_cross_entropy(labels, logits)",
         "sparse_categorical_crossentropy": "xp.nn.softmax_cross_entropy(labels, logits)",
+        "sparse_softmax_cross_entropy_with_logits": "xp.nn.softmax_cross_entropy(labels, logits)",
+        "top_k": TOPK,
     },
 }
 OPTIMIZERS: Table = {"PyTorch": {"lr_scheduler": "xp.optimizers.schedules"}}
@@ -278,6 +357,11 @@ TABLES: dict[str, Table] = {
 CHAPTERS = {
     "linalg": "ops.linalg", "fft": "ops.fft", "nn": "nn", "special": "special",
     "optimizers": "optimizers",
+}  # fmt: skip
+# Names of TensorFlow without a counterpart here, which are spelt much like a name of something else.
+UNRELATED = {
+    "Nadam", "as_dtype", "batch_normalization", "bitwise", "conv1d", "conv2d", "distribute", "image",
+    "max_pool2d", "nce_loss", "normalize",
 }  # fmt: skip
 NEAR = 0.85  # the least ratio of difflib for a proposal: "tensr" is near "tensor"
 SHORT = 5  # letters; in a shorter name, one other letter often makes another valid name
@@ -320,11 +404,13 @@ def in_a_chapter(name: str, where: str) -> str | None:
 def misspelt(name: str, where: str, obj: Any) -> str | None:
     """Return "did you mean ...?" if a public name or a name in TABLES is spelt similarly; else None.
 
-    The limits NEAR and SHORT exclude valid names of something else: ``relu`` is not proposed for
-    ``gelu``.
+    The limits NEAR and SHORT, and UNRELATED, exclude valid names of something else: ``relu`` is not
+    proposed for ``gelu``.
     """
     import difflib
 
+    if name in UNRELATED:
+        return None
     ours = [public for public in dir(obj) if not public.startswith("_")]
     known = [other for names in TABLES[where].values() for other in names]
     by_letters = {one.lower().replace("_", ""): one for one in [*known, *ours]}

@@ -13,7 +13,7 @@ from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
 from .._storage.batched.batched_data import REPLAY, active, new_axis_id
 from .._storage.storage import STORAGES
 from .._tape.arguments import UnconnectedGradients, differentiable, filled_like
-from .._tape.differentiation import Differentiation, gradients_have_nan
+from .._tape.differentiation import Differentiation, compute_gradient, gradients_have_nan
 from .._tape.forward import ForwardPass
 from .._tape.jacobian import (
     batched_seeds,
@@ -77,7 +77,8 @@ class Linearization:
     def pull(self, cotangent: RawArray) -> Any:
         """Return the VJP: a gradient for each chosen argument, given a cotangent of the value."""
         y = nest.pack_nesting(self.value, self.results)
-        return self.tape.gradient(y, self.inputs.chosen, cotangent, unconnected_gradients=ZERO)
+        request = y, self.inputs.chosen, cotangent, ZERO, "guard"
+        return compute_gradient(self.recording, *request, broadcast=False)
 
     def pull_sums(self, cotangents: Sequence[Array]) -> list[Array]:
         """Return the VJP for cotangents of the results; elements whose cotangent is 0 contribute 0.
