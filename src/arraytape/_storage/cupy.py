@@ -21,7 +21,7 @@ from .._util.blocks import Quiet
 from .cupy_kernels import CuPyKernels, Fused
 from .special import CuPySpecial, Special
 from .standard import Axis, Standard
-from .storage import HERE, ON_DEMAND, Storage
+from .storage import HERE, MAKING, ON_DEMAND, Storage
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -324,12 +324,20 @@ class CuPyStorage(Storage):
             )  # copies between devices fail for some other orders
 
     def create(self, name: str, device: Hashable, *arguments: Any, **keywords: Any) -> Any:
+        making = MAKING.get()
+        traced = None if making is None else making.traced_over(self)
+        if traced is not None:
+            return traced.create(name, device, *arguments, **keywords)
         with HERE if device is None else self.on(device):
             return self.function(name)(*arguments, **keywords)
 
     def asarray(
         self, value: Any, dtype: npt.DTypeLike | None, device: Hashable, copy: bool | None
     ) -> Any:
+        making = MAKING.get()
+        traced = None if making is None else making.traced_over(self)
+        if traced is not None:
+            return traced.asarray(value, dtype, device, copy)
         ours = isinstance(value, self.kind)
         if copy is False and not ours:
             raise ValueError("data on a GPU cannot share host memory")

@@ -175,6 +175,10 @@ class Storage:
         """Return the data as a NumPy array, which shares memory where possible."""
         raise NotImplementedError
 
+    def traced_over(self, storage: Storage) -> Storage | None:
+        """Return the storage of traced data whose values are those of ``storage``; None if none is."""
+        return None
+
     def refuse_replay(self, data: RawArray, why: str) -> None:
         """Mark the trace of traced ``data`` as not replayable, because of ``why``; ignore other data."""
 

@@ -24,6 +24,7 @@ from .._util.container_kinds import KINDS
 from ..variable import Variable
 from .reach.reasons import Apart
 from .reach.sameness import PLAIN
+from .tracing.traced import TRACED_TYPES, Traced
 
 EMPTY = inspect.Parameter.empty
 
@@ -172,12 +173,13 @@ def array_signature(x: Array) -> Any:
     data = x._data
     if is_read_only(x):
         raise Apart("an argument is a read-only view. Pass a copy of it, +x")
-    if type(data) is not np.ndarray:
+    if type(data) is not np.ndarray and type(data) not in TRACED_TYPES:
         name = type(data).__name__
-        if name == "Traced":
+        if isinstance(data, Traced):
             raise Apart("another thread traces with one of its arguments")
-        raise Apart(f"only NumPy data is traced, not {type(data).__module__}.{name}")
-    return type(x), data.shape, data.dtype.str, data.strides, x._state & SCALAR, *marks_of(x)
+        raise Apart(f"data of {type(data).__module__}.{name} is not traced")
+    layout = data.shape, data.dtype.str, data.strides, x._state & SCALAR, *marks_of(x)
+    return (type(x), *layout) if type(data) is np.ndarray else (type(x), x.device, *layout)
 
 
 def marks_of(x: Array) -> tuple[Any, ...]:

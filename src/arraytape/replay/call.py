@@ -28,8 +28,8 @@ from .reach.sameness import PLAIN, same_data
 from .reach.state import State
 from .recorded import Recorded
 from .tracing.lift import Lifter, commit
-from .tracing.trace import Trace, shares_memory
-from .tracing.traced import Traced
+from .tracing.trace import Trace, is_writeable, shares_memory
+from .tracing.traced import TRACED_TYPES, Traced
 
 
 class Given(NamedTuple):
@@ -227,7 +227,7 @@ class Call:
             return self.plain_leaf(leaf)
         root = root_of(leaf)
         made = id(leaf) in self.outputs or id(root) in self.outputs
-        if type(root._data) is np.ndarray and not made:
+        if type(root._data) in TRACED_TYPES and not made:
             self.lifter.found(root)  # an Array that no op used, but that the function returns
         lifted = [*self.lifter.lifted]
         if id(leaf) in self.lifter.lifted:
@@ -302,10 +302,10 @@ class Call:
 
         The value is copied if it is read-only or shares memory with another Array of the call.
         """
-        if type(x._data) is Traced:
+        if isinstance(x._data, Traced):
             value = x._data.value
             taken = [*[one.data for one in self.lifter.lifted.values()], *self.settled]
-            if not value.flags.writeable or shares_memory(value, taken):
+            if not is_writeable(value) or shares_memory(value, taken):
                 value = value.copy(order="K")
             x._data = value
             self.settled.append(value)
@@ -319,6 +319,8 @@ class Call:
             self.spoil_call(f"under a tape: {self.recorded.why}")
         if self.state.full:
             self.spoil_call(self.state.full)
+        if self.recorded is not None and self.trace.device:
+            self.spoil_call(f"under a tape, calls on {self.trace.device} are not replayed")
         try:
             self.check_state()
             self.note_what_ran()
@@ -381,7 +383,7 @@ class Call:
                 f"an Array of shape {traced.shape} that it made is kept beside its result. Return it"
             )
         for holder in gc.get_referrers(*kept) if kept else ():
-            if isinstance(holder, Array) and type(holder._data) is Traced:
+            if isinstance(holder, Array) and isinstance(holder._data, Traced):
                 self.settle_array(holder)
 
     def kept_traced(self) -> list[Traced]:

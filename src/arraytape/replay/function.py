@@ -32,14 +32,16 @@ from .._util.options import unwrap_option
 from .bound_arguments import CallArguments, Form, Identity, argument_arrays, signature_of
 from .call import Call
 from .compare import decided_by, difference, state_differs
+from .device.split_program import NotOnDevice
 from .export import Export
 from .plan_text import MISFIT, NotCommitted
 from .program import GuardFailed
-from .program_plan import Plan, TraceInfo
+from .program_plan import DevicePlan, Plan, TraceInfo
 from .reach.ran import Found
 from .reach.reasons import Apart, Changed, unreadable
 from .recorded import followed_here, tape_here
 from .tracing.traced import ACTIVE
+from .tracing.traced_on_device import enter_device_data
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -267,6 +269,7 @@ class Function(Generic[P, R]):
 
     def entry_of(self, given: CallArguments) -> Entry | None:
         """Return the entry of the call's signature, or None if there are too many signatures."""
+        enter_device_data()
         key = signature_of(given.form, given.values, self.gone), under_tape(given.values)
         entry = self.entries.get(key)
         if entry is None and len(self.entries) < SIGNATURES:
@@ -391,7 +394,13 @@ class Function(Generic[P, R]):
             try:
                 name = self.name.rpartition(".")[2]
                 name = name if name.isidentifier() else "f"
-                plan = Plan(call, name, compile=self.compile)
+                if call.trace.device:
+                    plan: Plan = DevicePlan(call, name)
+                else:
+                    plan = Plan(call, name, compile=self.compile)
+            except NotOnDevice as error:
+                self.give_up(entry, str(error))
+                return
             except Exception as error:
                 self.give_up(entry, f"no program could be made of it ({error!r})")
                 return

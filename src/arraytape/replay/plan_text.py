@@ -15,15 +15,16 @@ from weakref import ref
 
 import numpy as np
 
-from .._array.array import ALIASED, KEPT, SCALAR, Array
+from .._array.array import ALIASED, KEPT, SCALAR, Array, wrap
 from .._array.paths import Path, walk_path
 from .._array.views import current, make_view
+from .._record.stack import tell_assigned
 from .._storage import numpy_namespace
-from .._storage.storage import AMBIENT
+from .._storage.storage import AMBIENT, storage_of
 from .._util import nest
 from .._util.array_types import Index, RawArray
 from .._util.container_kinds import KINDS
-from ..variable import Variable
+from ..variable import REPLACING, Variable
 from .bound_arguments import ambient, argument_leaves, check_apart, is_flat, marks_of
 from .call import Call, Given
 from .callback import Effect
@@ -33,6 +34,7 @@ from .reach.reasons import changed
 from .reach.sameness import PLAIN, same_data, same_plain
 from .taped import Taped
 from .tracing.lift import commit
+from .tracing.trace import is_writeable
 
 MISFIT = object()  # the result of ``replay`` for arguments of another kind than the traced call's
 
@@ -77,6 +79,10 @@ class PlanText:
             "same_data": same_data, "call": call_back, "view_of": view_of, "AMBIENT": AMBIENT,
             "ambient": ambient, "copy_context": copy_context, "silence": silence,
         }  # fmt: skip
+        if call.trace.device:
+            self.scope |= {
+                "commit_all": commit_new, "view_of": view_on_storage, "writeable": is_writeable,
+            }  # fmt: skip
 
     def function(self, name: str) -> Callable[[Any], Any]:
         """Return the generated function; name : the name of the user's function, for tracebacks."""
@@ -151,7 +157,7 @@ class PlanText:
         self.lines += [
             f"{d} = {name}._data",
             f"if r{number}() is not {d} or {name}._state & {SCALAR | ALIASED} != {state}:",
-            f"    if type({d}) is not ndarray or {d}.shape != {data.shape!r} or {d}.dtype != {dtype} "
+            f"    if {self.other_kind(d, data)} or {d}.shape != {data.shape!r} or {d}.dtype != {dtype} "
             f"or {d}.strides != {data.strides!r} or {name}._state & {SCALAR} != {state}: {otherwise}",
             "    moved = True",
         ]
@@ -161,6 +167,13 @@ class PlanText:
                 f"if {name}._trainable is not {trainable} or {name}._name != {label!r}: {otherwise}"
             )
         self.handles.append(name)
+
+    def other_kind(self, name: str, data: RawArray) -> str:
+        """Return the condition that data is of another type, or on another device, than in the trace."""
+        if type(data) is np.ndarray:
+            return f"type({name}) is not ndarray"
+        kind, device = self.named(type(data)), self.named(data.device)
+        return f"type({name}) is not {kind} or {name}.device != {device}"
 
     # --- comparison of state and memory that are no arguments -------------------------------------
     def state(self, call: Call) -> None:
@@ -227,7 +240,9 @@ class PlanText:
         """Write the lines that run the program, wrap outputs, write to Arrays and return the result."""
         for i in call.writes:  # an argument of the same layout may be a read-only view
             if self.handles[i].startswith("x"):
-                self.lines.append(f"if not d{i}.flags.writeable: return MISFIT")
+                data = call.lifter.handles[i]._data
+                can = "d{}.flags.writeable" if type(data) is np.ndarray else "writeable(d{})"
+                self.lines.append(f"if not {can.format(i)}: return MISFIT")
         self.running()
         count = len(call.output_ids)
         states = dict.fromkeys(range(count), 0)
@@ -343,6 +358,29 @@ def view_of(x: Array, path: Path) -> Array:
     """Return the view of x that the steps of ``path`` (indexing, reshape, ...) lead to."""
     _, data = current(x)
     return make_view(x, walk_path(data, path, numpy_namespace), path, data)
+
+
+def view_on_storage(x: Array, path: Path) -> Array:
+    """Return a view as ``view_of``, for data of any storage."""
+    _, data = current(x)
+    return make_view(x, walk_path(data, path, storage_of(data).xp), path, data)
+
+
+def commit_new(handles: Sequence[Array], values: Sequence[RawArray]) -> None:
+    """Write new values to Arrays, as ``commit_all``; a Variable takes over data on a device uncopied.
+
+    The data of the values belongs to nothing else.
+    """
+    try:
+        for x, value in zip(handles, values, strict=True):
+            if isinstance(x, Variable) and type(value) is not np.ndarray:
+                tell_assigned(x, wrap(value, 0, KEPT))
+                with REPLACING:
+                    x._data = value
+            else:
+                commit(x, value)
+    except Exception as error:
+        raise NotCommitted(error) from error
 
 
 def call_back(effect: Effect, data: Sequence[RawArray]) -> None:

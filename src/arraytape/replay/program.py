@@ -43,15 +43,17 @@ def defined_function(
 class Node:
     """One value of a program: the result of a call, an input or a constant.
 
-    op : the name of the called function, "input", or "constant".  call : the function, which takes NumPy
+    op : the name of the called function, "input", or "constant".  call : the function, which takes raw
     data.  args, keywords : its arguments, with nodes in place of data, also in lists and tuples.
     shape, dtype, strides : the layout of the value; shape is None if the call returns a tuple of several
     results.  view : True if the value may share memory with an operand.  value : the data of a constant,
-    else None.  like : an array or node whose layout the new node has.
+    else None.  device : in a traced program, the device of a value that is not on the host, else "".
+    like : an array or node whose layout the new node has.
     """
 
     __slots__ = (
-        "_operands", "args", "call", "dtype", "keywords", "op", "shape", "strides", "value", "view",
+        "_operands", "args", "call", "device", "dtype", "keywords", "op", "shape", "strides", "value",
+        "view",
     )  # fmt: skip
 
     def __init__(
@@ -70,7 +72,7 @@ class Node:
         if like is not None:
             self.shape, self.dtype, self.strides = like.shape, like.dtype, like.strides
         self.value = value
-        self.view = False
+        self.view, self.device = False, ""
         self._operands: tuple[Node, ...] | None = None
 
     def __repr__(self) -> str:

@@ -8,6 +8,7 @@ arguments and state with the traced call's, and calls the first one (``plan_text
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import partial
 from itertools import count
 from typing import NamedTuple
@@ -15,16 +16,18 @@ from typing import NamedTuple
 import numpy as np
 
 from .._array.array import Array
+from .._array.views import current
 from .._util import nest
 from .._util.errors import layout_text
 from .call import Call
 from .compiled.executable import Executable
+from .device.device_program import DeviceProgram
 from .export import Export
 from .passes.block_by_block import blocked
 from .passes.factored_once import factored
 from .passes.nan_checks import with_bounds, without_implied_looks
 from .passes.rounding import rounded
-from .passes.simplify import simplified
+from .passes.simplify import simplified, without_dead_code
 from .plan_text import PlanText
 from .program import Program
 from .reach.sameness import PLAIN
@@ -95,7 +98,7 @@ class Plan:
         self.tick = count(1).__next__
 
     @property
-    def executables(self) -> list[Executable]:
+    def executables(self) -> Sequence[Executable | DeviceProgram]:
         """Return the programs that may run as machine code: under a tape, also the pullback's."""
         pulled = self.taped.pulled if self.taped is not None else None
         if pulled is not None:
@@ -114,6 +117,41 @@ class Plan:
         """Return the Python source of the program; under a tape, also that of its pullback."""
         pulled = self.taped.pulled if self.taped is not None else None
         return self.source.text if pulled is None else pulled.text
+
+
+class DevicePlan(Plan):
+    """A plan whose program runs on a device, and a part of it on the host.
+
+    data : the data of the program's inputs, with which the graph is captured.  Raise NotOnDevice if the
+    program cannot be captured.
+    """
+
+    def __init__(self, call: Call, name: str) -> None:
+        self.program = program = without_dead_code(call.trace.program)
+        self.before = program.count()
+        self.guards = [f"{guard.kind} at {guard.line}" for guard in program.guards]
+        data = [current(x)[1] for x in call.lifter.handles]
+        self.run = DeviceProgram(program, call.trace.device, own_name(name, program), data)
+        self.names, self.said, self.taped = call.names, said_of(call), None
+        text = PlanText(call, self.run, None)
+        self.export = Export(call, program, name, text.result_of_leaves())
+        self.replay = text.function(name)
+        self.executable = None
+        self.replayed = 0
+        self.tick = count(1).__next__
+
+    @property
+    def executables(self) -> Sequence[Executable | DeviceProgram]:
+        return [self.run]
+
+    @property
+    def info(self) -> TraceInfo:
+        ops = self.before, self.run.count
+        return TraceInfo(self.said, ops, self.guards, self.replayed, self.run.bytes)
+
+    @property
+    def text_of_program(self) -> str:
+        return self.run.text
 
 
 def own_name(name: str, program: Program) -> str:

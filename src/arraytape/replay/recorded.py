@@ -114,7 +114,7 @@ class Recorded:
         Raise Refused (replays cannot be one record) for objects of unknown types.
         """
         kind = type(value)
-        if kind is Traced or kind is np.ndarray:
+        if isinstance(value, Traced) or kind is np.ndarray:
             return self.trace.node_of(value)
         if kind is tuple or kind is list:
             return kind([self.with_nodes(part) for part in value])
@@ -136,12 +136,12 @@ def renamed(record: Record, name: Callable[[int], int]) -> Record:
 def settled_record(value: Any) -> Any:
     """Return a record, or a part of a record, with values in place of traced data."""
     kind = type(value)
-    if kind is Traced:
+    if isinstance(value, Traced):
         return value.value
     if kind is Batched:
-        if type(value._data) is Traced:
+        if isinstance(value._data, Traced):
             value._data = value._data.value
-        if value.diagonal is not None and type(value.diagonal[0]) is Traced:
+        if value.diagonal is not None and isinstance(value.diagonal[0], Traced):
             value.diagonal = (value.diagonal[0].value, *value.diagonal[1:])
         return value
     if kind is tuple or kind is list:

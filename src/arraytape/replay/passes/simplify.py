@@ -77,6 +77,7 @@ def copied(node: Node, of: dict[Node, Node]) -> Node:
     args, keywords = replaced((node.args, node.keywords), of.__getitem__)
     new = Node(node.op, node.call, args, keywords)
     new.shape, new.dtype, new.strides, new.view = node.shape, node.dtype, node.strides, node.view
+    new.device = node.device
     return new
 
 

@@ -78,6 +78,9 @@ class Ran:
         # Callbacks of libraries in gc.callbacks may run at any time during the call: ignore them.
         codes = [getattr(callback, "__code__", None) for callback in gc.callbacks]
         self.collecting = {code for code in codes if code and is_installed(code.co_filename)}
+        # Import hooks run where a module is imported first, which says nothing about the function.
+        hooks: list[Any] = [getattr(finder, "find_spec", None) for finder in sys.meta_path]
+        self.collecting |= {hook.__code__ for hook in hooks if hasattr(hook, "__code__")}
         self.owners |= dict.fromkeys(self.collecting, OURS)  # ignore their callees, too
 
     def note(self, frame: FrameType) -> bool:

@@ -27,7 +27,7 @@ from ..reach.ran import Ran
 from .exported_buffers import Loans
 from .frames import THREADS, Calls
 from .trace import Trace
-from .traced import ACTIVE, AS_IT_IS, Traced, untraced
+from .traced import ACTIVE, AS_IT_IS, TRACED_TYPES, Traced, untraced
 from .traced_storage import TRACED
 
 LISTS = (tuple, list)
@@ -83,7 +83,7 @@ class Lifter:
         """Replace the data of a used Array (for a view, of the viewed Array) by traced data."""
         try:
             root = root_of(x)
-            if type(root._data) is not np.ndarray:
+            if type(root._data) not in TRACED_TYPES:
                 return
         except AttributeError:  # the Array is under construction and has no data yet
             return
@@ -115,7 +115,7 @@ class Lifter:
 
     def put_in(self, x: Array) -> None:
         """Replace the data of an Array by traced data, a new input of the program."""
-        if type(x._data) is not np.ndarray:
+        if type(x._data) not in TRACED_TYPES:
             self.spoil(f"data of {type(x._data).__name__} is not traced")
             return
         value_id = x._current_id() if self.recorded else 0
@@ -223,7 +223,7 @@ class LiftingMode(Mode):
         lifter = self.lifter
         for x in args:
             if type(x) is Array:
-                if type(x._data) is not Traced:
+                if not isinstance(x._data, Traced):
                     break
             elif type(x) not in AS_IT_IS:
                 break

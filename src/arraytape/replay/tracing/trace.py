@@ -25,7 +25,15 @@ from ..._util.array_types import Index, RawArray
 from ..._util.blocks import error_state
 from ..._util.errors import outside, user_line
 from ..program import CONSTANT, FOREIGN, INPUT, Guard, Node, Program, mapped_leaves
-from .traced import AS_IT_IS, Traced, integers, traced_value, traced_values
+from .traced import (
+    AS_IT_IS,
+    TRACED_TYPES,
+    Traced,
+    call_unseen,
+    integers,
+    traced_value,
+    traced_values,
+)
 
 # Names of NumPy functions whose results have shapes that depend on the values of arguments.
 SHAPED = frozenset(("np.lstsq", "np.polyfit", "np.unique"))
@@ -58,6 +66,8 @@ class Trace:
         self.open = True
         self.hook: Any = None
         self.foreign: list[tuple[Any, Any]] = []
+        self.device = ""  # the device of data that is not on the host, such as "cuda:0", or ""
+        self.device_state: Any = None  # CuPy's settings at the first call on the device
         self.constants: dict[int, tuple[Any, Node]] = {}  # id(data) -> (data, node)
         self.effects: list[Any] = []  # an ``Effect`` for each call of a callback
         self.made: list[ref[Traced]] = []  # all traced data of this trace
@@ -70,9 +80,20 @@ class Trace:
 
     # --- inputs and constants ---------------------------------------------------------------------
     def traced(self, node: Node, value: RawArray) -> Traced:
-        found = Traced(self, node, value)
+        kind = TRACED_TYPES[type(value)]
+        found = kind(self, node, value)
+        if kind is not Traced:
+            self.note_device(node, kind.base.device(value))
         self.made.append(ref(found))
         return found
+
+    def note_device(self, node: Node, device: str) -> None:
+        """Note that the value of a node is on a device; refuse a program for values on two devices."""
+        node.device = device
+        if device != self.device:
+            if self.device:
+                self.spoil(f"it computes on both {self.device} and {device}")
+            self.device = device
 
     @property
     def live(self) -> list[Traced]:
@@ -96,6 +117,8 @@ class Trace:
     def new_constant(self, data: RawArray, value: RawArray) -> Node:
         """Return a new constant node that holds ``value``; ``constant(data)`` returns it later."""
         node = Node(CONSTANT, like=data, value=value)
+        if type(value) is not np.ndarray:
+            self.note_device(node, TRACED_TYPES[type(value)].base.device(value))
         self.lines[node] = user_line()
         self.program.nodes.append(node)
         self.constants[id(data)] = data, node
@@ -112,8 +135,15 @@ class Trace:
 
         If the ndarray may be written to, a replay checks that ``data`` still equals a copy.  The node
         holds this copy if it has the strides of ``data``.  A copy of a broadcast, or of a slice with
-        gaps, has other strides.
+        gaps, has other strides.  Data of a device is not compared, because the host would wait for it.
         """
+        if type(data) is not np.ndarray:
+            if id(data) not in self.constants:
+                self.spoil(
+                    f"it reads a {type(data).__module__}.ndarray that was made outside arraytape. "
+                    "Convert it by asarray before the call"
+                )
+            return self.constant(data)
         if id(data) in self.constants or (not data.flags.writeable and data.base is None):
             return self.constant(data)
         copy = data.copy(order="K")
@@ -123,7 +153,7 @@ class Trace:
 
     def node_of(self, x: Any) -> Node:
         """Return the node of traced data, or a constant for plain data or data of another trace."""
-        if type(x) is Traced:
+        if isinstance(x, Traced):
             return x.node if x.trace is self else self.constant(traced_value(x))
         return self.memory(x)
 
@@ -133,7 +163,12 @@ class Trace:
         self.spoiled = self.spoiled or why
 
     def guard(self, kind: str, node: Node, expected: bytes | tuple[int, ...] | None) -> None:
-        """Add a ``Guard`` on ``node``, which each replay checks, with the user's line that runs now."""
+        """Add a ``Guard`` on ``node``, which each replay checks, with the user's line that runs now.
+
+        Only NaN is checked on a device.  For other checks of its values each replay would wait for it.
+        """
+        if node.device and kind != "no NaN":
+            self.spoil(f"{exit_line()} depends on values on {node.device}. Keep them Arrays")
         self.program.guards.append(Guard(kind, node, expected, exit_line()))
 
     def look(self, x: Traced) -> Any:
@@ -142,7 +177,7 @@ class Trace:
         The function reads the value, so that its branches may depend on it.
         """
         self.guard("value", x.node, x.value.tobytes())
-        return x.value.copy()
+        return x.value.copy() if type(x) is Traced else call_unseen(x.base.host, x.value)
 
     # --- calls that are added to the program ------------------------------------------------------
     def opaque(self, name: str) -> str:
@@ -172,15 +207,25 @@ class Trace:
             raise
         if isinstance(value, tuple | list):
             return self.several(op, call, nodes, named, value)
-        if not isinstance(value, np.ndarray | np.generic):
+        value = np.asarray(value) if isinstance(value, np.generic) else value
+        if type(value) not in TRACED_TYPES:
             return value  # a result that is no data, such as a dtype, a shape or a bool
-        value = np.asarray(value)
         node = Node(op, call, nodes, named, value)
-        node.view = not value.flags.writeable or shares_memory(value, data)
+        node.view = not is_writeable(value) or shares_memory(value, data)
         self.program.nodes.append(node)
+        traced = self.traced(node, value)
         if is_shaped(op) or (op == "getitem" and has_mask(values[1])):
-            self.guard("shape", node, value.shape)
-        return self.traced(node, value)
+            self.guard_shape(op, node)
+        return traced
+
+    def guard_shape(self, op: str, node: Node) -> None:
+        """Add a guard on the shape of a result; not on a device for calls outside arraytape.
+
+        If the shape of such a result depends on values, the call waits for the device, so that no graph
+        is captured.
+        """
+        if not (node.device and op.startswith(FOREIGN)):
+            self.guard("shape", node, node.shape)
 
     def look_around(self) -> None:
         """Set ``quiet`` if the traced function has set np.errstate or warnings filters.
@@ -207,6 +252,8 @@ class Trace:
 
         call : a ``Raises``, which makes the call and returns True if it raises the same error.
         """
+        if self.device:
+            self.spoil(f"it catches an exception of {op} beside data on {self.device}")
         node = Node(f"{RAISES}.{op}", call, args, keywords, like=call.ALWAYS)
         self.program.nodes.append(node)
         self.guard("value", node, call.ALWAYS.tobytes())
@@ -230,18 +277,20 @@ class Trace:
         The first "item" node of a call is preceded by the node ``whole`` itself.  A value that is
         neither an array nor a NumPy scalar is returned unchanged.
         """
-        if not isinstance(value, np.ndarray | np.generic):
+        value = np.asarray(value) if isinstance(value, np.generic) else value
+        if type(value) not in TRACED_TYPES:
             return value
         nodes = self.program.nodes
         if nodes[-1] is not whole and nodes[-1].args[:1] != (whole,):
             nodes.append(whole)
-        value = np.asarray(value)
         node = Node("item", operator.getitem, (whole, i), like=value)
         node.view = True
         nodes.append(node)
+        traced = self.traced(node, value)
+        whole.device = node.device
         if is_shaped(whole.op):
-            self.guard("shape", node, value.shape)
-        return self.traced(node, value)
+            self.guard_shape(whole.op, node)
+        return traced
 
     # --- arguments as nodes -----------------------------------------------------------------------
     def taken(self, args: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...], list[Any]]:
@@ -274,7 +323,7 @@ class Trace:
 
     def leaf_of_argument(self, x: Any) -> Any:
         kind = type(x)
-        if kind is Traced or kind is np.ndarray:
+        if isinstance(x, Traced) or kind in TRACED_TYPES:
             return self.node_of(x)
         if isinstance(x, np.generic):
             return self.constant(np.asarray(x))
@@ -349,7 +398,7 @@ def noticing(function: Callable[..., Any]) -> Any:
 def arrays_in(value: Any) -> list[Any]:
     """Return the ndarrays in a nesting of tuples, lists and dicts."""
     kind = type(value)
-    if kind is np.ndarray:
+    if kind in TRACED_TYPES:
         return [value]
     if kind is dict:
         value = value.values()
@@ -358,13 +407,23 @@ def arrays_in(value: Any) -> list[Any]:
     return [x for part in value if type(part) not in AS_IT_IS for x in arrays_in(part)]
 
 
-def shares_memory(value: np.ndarray[Any, Any], data: list[Any]) -> bool:
+def shares_memory(value: Any, data: list[Any]) -> bool:
     """Return True if a value may share memory with one of the arrays in ``data``.
 
     Two arrays without a base own their memory, and so share none: no further check is needed.
     """
-    owns = value.base is None
+    owns, kind = value.base is None, type(value)
+    shares = np.may_share_memory if kind is np.ndarray else TRACED_TYPES[kind].base.shares
     for x in data:
-        if value is x or (not (owns and x.base is None) and np.may_share_memory(value, x)):
+        if value is x:
+            return True
+        if not (owns and x.base is None) and type(x) is kind and shares(value, x):
             return True
     return False
+
+
+def is_writeable(value: Any) -> bool:
+    kind = type(value)
+    if kind is np.ndarray:
+        return value.flags.writeable  # type: ignore[no-any-return]
+    return TRACED_TYPES[kind].base.writeable(value)

@@ -18,6 +18,7 @@ import numpy as np
 from ..._define.define_op import read_only
 from ..._storage import numpy_namespace
 from ..._storage.batched.batched_data import Batched
+from ..._storage.numpy_storage import NUMPY
 from ..._storage.storage import HOST, MAKING
 from ..._util.array_types import Index, RawArray
 from ..._util.blocks import Setting
@@ -26,6 +27,7 @@ from ..program import mapped_leaves
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from ..._storage.storage import Storage
     from ..program import Node
     from .trace import Trace
 
@@ -42,10 +44,12 @@ class Traced:
 
     node : the node of the program that computes the data.  value : the data, an ndarray.  In another
     thread, or after the end of the trace, calls compute with the value, and are not added.
+    base : the storage of the values: NumPy's, or that of a device in a subclass.
     """
 
     __slots__ = ("__weakref__", "node", "trace", "value")
     __array_priority__ = 500
+    base: Storage = NUMPY
 
     def __init__(self, trace: Trace, node: Node, value: Any) -> None:
         self.trace, self.node, self.value = trace, node, value
@@ -71,7 +75,7 @@ class Traced:
         # With ``out``, NumPy writes the result to an ndarray of the user.  A program does not repeat
         # that, so that ``looked_at`` adds a guard: a replay needs the same inputs.
         if "out" in options:
-            if any(type(x) is Traced for x in options["out"]):
+            if any(isinstance(x, Traced) for x in options["out"]):
                 return NotImplemented
             return getattr(ufunc, method)(*map(looked_at, inputs), **options)
         pythons = ufunc.types[0].startswith("O")  # a ufunc that np.frompyfunc made
@@ -86,7 +90,7 @@ class Traced:
         args: tuple[Any, ...],
         keywords: dict[str, Any],
     ) -> Any:
-        if not all(kind is Traced or issubclass(kind, np.ndarray) for kind in types):
+        if not all(issubclass(kind, Traced | self.base.kind) for kind in types):
             return NotImplemented
         return foreign_call(function.__name__, function, args, keywords)
 
@@ -132,10 +136,14 @@ class Traced:
         return f"traced {self.value!r}"
 
 
+# Type of raw data that a trace can follow -> the type of traced data that stands in for it.
+TRACED_TYPES: dict[type, type[Traced]] = {np.ndarray: Traced}
+
+
 # --- values of traced data ----------------------------------------------------------------------------
 def untraced(x: Any) -> Any:
     """Return the value of traced data, or plain data itself; unlike ``traced_value``, check nothing."""
-    return x.value if type(x) is Traced else x
+    return x.value if isinstance(x, Traced) else x
 
 
 def traced_value(x: Any) -> Any:
@@ -143,7 +151,7 @@ def traced_value(x: Any) -> Any:
 
     If the data belongs to another open trace than this thread's, that trace has no program (``spoil``).
     """
-    if type(x) is not Traced:
+    if not isinstance(x, Traced):
         return x
     trace = x.trace
     if trace.open and ACTIVE.get() is not trace:
@@ -166,14 +174,14 @@ def integers(key: slice) -> slice:
 
 def looked_at(x: RawArray | Traced) -> Any:
     """Return the value of ``x``; if x is traced, add a guard, so that replays need the same value."""
-    if type(x) is Traced and x.trace is ACTIVE.get():
+    if isinstance(x, Traced) and x.trace is ACTIVE.get():
         return x.trace.look(x)
     return traced_value(x)
 
 
 def is_plain_operand(x: Any) -> bool:
     """Return True if an operand is traced data, an ndarray or a number; False for Arrays and batches."""
-    return type(x) is Traced or not (type(x) is Batched or hasattr(x, HANDLE))
+    return isinstance(x, Traced) or not (type(x) is Batched or hasattr(x, HANDLE))
 
 
 # --- calls that are added to the trace ----------------------------------------------------------------
@@ -200,6 +208,19 @@ def call_noted(
     settrace(None)
     try:
         return trace.emit(op, function, args, keywords)
+    finally:
+        settrace(hook)
+
+
+def call_unseen(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function whose calls of Python functions are not reported to the trace function."""
+    trace = ACTIVE.get()
+    hook = None if trace is None else trace.hook
+    if hook is None or gettrace() is not hook:
+        return function(*args)
+    settrace(None)
+    try:
+        return function(*args)
     finally:
         settrace(hook)
 
@@ -236,7 +257,7 @@ def method_call(name: str, x: Traced, *args: Any, **keywords: Any) -> Any:
     """Call a method of ndarray on traced data."""
     if name in ("item", "tolist"):
         return getattr(looked_at(x), name)(*args, **keywords)
-    return foreign_call(name, getattr(np.ndarray, name), (x, *args), keywords)
+    return foreign_call(name, getattr(x.base.kind, name), (x, *args), keywords)
 
 
 def protected(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -269,7 +290,7 @@ def binary_operator(short: str, op: str, reflected: bool) -> Callable[[Traced, A
 
     def binary_method(x: Traced, other: Any) -> Any:
         kind = type(other)
-        if kind is not Traced and kind not in AS_IT_IS and not is_plain_operand(other):
+        if kind not in AS_IT_IS and not is_plain_operand(other):
             return NotImplemented
         return (
             call_noted(op, function, other, x) if reflected else call_noted(op, function, x, other)

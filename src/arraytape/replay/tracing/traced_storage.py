@@ -17,11 +17,22 @@ from ..._storage import factors, numpy_namespace, standard
 from ..._storage.decompositions import libraries
 from ..._storage.numpy_storage import NUMPY, arranged, order_in_memory
 from ..._storage.scattering import add_at
-from ..._storage.storage import HOST, Storage, admitted, enter, is_known, makes_a_view
+from ..._storage.storage import (
+    HOST,
+    STORAGES,
+    Storage,
+    admitted,
+    enter,
+    is_known,
+    makes_a_view,
+    moved_between,
+    storage_at,
+)
 from ..._util.array_types import Index, RawArray, RawOperand
 from ..program import put
 from .traced import (
     ACTIVE,
+    TRACED_TYPES,
     Traced,
     call_noted,
     foreign_call,
@@ -35,6 +46,8 @@ from .traced import (
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+UPLOAD = "upload"  # the op of a copy from the host to a device
+
 
 class TracedNamespace:
     """NumPy's namespace, or a submodule such as linalg, with functions that add each call to the trace.
@@ -47,7 +60,7 @@ class TracedNamespace:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._base, name)
-        if isinstance(found, ModuleType) or name == "special":
+        if isinstance(found, ModuleType) or name in ("linalg", "special"):
             found = TracedNamespace(found, f"{self._prefix}{name}.")
         elif callable(found) and not isinstance(found, type):
             found = noted_function(f"{self._prefix}{name}", found)
@@ -94,15 +107,24 @@ class TracedStorage(Storage):
     """The storage (functions by data type) of traced data, whose values are data of NumPy's storage."""
 
     name, kind, mixed = "traced", Traced, 1
-    xp = TracedNamespace(numpy_namespace)
+    xp: Any = TracedNamespace(numpy_namespace)
+
+    def function(self, name: str) -> Callable[..., Any]:
+        return moved_in_trace if name == "moved" else super().function(name)
+
+    def traced_over(self, storage: Storage) -> Storage | None:
+        kind = TRACED_TYPES.get(storage.kind)
+        return None if kind is None else STORAGES[kind]
 
     def beneath(self, data: RawArray) -> Storage:
         return NUMPY
 
     def adopted(self, data: RawArray) -> Any:
         trace = ACTIVE.get()
-        if trace is None or type(data) is not np.ndarray:
+        if trace is None or type(data) not in TRACED_TYPES:
             return data
+        if type(data) is not np.ndarray:
+            return trace.traced(trace.memory(data), data)
         return trace.from_outside(data)
 
     def elementwise(self, functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
@@ -240,6 +262,17 @@ class TracedStorage(Storage):
         if trace is not None and not found:
             trace.guard("no NaN", trace.node_of(data), None)
         return found
+
+
+def moved_in_trace(data: Any, /, device: Hashable) -> Any:
+    """Return a copy of data on ``device``; add a move from the host to a device to the trace.
+
+    A move to the host reads the values, so that the trace has no program.
+    """
+    target = storage_at(device)
+    if type(data) is Traced and target is not NUMPY and target.kind in TRACED_TYPES:
+        return call_noted(UPLOAD, target.moved, data, device)
+    return moved_between(data, device)
 
 
 @state_facts(continuous=True, propagates_nan=True, in_order=True, range=hull)

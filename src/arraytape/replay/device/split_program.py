@@ -1,0 +1,128 @@
+"""The division of a program into a part on the host and a part on a device.
+
+The part on the host runs first, for example to compute the step size of an optimizer.  Its results that
+the device needs are copied there, and are inputs of the other part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..passes.simplify import mapped
+from ..program import CONSTANT, INPUT, Node, Program, key_of, operands, replaced
+from ..tracing.traced_storage import UPLOAD
+
+
+class NotOnDevice(Exception):
+    """The error whose text says why a program cannot run on a device without the host."""
+
+
+class Place(NamedTuple):
+    """The position of an input, output or write of the whole program in one of the two parts."""
+
+    on_device: bool
+    number: int
+
+
+class Parts(NamedTuple):
+    """The two parts of a program.
+
+    host : the part on the host.  Its outputs are ``uploads`` values for the device, then the outputs of
+    the whole program that are on the host.
+    device : the part on the device.  Its inputs are those of the whole program that are on the device,
+    then the uploaded values.
+    inputs, outputs, writes : the places of those of the whole program.
+    """
+
+    host: Program
+    device: Program
+    uploads: int
+    inputs: list[Place]
+    outputs: list[Place]
+    writes: list[Place]
+
+
+def split_program(program: Program) -> Parts:
+    """Return the two parts of a program; raise NotOnDevice if the device would need the host later."""
+    program = merged(program)
+    sent: dict[Node, Node] = {}  # node on the host -> input on the device
+    of: dict[Node, Node] = {}
+    for node in program.nodes:
+        if node.device:
+            of[node] = on_device(node, of, sent)
+    inputs = [of[node] for node in program.inputs if node.device]
+    outputs, on_host = places(program.outputs, len(sent))
+    writes, host_writes = places(program.writes, 0)
+    device = Program(
+        [*inputs, *sent.values()],
+        [*dict.fromkeys((*sent.values(), *of.values()))],
+        [guard._replace(node=of[guard.node]) for guard in program.guards if guard.node.device],
+        [of[node] for node in program.outputs if node.device],
+        [of[node] for node in program.writes if node.device],
+    )
+    host = Program(
+        [node for node in program.inputs if not node.device],
+        [node for node in program.nodes if not node.device],
+        [guard for guard in program.guards if not guard.node.device],
+        [*sent, *on_host],
+        host_writes,
+    )
+    return Parts(host, device, len(sent), places(program.inputs, 0)[0], outputs, writes)
+
+
+def places(nodes: Sequence[Node], first: int) -> tuple[list[Place], list[Node]]:
+    """Return the place of each node, and the nodes on the host.
+
+    first : the number of the first node on the host in its part.
+    """
+    counts = {True: 0, False: first}
+    found = []
+    for node in nodes:
+        side = bool(node.device)
+        found.append(Place(side, counts[side]))
+        counts[side] += 1
+    return found, [node for node in nodes if not node.device]
+
+
+def merged(program: Program) -> Program:
+    """Return the program with equal calls made once, and without dead code."""
+    known: dict[Any, Node] = {}
+
+    def first_equal(node: Node, _: Node) -> Node:
+        if node.op in (INPUT, CONSTANT):
+            return node
+        named = key_of(dict(node.keywords))
+        key = node.device, node.op, key_of(node.args), named, node.strides, node.dtype
+        return known.setdefault(key, node)
+
+    return mapped(program, first_equal)
+
+
+def on_device(node: Node, of: Mapping[Node, Node], sent: dict[Node, Node]) -> Node:
+    """Return the node of the part on the device for a node of the whole program.
+
+    A copy from the host becomes an input, which is added to ``sent``; the copy of a constant becomes a
+    constant.
+    """
+    if node.op in (INPUT, CONSTANT):
+        return node
+    if node.op == UPLOAD:
+        (source,) = operands(node)
+        if source.op == CONSTANT:
+            assert node.call is not None
+            return Node(CONSTANT, like=node, value=node.call(source.value, *node.args[1:]))
+        return sent.setdefault(source, Node(INPUT, like=node))
+
+    def operand_on_device(x: Node) -> Any:
+        if x.device:
+            return of[x]
+        if x.op == CONSTANT and x.shape == ():
+            return x.value[()]  # CuPy's functions take NumPy's scalars, but no arrays of NumPy
+        raise NotOnDevice(f"{node.op} on {node.device} has an operand on the host")
+
+    args, keywords = replaced((node.args, node.keywords), operand_on_device)
+    new = Node(node.op, node.call, args, keywords)
+    new.shape, new.dtype, new.strides, new.view = node.shape, node.dtype, node.strides, node.view
+    new.device = node.device
+    return new

@@ -1,0 +1,48 @@
+"""The memory of a program on a device, which all its calls use: the static inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..program import Node
+from .batched_copies import copy_all
+
+STEP = 16  # the bytes of which the position of each uploaded value is a multiple
+
+
+class StaticInputs:
+    """The static inputs of a program: copies of data of the device, then of values of the host.
+
+    The values of the host are parts of one buffer, so that one copy sends all of them.
+    data : the data of the device in a first call.  sent : the nodes of the values of the host.
+    arrays : the inputs, in the order of the program's.
+    """
+
+    def __init__(self, data: Sequence[Any], sent: Sequence[Node]) -> None:
+        import cupy
+
+        self.own = [cupy.empty_like(x) for x in data]
+        self.spans: list[tuple[int, int]] = []
+        size = 0
+        for node in sent:
+            self.spans.append((size, size + node.size * node.dtype.itemsize))
+            size = -(-self.spans[-1][1] // STEP) * STEP
+        self.buffer = cupy.empty(size, np.uint8)
+        parts = [
+            self.buffer[start:end].view(node.dtype).reshape(node.shape)
+            for (start, end), node in zip(self.spans, sent, strict=True)
+        ]
+        self.arrays = [*self.own, *parts]
+
+    def fill(self, data: Sequence[Any], stream: Any) -> None:
+        """Copy the data of a call into the inputs, in the order of ``arrays``."""
+        count = len(self.own)
+        copy_all(data[:count], self.own)
+        if self.spans:
+            host = np.zeros(self.buffer.size, np.uint8)
+            for (start, end), x in zip(self.spans, data[count:], strict=True):
+                host[start:end] = np.ascontiguousarray(x).reshape(-1).view(np.uint8)
+            self.buffer.set(host, stream)

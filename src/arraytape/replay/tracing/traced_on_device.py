@@ -1,0 +1,266 @@
+"""Traced data on a device: its values are CuPy's arrays, and its calls are CuPy's.
+
+``enter_device_data`` registers the types of such data, so that functions with CuPy's data are traced.
+A trace may have data both on the host and on one device, with copies from the host to the device.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Hashable, Mapping
+from functools import partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..._storage.storage import MAKING, Storage, enter, makes_a_view, storage_for
+from ..._util.array_types import Index, RawArray, RawOperand
+from ..._util.blocks import Setting
+from ..program import put
+from ..reach.reasons import Apart
+from .traced import (
+    ACTIVE,
+    TRACED_TYPES,
+    Traced,
+    call_noted,
+    call_unseen,
+    foreign_call,
+    looked_at,
+    noted_function,
+    traced_value,
+    traced_values,
+)
+from .traced_storage import UPLOAD, TracedNamespace, TracedStorage
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ..program import Node
+    from .trace import Trace
+
+
+class DeviceNamespace(TracedNamespace):
+    """The raw namespace of a device's storage, whose calls are added to the trace.
+
+    traced : the storage of the traced data.
+    """
+
+    def __init__(self, traced: DeviceStorage) -> None:
+        super().__init__(traced.base.xp)
+        self._traced = traced
+
+    def asarray(
+        self,
+        x: RawArray,
+        /,
+        *,
+        dtype: npt.DTypeLike | None = None,
+        device: Hashable = None,
+        copy: bool | None = None,
+    ) -> Any:
+        return self._traced.asarray(x, dtype, device, copy)
+
+    def key(self, key: Index, x: RawArray) -> Any:
+        return self._traced.key(key, x)
+
+    def conj(self, x: RawArray, /) -> Any:
+        return call_noted("conj", self._base.conj, x)
+
+    def inverse_again(self, x: RawArray, singular: RawArray, /) -> Any:
+        return call_noted("inverse_again", self._base.inverse_again, x, singular)
+
+    def cofactors(self, x: RawArray, /) -> Any:
+        return call_noted("cofactors", self._base.cofactors, x)
+
+
+class DeviceStorage(TracedStorage):
+    """The storage of traced data whose values are data of ``base``, the storage of a device."""
+
+    def __init__(self, base: Storage, kind: type[Traced]) -> None:
+        self.base, self.kind = base, kind
+        self.name = f"traced {base.name}"
+        self.ordered_writes = base.ordered_writes
+        self.xp = DeviceNamespace(self)
+
+    def function(self, name: str) -> Callable[..., Any]:
+        return Storage.function(self, name)
+
+    def beneath(self, data: RawArray) -> Storage:
+        return self.base
+
+    def elementwise(self, functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
+        function = functions[self.base.kind]
+        op = getattr(functions, "op", None)
+        if op is None:
+            return noted_function(getattr(function, "__name__", "elementwise"), function)
+        return lambda *args, **keywords: foreign_call(op.name, function, args, keywords)
+
+    def numpys_value(
+        self, function: Callable[..., Any], args: tuple[Any, ...], keywords: Mapping[str, Any]
+    ) -> Any:
+        return None
+
+    # --- devices ----------------------------------------------------------------------------------
+    def device(self, data: RawArray) -> Any:
+        return self.base.device(traced_value(data))
+
+    def on(self, device: Hashable) -> Any:
+        return self.base.on(device)
+
+    def moved(self, data: RawArray, device: Hashable) -> Any:
+        return call_noted("moved", self.base.moved, data, device)
+
+    # --- new data and copies ----------------------------------------------------------------------
+    def create(self, name: str, device: Hashable, *arguments: Any, **keywords: Any) -> Any:
+        self.check_current(device)
+        return call_noted(name, attrgetter(name)(self.base.xp), *arguments, **keywords)
+
+    def check_current(self, device: Hashable) -> None:
+        """Refuse a program that makes data on another device than the current one."""
+        trace = ACTIVE.get()
+        given = None if device is None else self.base.on(device)
+        if trace is not None and given is not None and given != type(given)():
+            trace.spoil("it makes an Array on a device that is not CuPy's current device")
+
+    def asarray(
+        self, value: Any, dtype: npt.DTypeLike | None, device: Hashable, copy: bool | None
+    ) -> Any:
+        trace = ACTIVE.get()
+        if trace is None:
+            return self.base.asarray(traced_values(value), dtype, device, copy)
+        self.check_current(device)
+        if type(value) is self.kind:
+            if dtype is None or value.dtype == dtype:
+                return value
+            return call_noted("astype", self.base.xp.astype, value, dtype)
+        if type(value) is Traced:
+            return self.asarray(
+                call_noted(UPLOAD, self.base.moved, value, device), dtype, None, None
+            )
+        if type(value) is self.base.kind:
+            return self.asarray(trace.traced(trace.memory(value), value), dtype, None, copy)
+        with Setting(MAKING, None):
+            made = call_unseen(self.base.asarray, traced_values(value), dtype, device, True)
+        if type(value) is np.ndarray:  # a replay compares the user's ndarray with a copy
+            trace.foreign.append((value, value.copy(order="K")))
+        return trace.traced(trace.constant(made), made)
+
+    def copy(self, data: RawArray) -> Any:
+        value = traced_value(data)
+        if self.base.writeable(value) and self.base.order(value):
+            return data  # no copy is needed, because nothing writes to traced data
+        return call_noted("copied", self.base.copy, data)
+
+    def contiguous(self, data: RawArray) -> Any:
+        value = traced_value(data)
+        if self.base.writeable(value) and "C" in self.base.order(value):
+            return data
+        return call_noted("contiguous", self.base.contiguous, data)
+
+    def order(self, data: RawArray) -> str:
+        return self.base.order(traced_value(data))
+
+    def laid_out(self, data: RawArray, like: Any) -> Any:
+        value, pattern = traced_value(data), traced_value(like)
+        if value.strides == pattern.strides:
+            return data
+        return call_noted("laid_out", self.base.laid_out, data, like)
+
+    def arranged(self, data: RawArray, like: Any, rank: int) -> Any:
+        return call_noted("arranged", self.base.arranged, data, like, rank)
+
+    def host(self, data: RawArray) -> np.ndarray[Any, Any]:
+        found: np.ndarray[Any, Any] = looked_at(data)
+        return found if type(found) is np.ndarray else self.base.host(found)
+
+    # --- reads, writes and checks of memory -------------------------------------------------------
+    def put(self, data: RawArray, key: Index, value: RawOperand) -> Any:
+        return call_noted("put", put, data, self.key(key, data), value)
+
+    def add_at(self, data: RawArray, key: Index, value: RawOperand) -> Any:
+        if makes_a_view(key):
+            part = call_noted("getitem", self.base.function("getitem"), data, key)
+            return self.put(data, key, call_noted("add", self.base.function("add"), part, value))
+        return call_noted(
+            "add_at", partial(added_on_device, self.base), data, self.key(key, data), value
+        )
+
+    def shares(self, part: RawArray, whole: RawArray) -> bool:
+        return self.base.shares(traced_value(part), traced_value(whole))
+
+    def writeable(self, data: RawArray) -> bool:
+        return self.base.writeable(traced_value(data))
+
+    def key(self, key: Index, data: RawArray) -> Any:
+        if type(key) is tuple:
+            return tuple([self.key(part, data) for part in key])
+        return self.asarray(key, None, None, None) if type(key) in (np.ndarray, Traced) else key
+
+    def unless_none(self, mask: RawArray) -> Any:
+        return mask
+
+    def has_nan(self, data: RawArray) -> bool:
+        found = call_unseen(self.base.has_nan, traced_value(data))
+        trace = ACTIVE.get()
+        # A NaN needs no guard: the program then has the guarded rerun, which is right in any case.
+        if trace is not None and not found:
+            trace.guard("no NaN", trace.node_of(data), None)
+        return bool(found)
+
+
+def added_on_device(storage: Storage, x: RawArray, key: Index, value: RawArray) -> Any:
+    """Return a copy of x after ``x[key] += value``, where each occurrence of an index in key adds."""
+    return storage.add_at(storage.copy(x), key, value)
+
+
+def device_state() -> Any:
+    """Return CuPy's settings that decide whether calls raise errors, which a graph cannot."""
+    cupyx: Any = sys.modules["cupyx"]
+    return cupyx.geterr()
+
+
+def enter_device_data() -> None:
+    """Register CuPy's data as data that traces follow, if CuPy was imported and has a device.
+
+    Raise Apart if the user's code captures a graph now, in which the host must not wait for values.
+    """
+    cupy: Any = sys.modules.get("cupy")
+    kind = getattr(cupy, "ndarray", None) if "cupyx" in sys.modules else None
+    if kind in TRACED_TYPES and cupy.cuda.get_current_stream().is_capturing():
+        raise Apart("CuPy captures the current stream")
+    if kind is None or kind in TRACED_TYPES:
+        return
+    base = storage_for(kind)
+    if base is None or not base.devices():
+        return
+
+    class DeviceTraced(Traced):
+        """Traced data whose value is on a device."""
+
+        __slots__ = ()
+
+        def __init__(self, trace: Trace, node: Node, value: Any) -> None:
+            super().__init__(trace, node, value)
+            state = device_state()
+            trace.device_state = state if trace.device_state is None else trace.device_state
+            if state != trace.device_state:
+                trace.spoil("it sets cupyx.errstate")
+
+        device: Any = property(attrgetter("value.device"))
+
+        @property
+        def mT(self) -> Any:
+            return storage.xp.matrix_transpose(self)
+
+        def __getitem__(self, key: Index) -> Any:
+            data: Any = self
+            return storage.xp.getitem(data, storage.key(key, data))
+
+        def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Any:
+            raise TypeError("implicit conversion of data on a device to a NumPy array")
+
+    DeviceTraced.base = base
+    storage = DeviceStorage(base, DeviceTraced)
+    enter(storage)
+    TRACED_TYPES[kind] = DeviceTraced
