@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import arraytape as xp
-from arraytape import GradientTape, IndexedSlices, TapeWarning, Variable
+from arraytape import GradientTape, IndexedSlices, Variable, optimizers
 
 pytestmark = pytest.mark.any_storage
 
@@ -136,11 +136,11 @@ def test_synchronization_and_aggregation_have_no_effect(near):
     near(Variable(1.0, synchronization="auto", aggregation=None) * 2.0, 2.0)
 
 
-def test_a_constraint_is_kept_and_a_warning_says_who_calls_it(near):
-    with pytest.warns(TapeWarning, match=r"v\.assign\(v\.constraint\(v\)\)"):
-        v = Variable([2.0, -1.0], constraint=lambda x: xp.clip(x, 0.0, 1.0))
+def test_an_optimizer_assigns_the_result_of_a_constraint(near):
+    v = Variable([2.0, -1.0], constraint=lambda x: xp.clip(x, 0.0, 1.0))
     near(v.assign([3.0, -3.0]), [3.0, -3.0])
-    near(v.assign(v.constraint(v)), [1.0, 0.0])
+    optimizers.SGD(1.0).apply_gradients([(xp.asarray([0.0, -1.0]), v)])
+    near(v, [1.0, 0.0])
     assert copy.copy(v).constraint is v.constraint
     assert Variable(1.0).constraint is None
     with pytest.raises(TypeError, match="constraint must be a function, got float"):

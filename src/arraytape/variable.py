@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +14,7 @@ from ._define.docstrings import SYMBOLS
 from ._record.mode_stack import MODES, meet
 from ._record.stack import new_value_id, recorders, tell_assigned
 from ._storage.storage import holds_kind, storage_of
-from ._util.errors import TapeWarning, describe, layout_text, stacklevel, user_line
+from ._util.errors import describe, layout_text, user_line
 from ._util.html import facts_table
 from ._util.locks import reentrant_lock
 from .ops.creation_functions import asarray
@@ -202,8 +201,8 @@ class Variable(Array):
     dtype : dtype | None, default: None
         The dtype of the Variable.  None means the dtype of ``initial_value``.
     constraint : callable, optional
-        A function of the value, kept as ``v.constraint``.  Call it after a step of an optimizer:
-        ``v.assign(v.constraint(v))``.  No assignment calls it, as in TensorFlow.
+        A function of the value.  An optimizer assigns its result after each step.  No assignment calls
+        it, as in TensorFlow.
     synchronization : object, optional
         Without effect.  TensorFlow has this parameter for several devices.
     aggregation : object, optional
@@ -218,11 +217,6 @@ class Variable(Array):
         ``asarray`` raises TypeError.
     ValueError
         When ``initial_value`` does not have the given shape.
-
-    Warns
-    -----
-    TapeWarning
-        When a constraint is given, because the program has to call it.
 
     Examples
     --------
@@ -287,8 +281,11 @@ class Variable(Array):
         initial = initial_value() if callable(initial_value) else initial_value
         given = asarray(initial, dtype=dtype)
         check_shape(given, shape)
-        if constraint is not None:
-            warn_of_constraint(constraint)
+        if constraint is not None and not callable(constraint):
+            raise TypeError(
+                f"Variable: the constraint must be a function, got {describe(constraint)} "
+                f"[at {user_line()}]"
+            )
         self._constraint = constraint
         self._data = own_data(given)
         self._state = KEPT
@@ -634,21 +631,6 @@ def check_shape(given: Array, shape: Sequence[int | None] | None) -> None:
             f"Variable: the initial value {describe(given)} does not have the shape {tuple(shape)} "
             f"[at {user_line()}]"
         )
-
-
-def warn_of_constraint(constraint: object) -> None:
-    """Warn that the program has to call a constraint; raise TypeError if it is not callable."""
-    if not callable(constraint):
-        raise TypeError(
-            f"Variable: the constraint must be a function, got {describe(constraint)} "
-            f"[at {user_line()}]"
-        )
-    warnings.warn(
-        "Variable: write v.assign(v.constraint(v)) after each step, since no optimizer calls the "
-        "constraint",
-        TapeWarning,
-        stacklevel=stacklevel(),
-    )
 
 
 def detached(x: Array) -> Array:

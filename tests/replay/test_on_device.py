@@ -569,7 +569,7 @@ def test_a_step_takes_few_launches(graphs, cupy):
     program = step.plans()[0].run
     with rigcount.counted() as calls:
         program.compute()
-    assert alone.launches > 5 * calls.launches
+    assert calls.launches <= 14 < alone.launches
     # The copies of inputs and results; the flag; the step size of Adam.
     assert together.launches - calls.launches <= 4
     assert (together.d2h, together.h2d, together.syncs) == (1, 1, 1)

@@ -250,6 +250,8 @@ class Optimizer(Module):
                     factor = rate_for_gradient(rate * self.weight_decay, g)
                     assign_values(decayed_values, g, [variable], (factor,))
                 self.update(g, variable, slots, rate, step)
+                if variable.constraint is not None:
+                    variable.assign(variable.constraint(variable))
             if self.schedule is not None:
                 self._learning_rate.assign(rate)
             self.iterations.assign(step)
