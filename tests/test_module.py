@@ -3,9 +3,10 @@
 import copy
 import pickle
 
+import numpy as np
 import pytest
 
-from arraytape import Variable
+from arraytape import Variable, nn
 from arraytape.module import Module, snake_case
 
 
@@ -115,3 +116,52 @@ def test_a_copy_has_variables_of_its_own_that_are_shared_alike(copied):
     assert other.again[0] is other.z
     other.z.assign(5.0)
     assert float(module.z) == 0.0
+
+
+class WithCall(Module):
+    def __init__(self):
+        super().__init__(name="with_call")
+        self.drop = nn.Dropout(0.5, seed=0)
+        self.dense = nn.Dense(2, seed=0)
+
+    def call(self, x, training=False):
+        return self.dense(self.drop(x, training=training))
+
+
+def test_a_class_with_call_can_be_called_as_in_keras():
+    model = WithCall()
+    x = np.ones((3, 4))
+    np.testing.assert_array_equal(np.asarray(model(x)), np.asarray(model.dense(x)))
+    assert not callable(Module())
+
+    class Own(WithCall):
+        def __call__(self, x):
+            return super().__call__(x) + 1.0
+
+    own = Own()
+    np.testing.assert_array_equal(np.asarray(own(x)), np.asarray(own.call(x)) + 1.0)
+
+
+def test_weights_are_all_variables_but_states_of_random_numbers():
+    model, other = WithCall(), WithCall()
+    model(np.ones((3, 4)))
+    other(np.zeros((3, 4)))
+    assert [v.name for v in model.weights] == ["dense/kernel", "dense/bias"]
+    assert model.trainable_weights == model.trainable_variables
+    assert model.non_trainable_weights == ()
+    assert len(model.non_trainable_variables) == 1
+    model.set_weights([np.full((4, 2), 0.5), [1, 2]])
+    values = model.get_weights()
+    values[0][...] = 7.0  # a copy
+    np.testing.assert_array_equal(np.asarray(model.dense.kernel), np.full((4, 2), 0.5))
+    other.set_weights(model.get_weights())
+    np.testing.assert_array_equal(np.asarray(other.dense.bias), [1.0, 2.0])
+
+
+def test_set_weights_sets_all_or_none():
+    model = WithCall()
+    model(np.ones((3, 4)))
+    before = model.get_weights()
+    with pytest.raises(ValueError, match="does not fit"):
+        model.set_weights([np.ones((4, 2)), np.ones(3)])
+    np.testing.assert_array_equal(model.get_weights()[0], before[0])

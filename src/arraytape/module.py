@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FrameType
 from typing import Any
+
+import numpy as np
 
 from ._record.stack import only_recorders
 from ._util import nest
@@ -18,7 +20,7 @@ from ._util.blocks import Profiled
 from ._util.container_kinds import keep_whole
 from ._util.errors import entrance, failure, user_line
 from ._util.html import facts_table
-from .variable import Variable
+from .variable import AllOrNone, Variable, detached
 
 
 class Module:
@@ -56,6 +58,14 @@ class Module:
     >>> print(tape.gradient(loss, line.trainable_variables)[0])
     36.0
 
+    The names of Keras are other names for these, and give the values as NumPy's arrays:
+
+    >>> line.weights == line.variables, len(line.trainable_weights), len(line.non_trainable_weights)
+    (True, 1, 1)
+    >>> line.set_weights([3.0, 5])
+    >>> line.get_weights()
+    [array(3.), array(5)]
+
     Modules hold Modules, at any depth and in lists and dicts:
 
     >>> class Two(xp.Module):
@@ -90,6 +100,15 @@ class Module:
             )
         self._module_name = name
 
+    # Names of attributes whose Variables are state that Keras does not count among the weights.
+    _no_weights: tuple[str, ...] = ()
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Make instances of a class with a method ``call``, as Keras's models have, callable."""
+        super().__init_subclass__(**keywords)
+        if "call" in vars(cls) and not any("__call__" in vars(base) for base in cls.__mro__):
+            cls.__call__ = run_call  # type: ignore[method-assign]
+
     @property
     def name(self) -> str:
         """Return the name passed to the constructor, or else the class's name in snake case."""
@@ -109,6 +128,59 @@ class Module:
     def non_trainable_variables(self) -> tuple[Variable, ...]:
         """Return the Variables that are not trainable: statistics, counters, an optimizer's state."""
         return tuple(variable for variable in self.variables if not variable.trainable)
+
+    @property
+    def weights(self) -> tuple[Variable, ...]:
+        """Return all Variables but the states of random numbers, in Keras's order."""
+        modules = (self, *self.submodules)
+        left_out = {id(vars(one)[name]) for one in modules for name in one._no_weights}
+        return tuple(variable for variable in self.variables if id(variable) not in left_out)
+
+    @property
+    def trainable_weights(self) -> tuple[Variable, ...]:
+        """Return the trainable Variables: Keras's name of ``trainable_variables``."""
+        return self.trainable_variables
+
+    @property
+    def non_trainable_weights(self) -> tuple[Variable, ...]:
+        """Return the weights that are not trainable, such as running statistics."""
+        return tuple(variable for variable in self.weights if not variable.trainable)
+
+    def get_weights(self) -> list[Any]:
+        """Return copies of the values of all weights.
+
+        Returns
+        -------
+        list of numpy.ndarray
+            The values in the order of ``weights``, as Keras's ``get_weights`` returns them.
+        """
+        return [np.array(detached(variable).to_device("cpu")) for variable in self.weights]
+
+    @entrance
+    def set_weights(self, weights: Sequence[Any]) -> None:
+        """Assign a value to each weight; after an error all weights are as before.
+
+        Parameters
+        ----------
+        weights : sequence of array_like
+            The values in the order of ``weights``, such as those of ``get_weights``.
+
+        Raises
+        ------
+        ValueError
+            When the number or a shape of the values does not fit; layers have no weights before they
+            are built.
+        """
+        own, values = self.weights, list(weights)
+        if len(own) != len(values):
+            names = ", ".join(f"{v.name} {v.shape}" for v in own) or "none: build or call it first"
+            raise ValueError(
+                f"{self.name}.set_weights: got {len(values)} values for {len(own)} weights ({names}) "
+                f"[at {user_line()}]"
+            )
+        with AllOrNone(own):
+            for variable, value in zip(own, values, strict=True):
+                variable.assign(value)
 
     @property
     def submodules(self) -> tuple[Module, ...]:
@@ -178,6 +250,11 @@ class Module:
 
     def _repr_html_(self) -> str:
         return facts_table(type(self).__name__, {}, repr(self))
+
+
+def run_call(self: Any, *args: Any, **keywords: Any) -> Any:
+    """Call a Module whose class has ``call`` in place of ``__call__``."""
+    return self.call(*args, **keywords)
 
 
 keep_whole(Module)  # not a nesting, even if the subclass is a dataclass

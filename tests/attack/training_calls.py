@@ -23,7 +23,24 @@ LAYERS = {  # the arguments of each, and the axes of its data
     "LayerNormalization": ([-1, 1e-3, True, True, "zeros", "ones", "name"], 3),
     "BatchNormalization": ([-1, 0.9, 1e-3, True, True, "zeros", "ones", "zeros", "ones", "name"], 3),
     "Dropout": ([0.5, None, 0, "name"], 2), "Flatten": (["name"], 3),
+    "Conv2DTranspose": ([2, (1, 2), (1, 1), "valid", 1, None, True, "he_normal", "zeros", 0, "name"], 4),
+    "LSTM": ([2, "tanh", "sigmoid", True, "he_normal", "orthogonal", "zeros"], 3),
+    "GRU": ([2, "relu", "sigmoid", False, "he_normal", "orthogonal", "zeros"], 3),
+    "Reshape": ([(-1, 1), "name"], 3), "LeakyReLU": ([0.1, "name"], 2), "UpSampling2D": ([(1, 2), "name"], 4),
+    "ZeroPadding2D": ([((0, 1), (2, 0)), "name"], 4), "Cropping2D": ([0, "name"], 4),
 }  # fmt: skip
+LOSSES = {
+    "Loss": ["sum", "name"],
+    "MeanSquaredError": ["sum", "name"],
+    "MeanAbsoluteError": ["none", "name"],
+    "Huber": [0.5, "mean", "name"],
+    "KLDivergence": [None, "name"],
+    "CosineSimilarity": [-1, "sum", "name"],
+    "BinaryCrossentropy": [True, 0.1, -1, "sum", "name"],
+    "CategoricalCrossentropy": [True, 0.1, -1, "sum", "name"],
+    "SparseCategoricalCrossentropy": [True, "sum", -1, "name"],
+}
+WEIGHT = xp.Variable([1.0, 2.0])
 INITIALIZERS = {
     "Constant": [0.5], "RandomNormal": [0.0, 1.0, 0], "TruncatedNormal": [0.0, 1.0, 0],
     "RandomUniform": [0.0, 1.0, 0], "VarianceScaling": [1.0, "fan_avg", "uniform", 0], "Orthogonal": [1.0, 0],
@@ -141,6 +158,49 @@ def enter_layers(call):
     call("nn.Embedding", lambda e: (
         lambda *a: nn.Embedding(*a[:-1], dtype=a[-1])(xp.asarray([0, 1])), [4, 2, "uniform", 0, "name", xp.float32], {}))  # fmt: skip
     call("nn.Embedding of", lambda e: (nn.Embedding(4, 2, seed=0), [xp.asarray([0, 3])], {}))
+    for name in ("elu", "gelu", "hard_sigmoid", "leaky_relu", "linear", "selu", "silu", "swish"):
+        call(f"nn.{name}", lambda e, name=name: (getattr(nn, name), [e.x], {}))
+    call("nn.one_hot", lambda e: (nn.one_hot, [[0, 1], 3, -1, xp.float32], {}))
+    for name, args in LOSSES.items():
+        call(
+            f"nn.losses.{name}",
+            lambda e, name=name, args=args: (lambda *a: getattr(nn.losses, name)(*a), [*args], {}),
+        )
+    call("nn.losses.Loss.call", lambda e: (nn.losses.Huber().call, [data(2), data(2)], {}))
+    call("nn.losses.Huber of", lambda e: (nn.losses.Huber(), [data(2), data(2), 2.0], {}))
+    call(
+        "nn.MultiHeadAttention",
+        lambda e: (
+            lambda *a: nn.MultiHeadAttention(*a)(data(3), data(3)),
+            [2, 3, 2, 0.0, True, 4, "he_normal", "zeros", 0, "name"],
+            {},
+        ),
+    )
+    call(
+        "nn.MultiHeadAttention of",
+        lambda e: (
+            nn.MultiHeadAttention(2, 3, seed=0),
+            [data(3), data(3), data(3), None, True, False, True],
+            {},
+        ),
+    )
+    call(
+        "nn.Sequential.build",
+        lambda e: (lambda s: nn.Sequential([nn.Dense(2)]).build(s), [(2, 3)], {}),
+    )
+    call("xp.Module.get_weights", lambda e: (dense().get_weights, [], {}))
+    call(
+        "xp.Module.set_weights",
+        lambda e: (dense().set_weights, [[np.ones((3, 2)), np.ones(2)]], {}),
+    )
+    call(
+        "optimizers.Optimizer.minimize",
+        lambda e: (
+            lambda f, v: optimizers.SGD().minimize(f, v),
+            [lambda: xp.sum(WEIGHT * WEIGHT), [WEIGHT]],
+            {},
+        ),
+    )
     call("nn.Layer", lambda e: (nn.Layer, ["name", 0], {}))
     call("nn.Layer.build", lambda e: (lambda x: Scale("s", (2,)).build(x), [data(3)], {}))
     call("nn.Layer.make", lambda e: (lambda x: Scale("s", (2,))(x), [data(3)], {}))

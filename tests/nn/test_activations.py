@@ -135,3 +135,48 @@ from arraytape import checkpoint, nn, optimizers
 assert not [name for name in sys.modules if name.startswith(("scipy", "safetensors"))]
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+NEW = [nn.elu, nn.selu, nn.silu, nn.gelu, lambda x: nn.gelu(x, approximate=True)]
+
+
+@pytest.mark.parametrize("f", NEW)
+def test_smooth_activations_at_extreme_inputs(f):
+    y, first, second = slopes(f, [-INF, -1e300, -1000.0, 1000.0, 1e300, INF, NAN])
+    scale = float(f(xp.asarray(1e3))) / 1e3
+    limit = float(f(xp.asarray(-1e4)))
+    near(y, [limit] * 3 + [1e3 * scale, 1e300 * scale, INF, NAN])
+    near(first, [0.0] * 3 + [scale] * 3 + [NAN] if f not in NEW[:2] else [0.0] * 3 + [scale] * 4)
+    near(second, [0.0] * 6 + [NAN] if f not in NEW[:2] else [0.0] * 7)
+
+
+def test_gelu_is_accurate_far_below_zero():
+    # x * erfc(-x / sqrt(2)) / 2 from mpmath
+    near(
+        nn.gelu(xp.asarray([-8.0, -20.0])), [-4.976768459417427e-15, -5.507248237212467e-88], 1e-12
+    )
+
+
+def test_piecewise_activations_at_their_corners():
+    y, first, second = slopes(nn.leaky_relu, [-INF, 0.0, INF])
+    near(y, [-INF, 0.0, INF])
+    near(first, [0.2, 0.2, 1.0])
+    y, first, second = slopes(nn.hard_sigmoid, [-INF, -3.0, 0.0, 3.0, INF])
+    near(y, [0.0, 0.0, 0.5, 1.0, 1.0])
+    near(first, [0.0, 0.0, 1.0 / 6.0, 0.0, 0.0])
+    near(second, np.zeros(5))
+
+
+@pytest.mark.parametrize("f", [*NEW, nn.leaky_relu, nn.hard_sigmoid])
+def test_further_activations_against_differences(f):
+    check_gradients(f, [np.array([-4.1, -1.3, -0.2, 0.4, 1.7, 5.2])])
+    x = xp.asarray([-1.5, 0.5], dtype=xp.float32)
+    assert f(x).dtype == xp.float32
+    near(f(x), np.asarray(f(xp.asarray([-1.5, 0.5]))), 1e-5)
+    near(f(xp.asarray([-2, 3])), np.asarray(f(xp.asarray([-2.0, 3.0]))))
+
+
+def test_gelu_of_a_library_without_erfc_says_what_to_write():
+    strict = pytest.importorskip("array_api_strict")
+    with pytest.raises(TypeError, match="approximate=True"):
+        nn.gelu(strict.asarray([1.0]))

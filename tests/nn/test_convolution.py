@@ -170,7 +170,7 @@ def test_single_precision_stays_and_integers_and_no_examples_are_taken():
         (lambda: nn.Conv1D(2, 5)(xp.ones((1, 4, 3))), ValueError, "window of 5 does not fit"),
         (lambda: nn.MaxPooling2D(3)(xp.ones((2, 9, 1))), ValueError, "window of 3 x 3 does not fit"),
         (lambda: nn.MaxPooling2D(strides=0), ValueError, "strides must be at least 1"),
-        (lambda: nn.Conv1D(2, 2)(np.ones((1, 4, 3))), TypeError, "takes an Array, got ndarray"),
+        (lambda: nn.Conv1D(2, 2)([[[1.0]]]), TypeError, "takes an Array, got list"),
         (lambda: nn.GlobalMaxPooling1D(keepdims=1), TypeError, "keepdims must be True or False"),
         (lambda: nn.Conv1D(2, 2, kernel_initializer="he"), ValueError, "no name 'he'; there are"),
     ],
@@ -185,3 +185,19 @@ def test_a_call_with_other_channels_is_an_error():
     layer(xp.ones((1, 4, 3)))
     with pytest.raises(ValueError, match=r"was made for 3 inputs.*\(1, 4, 2\) has 2"):
         layer(xp.ones((1, 4, 2)))
+
+
+@pytest.mark.parametrize("padding", ["valid", "same"])
+@pytest.mark.parametrize(
+    ("size", "strides", "rate"), [(3, 1, 2), ((2, 3), 1, (3, 1)), (3, 2, 1), ((2, 5), (3, 2), 1)]
+)
+def test_a_transposed_convolution_is_the_adjoint(padding, size, strides, rate):
+    rng = np.random.default_rng(8)
+    down = nn.Conv2D(4, size, strides, padding, rate, use_bias=False, seed=0)
+    up = nn.Conv2DTranspose(3, size, strides, padding, rate, use_bias=False, seed=0)
+    y = xp.asarray(rng.normal(size=(2, 4, 3, 4)))
+    x = xp.asarray(rng.normal(size=up(y).shape))
+    down(x)
+    up.set_weights(down.get_weights())
+    assert down(x).shape == y.shape
+    np.testing.assert_allclose(float(xp.sum(down(x) * y)), float(xp.sum(x * up(y))), rtol=1e-12)

@@ -150,3 +150,129 @@ def test_a_layer_is_recomputed_in_the_backward_pass():
         found.append(tape.gradient(y, layer.variables))
     for a, b in zip(*found, strict=True):
         near(a, np.asarray(b))
+
+
+class KerasDense(nn.Layer):
+    """A layer as the guides of Keras write it."""
+
+    def __init__(self, units):
+        super().__init__()
+        self.units, self.builds = units, 0
+
+    def build(self, input_shape):
+        self.builds += 1
+        self.w = self.add_weight(
+            shape=(input_shape[-1], self.units), initializer="random_normal", trainable=True
+        )
+        self.b = self.add_weight(shape=(self.units,), initializer="zeros", name="bias")
+
+    def call(self, inputs, training=False):
+        return inputs @ self.w + self.b + (1.0 if training else 0.0)
+
+
+class KerasDouble(KerasDense):
+    def build(self, input_shape):
+        super().build(input_shape)
+        self.factor = self.add_weight(shape=(), initializer="ones")
+
+    def call(self, inputs, training=False):
+        return self.factor * super().call(inputs, training)
+
+
+def test_a_layer_written_for_keras_builds_once_from_a_shape():
+    layer = KerasDense(3)
+    layer.build((None, 4))
+    before = layer.get_weights()
+    layer.build((None, 4))
+    layer(xp.ones((2, 4)))
+    assert layer.built
+    assert layer.builds == 1
+    np.testing.assert_array_equal(layer.get_weights()[0], before[0])
+    assert [v.shape for v in layer.trainable_weights] == [(4, 3), (3,)]
+
+
+def test_a_layer_written_for_keras_takes_the_dtype_of_its_first_data():
+    layer = KerasDouble(3)
+    y = layer(xp.ones((2, 4), dtype=xp.float32))
+    assert y.dtype == layer.w.dtype == layer.factor.dtype == xp.float32
+    assert layer.builds == 1
+    assert len(layer.weights) == 3
+    model = nn.Sequential([layer])  # which finds the parameter ``training`` of ``call``
+    near(model(xp.ones((2, 4)), training=True), np.asarray(model(xp.ones((2, 4)))) + 1.0, 1e-6)
+
+
+def test_a_failed_build_leaves_no_trace():
+    layer = KerasDense("three")
+    with pytest.raises(TypeError):
+        layer(xp.ones((2, 4)))
+    assert not layer.built
+    assert not layer.variables
+    assert layer.builds == 0
+
+
+def test_weights_made_in_the_constructor_are_float64():
+    class Shift(nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.by = self.add_weight(shape=(2,), initializer="ones")
+
+        def call(self, x):
+            return x + self.by
+
+    near(Shift()(xp.zeros(2)), [1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        lambda: nn.Dense(2, seed=0),
+        lambda: nn.Sequential([nn.relu, nn.Dense(2, seed=0)]),
+        lambda: nn.LSTM(2, seed=0),
+        lambda: nn.Dropout(0.5),
+        nn.BatchNormalization,
+    ],
+)
+def test_layers_take_numpys_arrays(layer):
+    x = np.random.default_rng(0).normal(size=(2, 4, 3))
+    layer = layer()
+    found = layer(x)
+    assert isinstance(found, xp.Array)
+    near(found, np.asarray(layer(xp.asarray(x))))
+
+
+def test_sequential_builds_all_layers_from_a_shape():
+    model = nn.Sequential([nn.Dense(4, seed=0), nn.BatchNormalization(), nn.Dense(2, seed=1)])
+    model.build((None, 3))
+    assert [v.shape for v in model.weights] == [(3, 4), (4,), (4,), (4,), (4,), (4,), (4, 2), (2,)]
+
+
+def test_recurrent_layers_continue_from_a_state():
+    x = xp.asarray(np.random.default_rng(1).normal(size=(2, 6, 3)))
+    for layer in (nn.LSTM(4, return_state=True, seed=0), nn.GRU(4, return_state=True, seed=0)):
+        whole, *last = layer(x)
+        _, *state = layer(x[:, :2, :])
+        y, *found = layer(x[:, 2:, :], initial_state=state)
+        near(y, np.asarray(whole))
+        for one, other in zip(found, last, strict=True):
+            near(one, np.asarray(other))
+
+
+def test_layers_run_under_vmap_and_replays():
+    x = xp.asarray(np.random.default_rng(2).normal(size=(3, 4, 5)))
+    attention = nn.MultiHeadAttention(2, 3, seed=0)
+    for layer in (nn.LSTM(2, seed=0), nn.GRU(2, seed=0), lambda x: attention(x, x)):
+        expected = np.asarray(layer(x))
+        np.testing.assert_allclose(np.asarray(xp.vmap(layer)(x)), expected, rtol=1e-12)
+        replayed = xp.function(layer)
+        for _ in range(4):
+            np.testing.assert_allclose(np.asarray(replayed(x)), expected, rtol=1e-12)
+
+
+def test_attention_drops_weights_in_training():
+    layer = nn.MultiHeadAttention(2, 3, dropout=0.5, seed=0)
+    x = xp.asarray(np.random.default_rng(3).normal(size=(2, 4, 5)))
+    quiet, loud = layer(x, x), layer(x, x, training=True)
+    assert not np.allclose(np.asarray(quiet), np.asarray(loud))
+    near(layer(x, x), np.asarray(quiet))
+    assert len(layer.weights) == 8
+    assert len(layer.variables) == 9

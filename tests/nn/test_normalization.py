@@ -160,7 +160,7 @@ def test_statistics_that_an_error_interrupts_stay_as_they_were(monkeypatch):
         (lambda: nn.BatchNormalization(epsilon=-1.0), ValueError, "epsilon"),
         (lambda: nn.BatchNormalization()(xp.asarray(X), training=1), TypeError, "training must be"),
         (lambda: nn.BatchNormalization()(xp.zeros((0, 3)), True), ValueError, "no element"),
-        (lambda: nn.BatchNormalization()(X), TypeError, "takes an Array, got ndarray"),
+        (lambda: nn.BatchNormalization()(X.tolist()), TypeError, "takes an Array, got list"),
     ],
 )
 def test_what_does_not_fit_is_said(act, error, says):

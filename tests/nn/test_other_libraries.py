@@ -12,6 +12,17 @@ from arraytape import nn, optimizers
 
 RNG = np.random.default_rng(6)
 IMAGES, SERIES = RNG.normal(size=(2, 6, 5, 3)), RNG.normal(size=(2, 7, 3))
+
+
+class Attention(xp.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.MultiHeadAttention(2, 3, seed=0)
+
+    def call(self, x):
+        return self.layer(x, x, use_causal_mask=True)
+
+
 MODELS = {
     "Dense": (lambda: nn.Dense(4, "softplus", seed=0), SERIES),
     "Dense of integers": (lambda: nn.Dense(2, seed=0), np.array([[1, 2]])),
@@ -24,6 +35,19 @@ MODELS = {
     "BatchNormalization": (lambda: nn.Sequential([nn.BatchNormalization()]), SERIES),
     "Dropout": (lambda: nn.Sequential([nn.Dropout(0.4, seed=1)]), SERIES),
     "Embedding": (lambda: nn.Embedding(5, 3, seed=0), np.array([[0, 4], [4, 2]])),
+    "Conv2DTranspose": (lambda: nn.Conv2DTranspose(4, 3, 2, "same", seed=0), IMAGES),
+    "ZeroPadding2D": (lambda: nn.ZeroPadding2D((1, 2)), IMAGES),
+    "Cropping2D": (lambda: nn.Cropping2D((1, 2)), IMAGES),
+    "UpSampling2D": (lambda: nn.UpSampling2D((1, 2)), IMAGES),
+    "Reshape": (lambda: nn.Reshape((3, -1)), SERIES),
+    "LSTM": (lambda: nn.LSTM(3, return_sequences=True, seed=0), SERIES),
+    "GRU": (lambda: nn.GRU(3, recurrent_activation="hard_sigmoid", seed=0), SERIES),
+    "attention": (lambda: Attention(), SERIES),
+    "activations": (
+        lambda: nn.Sequential([nn.elu, nn.selu, nn.LeakyReLU(), nn.silu,
+                               lambda x: nn.gelu(x, approximate=True)]),
+        SERIES,
+    ),
     "a network": (
         lambda: nn.Sequential([
             nn.Conv2D(4, 3, padding="same", seed=0), nn.BatchNormalization(), nn.relu,
@@ -69,6 +93,31 @@ def test_a_layer_makes_its_variables_on_another_librarys_arrays(library):
     y = np.asarray(b(library(data)))
     assert b.kernel.dtype == y.dtype == np.float32
     np.testing.assert_allclose(y, np.asarray(a(xp.asarray(data))), rtol=1e-5)
+
+
+LOSSES = [
+    nn.losses.MeanSquaredError(), nn.losses.MeanAbsoluteError(), nn.losses.Huber(0.5),
+    nn.losses.KLDivergence(), nn.losses.CosineSimilarity(), nn.losses.BinaryCrossentropy(),
+    nn.losses.BinaryCrossentropy(from_logits=True), nn.losses.CategoricalCrossentropy(),
+    nn.losses.CategoricalCrossentropy(from_logits=True, label_smoothing=0.1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+def test_classes_of_losses_compute_on_other_libraries_arrays(library, loss):
+    data, weights = RNG.dirichlet(np.ones(3), size=(2, 4)), np.array([1.0, 2.0, 0.5, 0.0])
+    expected = loss(data[0], xp.asarray(data[1]), weights)
+    found = loss(library(data[0]), library(data[1]), library(weights))
+    assert type(found) is type(library(data[0]))
+    np.testing.assert_allclose(float(found), float(expected), rtol=1e-12)
+
+
+def test_class_numbers_of_other_libraries(library):
+    labels = np.array([0, 2, 1])
+    np.testing.assert_array_equal(np.asarray(nn.one_hot(library(labels), 3)), np.eye(3)[labels])
+    loss, logits = nn.losses.SparseCategoricalCrossentropy(), RNG.dirichlet(np.ones(3), size=3)
+    expected = float(loss(labels, logits))
+    np.testing.assert_allclose(float(loss(library(labels), library(logits))), expected, rtol=1e-12)
 
 
 def test_losses_schedules_and_clipping_compute_on_other_libraries_arrays(library):

@@ -265,3 +265,33 @@ V = Variable(1.0)
 def test_a_value_that_left_the_tape_is_said():
     with pytest.raises(LostGradientError, match=r"np.asarray\(\)"):
         minimize_scipy(lambda x: xp.asarray(np.asarray(x) ** 2), ONE)
+
+
+def test_minimize_takes_the_step_of_tape_and_apply_gradients():
+    values = []
+    for way in range(3):
+        v = Variable([1.0, -2.0])
+        optimizer = optimizers.Adam(0.1)
+        for _ in range(3):
+            if way == 0:
+                optimizer.minimize(lambda v=v: xp.sum(v**2), [v])
+                continue
+            with xp.GradientTape() as tape:
+                loss = xp.sum(v**2)
+            if way == 1:
+                optimizer.minimize(loss, [v], tape=tape)
+            else:
+                optimizer.apply_gradients([(tape.gradient(loss, v), v)])
+        values.append(np.asarray(v))
+    np.testing.assert_array_equal(values[0], values[2])
+    np.testing.assert_array_equal(values[1], values[2])
+
+
+def test_minimize_says_what_it_needs():
+    v = Variable(1.0)
+    with pytest.raises(TypeError, match="a function without arguments"):
+        optimizers.SGD().minimize(v * v, [v])
+    with pytest.raises(TypeError, match="Variable"):
+        optimizers.SGD().minimize(lambda: v * v, [1.0])
+    with pytest.raises(ValueError, match="No gradients provided"):
+        optimizers.SGD().minimize(lambda: xp.asarray(1.0), [v])

@@ -15,14 +15,31 @@ from typing import TYPE_CHECKING
 
 from .._util.errors import missing_from
 from ..module import Module
-from . import initializers, metrics
-from .activations import log_softmax, relu, sigmoid, softmax, softplus, tanh
+from . import initializers, losses, metrics
+from .activations import (
+    elu,
+    gelu,
+    hard_sigmoid,
+    leaky_relu,
+    linear,
+    log_softmax,
+    relu,
+    selu,
+    sigmoid,
+    silu,
+    softmax,
+    softplus,
+    swish,
+    tanh,
+)
+from .attention import MultiHeadAttention
 from .containers import Sequential, functional_call
 from .convolution import (
     AveragePooling1D,
     AveragePooling2D,
     Conv1D,
     Conv2D,
+    Conv2DTranspose,
     GlobalAveragePooling1D,
     GlobalAveragePooling2D,
     GlobalMaxPooling1D,
@@ -32,16 +49,20 @@ from .convolution import (
 )
 from .dropout import Dropout
 from .layers import Dense, Embedding, Flatten, Layer
-from .losses import mean_squared_error, softmax_cross_entropy
+from .losses import mean_squared_error, one_hot, softmax_cross_entropy
 from .normalization import BatchNormalization, LayerNormalization
+from .recurrent import GRU, LSTM
+from .reshaping import Cropping2D, LeakyReLU, Reshape, UpSampling2D, ZeroPadding2D
 
 __all__ = [
-    "AveragePooling1D", "AveragePooling2D", "BatchNormalization", "Conv1D", "Conv2D", "Dense",
-    "Dropout", "Embedding", "Flatten", "GlobalAveragePooling1D", "GlobalAveragePooling2D",
-    "GlobalMaxPooling1D", "GlobalMaxPooling2D", "Layer", "LayerNormalization", "MaxPooling1D",
-    "MaxPooling2D", "Module", "Sequential", "functional_call", "initializers", "log_softmax",
-    "mean_squared_error", "metrics", "relu", "sigmoid", "softmax", "softmax_cross_entropy",
-    "softplus", "tanh",
+    "GRU", "LSTM", "AveragePooling1D", "AveragePooling2D", "BatchNormalization", "Conv1D", "Conv2D",
+    "Conv2DTranspose", "Cropping2D", "Dense", "Dropout", "Embedding", "Flatten",
+    "GlobalAveragePooling1D", "GlobalAveragePooling2D", "GlobalMaxPooling1D", "GlobalMaxPooling2D",
+    "Layer", "LayerNormalization", "LeakyReLU", "MaxPooling1D", "MaxPooling2D", "Module",
+    "MultiHeadAttention", "Reshape", "Sequential", "UpSampling2D", "ZeroPadding2D", "elu",
+    "functional_call", "gelu", "hard_sigmoid", "initializers", "leaky_relu", "linear",
+    "log_softmax", "losses", "mean_squared_error", "metrics", "one_hot", "relu", "selu", "sigmoid",
+    "silu", "softmax", "softmax_cross_entropy", "softplus", "swish", "tanh",
 ]  # fmt: skip
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from .._record.stack import Bystander, entered
+from .._record.stack import Bystander, entered, only_recorders
 from .._util import nest
-from .._util.errors import describe, raise_documented, user_line
+from .._util.errors import describe, entrance, raise_documented, user_line
 from ..module import Module
 from ..variable import Variable
+from .layers import Layer, array_from_numpy, array_like_shape
 
 
 class Sequential(Module):
@@ -36,6 +37,7 @@ class Sequential(Module):
     (4, 2)
     >>> [variable.shape for variable in model.trainable_variables]
     [(3, 8), (8,), (8, 2), (2,)]
+    >>> model.build((None, 3))  # or the first call; here the layers are built already
     >>> layer = model.pop()
     >>> layer.name, model(x).shape
     ('dense', (4, 8))
@@ -87,15 +89,30 @@ class Sequential(Module):
             raise IndexError(f"{self.name}: there is no layer to take away [at {user_line()}]")
         return self.layers.pop()
 
+    @entrance
+    def build(self, input_shape: Sequence[int | None]) -> None:
+        """Make the Variables of all layers, in float64, by a call with zeros.
+
+        Parameters
+        ----------
+        input_shape : sequence of int or None
+            The shape of the data, with None for lengths that do not matter, such as the first.
+        """
+        with only_recorders():
+            self(array_like_shape(input_shape))
+
     def __call__(self, x: Any, training: bool = False) -> Any:
         """Apply all layers; pass ``training`` to each layer that has this parameter."""
+        x = array_from_numpy(x)
         for layer in self.layers:
             x = layer(x, training=training) if takes_training(layer) else layer(x)
         return x
 
 
 def takes_training(layer: Callable[..., Any]) -> bool:
-    """Return True if a layer has a parameter ``training``."""
+    """Return True if a layer has a parameter ``training``; a Layer passes its arguments to ``call``."""
+    if isinstance(layer, Layer) and type(layer).__call__ is Layer.__call__:
+        layer = layer.call
     try:
         return "training" in inspect.signature(layer).parameters
     except (TypeError, ValueError):  # a function without a signature

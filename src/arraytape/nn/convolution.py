@@ -1,4 +1,4 @@
-"""Convolutions and pooling over one or two axes, computed by slices, one matrix product and reductions.
+"""Convolutions and pooling over one or two axes, computed by slices, matrix products and reductions.
 
 Data have the axes (..., places, channels) or (..., rows, columns, channels): Keras's "channels_last".
 """
@@ -11,14 +11,14 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .._util.errors import describe, short_repr, user_line
 from .initializers import named_option
 from .layers import Affine, Initial, Layer, Seed, boolean_option, integer_option
-from .libraries import as_library_floats, library_constant, library_of
+from .libraries import as_library_floats, constant_like, library_constant, library_of
 
 if TYPE_CHECKING:
     from .._util.array_types import RawArray
@@ -53,13 +53,11 @@ class Convolution(Affine):
 
     def call(self, x: RawArray) -> Any:
         library, x, kernel = self._operands(x)
-        pieces = list(window_elements(self, self.kernel_size, self.dilation_rate, library, x, 0.0))
-        # One matrix product for all positions of the kernel: a row has the elements under the kernel.
-        shape = tuple(pieces[0].shape[:-1])
-        width = math.prod(kernel.shape[:-1])
-        patches = library.reshape(library.concat(pieces, axis=-1), (math.prod(shape), width))
-        y = patches @ library.reshape(kernel, (width, self.filters))
-        return self._activated(library.reshape(y, (*shape, self.filters)), x)
+        windows = Windows(
+            self.name, self.kernel_size, self.strides, self.padding, self.dilation_rate
+        )
+        weights = library.reshape(kernel, (math.prod(kernel.shape[:-1]), self.filters))
+        return self._activated(windows.matrix_product(library, x, weights), x)
 
 
 CONVOLUTION = """{title}
@@ -121,6 +119,68 @@ class Conv2D(Convolution):
     _axes = 2
 
 
+class Conv2DTranspose(Convolution):
+    __doc__ = CONVOLUTION.format(
+        title="""A transposed convolution along two axes, the adjoint of ``Conv2D``.
+
+    The kernel has the shape ``(*kernel_size, filters, channels)``, and each element of the data adds its
+    product with the kernel to the result.""",
+        axes="(..., rows, columns, channels)", or_pair=" or pair of int", paddings='"valid", "same"',
+        causal='''  For a
+        length n of the data the result has the length ``n * strides`` with "same", and
+        ``n * strides + max(kernel_size - strides, 0)`` with "valid".''',
+        example="""layer = xp.nn.Conv2DTranspose(4, 3, 2, "same", seed=0)
+    >>> layer(xp.ones((2, 5, 5, 3))).shape
+    (2, 10, 10, 4)""",
+    )  # fmt: skip
+    _axes = 2
+    _input_axis = -1
+
+    def make(self, x: RawArray) -> None:
+        if max(self.strides) > 1 and max(self.dilation_rate) > 1:
+            raise ValueError(
+                f"{self.name}: only one of strides and dilation_rate may be greater than 1, got "
+                f"{self.strides} and {self.dilation_rate} [at {user_line()}]"
+            )
+        self.add_weight(
+            "kernel", (*self.kernel_size, self.filters, x.shape[-1]), x, self.kernel_initializer
+        )
+        if self.use_bias:
+            self.add_weight("bias", (self.filters,), x, self.bias_initializer)
+
+    def call(self, x: RawArray) -> Any:
+        library, x, kernel = self._operands(x)
+        # Result q * stride + r takes the data q - m times the kernel at m * stride + r.  So one
+        # convolution gives all remainders r as channels, which are then moved to rows and columns.
+        taps = [
+            -(-size // stride) for size, stride in zip(self.kernel_size, self.strides, strict=True)
+        ]
+        for axis, (m, s) in enumerate(zip(taps, self.strides, strict=True)):
+            kernel = pad_axis(library, kernel, axis, 0, m * s - kernel.shape[axis], 0.0)
+        (m0, m1), (s0, s1) = taps, self.strides
+        parts = library.reshape(kernel, (m0, s0, m1, s1, *kernel.shape[2:]))
+        parts = library.permute_dims(library.flip(parts, axis=(0, 2)), (0, 2, 5, 1, 3, 4))
+        weights = library.reshape(parts, (m0 * m1 * x.shape[-1], s0 * s1 * self.filters))
+        windows = Windows(self.name, (m0, m1), (1, 1), "full", self.dilation_rate)
+        y = windows.matrix_product(library, x, weights)
+        *batch, q0, q1, _ = y.shape
+        k = len(batch)
+        y = library.reshape(y, (*batch, q0, q1, s0, s1, self.filters))
+        y = library.permute_dims(y, (*range(k), k, k + 2, k + 1, k + 3, k + 4))
+        y = library.reshape(y, (*batch, q0 * s0, q1 * s1, self.filters))
+        cuts = map(
+            self._result_slice, x.shape[-3:-1], self.kernel_size, self.strides, self.dilation_rate
+        )
+        return self._activated(y[(..., *cuts, slice(None))], x)
+
+    def _result_slice(self, length: int, size: int, stride: int, rate: int) -> slice:
+        """Return the part of the full result along an axis that the padding leaves."""
+        beyond = max((size - 1) * rate + 1 - stride, 0)
+        if self.padding == "valid":
+            return slice(0, length * stride + beyond)
+        return slice(beyond // 2, beyond // 2 + length * stride)
+
+
 class Pooling(Layer):
     """Base class of layers that reduce each window of the data to one element."""
 
@@ -139,7 +199,8 @@ class Pooling(Layer):
         self.padding = named_option(owner, "padding", padding, ("valid", "same"))
 
     def _window_elements(self, library: ModuleType, x: RawArray, outside: float) -> Iterator[Any]:
-        return window_elements(self, self.pool_size, (1,) * self._axes, library, x, outside)
+        windows = Windows(self.name, self.pool_size, self.strides, self.padding, (1,) * self._axes)
+        return windows.elements(library, x, outside)
 
 
 class MaxPooling(Pooling):
@@ -290,43 +351,80 @@ class GlobalMaxPooling2D(GlobalPooling):
     _axes, _reduction = 2, "max"
 
 
-def window_elements(
-    layer: Convolution | Pooling, sizes: tuple[int, ...], dilations: tuple[int, ...],
-    library: ModuleType, x: RawArray, outside: float,
-) -> Iterator[Any]:  # fmt: skip
-    """Yield, for each position in a window, the elements of x at this position in all windows.
+class Windows(NamedTuple):
+    """The windows of a convolution or pooling, along the axes before the last one (the channels)."""
 
-    Windows lie along the axes before the last one (the channels).  Beyond the data every element is
-    ``outside``.  Raise ValueError if a window does not fit into x.
-    """
-    first = x.ndim - 1 - len(sizes)
-    spans = [(size - 1) * rate + 1 for size, rate in zip(sizes, dilations, strict=True)]
-    for axis, (span, stride) in enumerate(zip(spans, layer.strides, strict=True), first):
-        before, after = margin_lengths(layer.padding, x.shape[axis], span, stride)
-        x = pad_axis(library, x, axis, before, after, outside)
-    counts = [
-        (length - span) // stride + 1
-        for length, span, stride in zip(x.shape[first:-1], spans, layer.strides, strict=True)
-    ]
-    if min(counts) < 1:
-        raise ValueError(
-            f"{layer.name}: a window of {' x '.join(map(str, spans))} does not fit into "
-            f"{describe(x)} [at {user_line()}]"
-        )
-    for position in itertools.product(*map(range, sizes)):
-        slices = [
-            slice(at * rate, at * rate + (count - 1) * stride + 1, stride)
-            for at, rate, count, stride in zip(
-                position, dilations, counts, layer.strides, strict=True
-            )
+    owner: str
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    padding: str
+    dilations: tuple[int, ...]
+
+    def elements(self, library: ModuleType, x: RawArray, outside: float) -> Iterator[Any]:
+        """Yield, for each position in a window, the elements of x at this position in all windows.
+
+        Beyond the data every element is ``outside``.  Raise ValueError if a window does not fit into x.
+        """
+        x, counts = self._padded(library, x, outside)
+        for position in itertools.product(*map(range, self.sizes)):
+            slices = (self._slice(axis, at, counts) for axis, at in enumerate(position))
+            yield x[(..., *slices, slice(None))]
+
+    def matrix_product(self, library: ModuleType, x: RawArray, weights: RawArray) -> Any:
+        """Return the elements of each window as a row, times a matrix of weights.
+
+        There are zeros beyond the data.  Copies are made only of the elements along the last axis of a
+        window; for each position along the axes before there is one product, of a part of the copy.
+        """
+        x, counts = self._padded(library, x, 0.0)
+        *outer, last = self.sizes
+        lines = [x[(..., self._slice(-1, at, counts), slice(None))] for at in range(last)]
+        joined = lines[0] if last == 1 else library.concat(lines, axis=-1)
+        width, filters = joined.shape[-1], weights.shape[-1]
+        batch = tuple(joined.shape[: x.ndim - 1 - len(counts)])
+        positions = list(itertools.product(*map(range, outer)))
+        # With several positions, a row for all batches would need a copy for each of them.
+        rows = (-1, width) if len(positions) == 1 else (*batch, math.prod(counts), width)
+        parts = library.reshape(weights, (len(positions), width, filters))
+        products = []
+        for place, position in enumerate(positions):
+            slices = (self._slice(axis, at, counts) for axis, at in enumerate(position))
+            elements = joined[(..., *slices, slice(None), slice(None))]
+            products.append(library.reshape(elements, rows) @ parts[place, :, :])
+        return library.reshape(functools.reduce(operator.add, products), (*batch, *counts, filters))
+
+    def _padded(self, library: ModuleType, x: RawArray, outside: float) -> tuple[Any, list[int]]:
+        """Return x with the margins of the padding, and the number of windows along each axis."""
+        first = x.ndim - 1 - len(self.sizes)
+        spans = [
+            (size - 1) * rate + 1 for size, rate in zip(self.sizes, self.dilations, strict=True)
         ]
-        yield x[(..., *slices, slice(None))]
+        for axis, (span, stride) in enumerate(zip(spans, self.strides, strict=True), first):
+            before, after = margin_lengths(self.padding, x.shape[axis], span, stride)
+            x = pad_axis(library, x, axis, before, after, outside)
+        counts = [
+            (length - span) // stride + 1
+            for length, span, stride in zip(x.shape[first:-1], spans, self.strides, strict=True)
+        ]
+        if min(counts) < 1:
+            raise ValueError(
+                f"{self.owner}: a window of {' x '.join(map(str, spans))} does not fit into "
+                f"{describe(x)} [at {user_line()}]"
+            )
+        return x, counts
+
+    def _slice(self, axis: int, at: int, counts: list[int]) -> slice:
+        """Return the slice along an axis of the elements at one position in all windows."""
+        start, stride = at * self.dilations[axis], self.strides[axis]
+        return slice(start, start + (counts[axis] - 1) * stride + 1, stride)
 
 
 def margin_lengths(padding: str, length: int, span: int, stride: int) -> tuple[int, int]:
     """Return the number of elements to add before and after the data along an axis."""
     if padding == "causal":
         return span - 1, 0
+    if padding == "full":  # all positions in which the window meets an element of the data
+        return span - 1, span - 1
     if padding == "valid":
         return 0, 0
     total = max((-(-length // stride) - 1) * stride + span - length, 0)
@@ -341,8 +439,7 @@ def pad_axis(
         return x
 
     def margin(length: int) -> Any:
-        filled = np.full((*x.shape[:axis], length, *x.shape[axis + 1 :]), value)
-        return library.astype(library_constant(library, filled, x), x.dtype)
+        return constant_like(library, (*x.shape[:axis], length, *x.shape[axis + 1 :]), value, x)
 
     parts = [margin(before)] if before else []
     parts += [x] + ([margin(after)] if after else [])

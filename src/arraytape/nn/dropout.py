@@ -21,7 +21,7 @@ from .._util.errors import describe, raise_documented, user_line
 from ..variable import Variable, detached
 from . import initializers
 from .layers import Layer, Seed, boolean_option, integer_option
-from .libraries import as_library_floats, library_constant
+from .libraries import as_library_floats, library_constant, library_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -71,12 +71,14 @@ class Dropout(Layer):
     """
 
     least_axes = 0
+    _no_weights = ("seed_generator_state",)
 
     def __init__(
         self, rate: float, noise_shape: tuple[int | None, ...] | None = None, seed: Seed = None,
         name: str | None = None,
     ) -> None:  # fmt: skip
         super().__init__(name, seed)
+        self.built = True  # its only Variable is made below
         self.rate = initializers.finite_number("Dropout", "rate", rate, 0.0)
         if self.rate >= 1.0:
             raise ValueError(f"Dropout: rate must lie in [0, 1), got {rate} [at {user_line()}]")
@@ -86,28 +88,33 @@ class Dropout(Layer):
             xp.asarray(np.array([key, 0]), device="cpu"), False, f"{self.name}/seed_generator_state"
         )
 
-    def __call__(
-        self, x: Any, training: bool = False, key: Array | npt.ArrayLike | None = None
-    ) -> Any:
+    def call(self, x: Any, training: bool = False, key: Array | npt.ArrayLike | None = None) -> Any:
         """Set elements to zero when ``training`` is True.
+
+        Parameters
+        ----------
+        x : Array
+            The data.
+        training : bool, default False
+            If False, the data are returned unchanged.
+        key : Array or array_like, optional
+            One or two integers that determine the random numbers, in place of the state.
+
+        Returns
+        -------
+        Array
+            Of the shape of ``x``.
 
         Raises
         ------
         TypeError
-            When ``x`` is no array of the standard, ``training`` is neither True nor False, or the key
-            does not hold integers.
+            When ``training`` is neither True nor False, or the key does not hold integers.
         ValueError
             When the shape of the random numbers does not fit.
         RuntimeError
             When ``training`` is True within ``jax.jit``.
         """
-        try:
-            return self._drop_elements(x, training, key)
-        except Exception as error:
-            raise_documented(error, self.name, x, key=key)
-
-    def _drop_elements(self, x: RawArray, training: bool, key: Array | npt.ArrayLike | None) -> Any:
-        library = self._library(x)
+        library = library_of(self.name, x)
         if not boolean_option(self.name, "training", training):
             return x
         x = as_library_floats(library, x)

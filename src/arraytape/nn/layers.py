@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -33,8 +34,11 @@ if TYPE_CHECKING:
 
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     name: getattr(activations, name)
-    for name in ("relu", "sigmoid", "softplus", "tanh", "softmax", "log_softmax")
-}
+    for name in (
+        "relu", "sigmoid", "softplus", "tanh", "softmax", "log_softmax", "elu", "gelu", "hard_sigmoid",
+        "leaky_relu", "linear", "selu", "silu", "swish",
+    )
+}  # fmt: skip
 Initial = str | Callable[..., Any]
 Seed = int | np.random.Generator | None
 
@@ -79,21 +83,40 @@ class Layer(Module):
             raise_documented(error, type(self).__name__, seed=seed)
         self.built = False
 
-    def build(self, x: Array) -> None:
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "build" in vars(cls):
+            cls.build = build_once(cls.build)  # type: ignore[assignment, method-assign]
+
+    def build(self, x: Array | Sequence[int | None]) -> None:
         """Make the Variables for data like ``x``, unless they exist, as the first call does.
+
+        A subclass may override ``build`` in place of ``make``, as in Keras.  It then gets the shape of
+        the data, and runs once.
 
         Parameters
         ----------
-        x : Array
-            Data of the shape, dtype and device that the layer is to take; their values are not read.
+        x : Array or tuple of int
+            Data of the shape, dtype and device that the layer is to take; their values are not read.  Or
+            a shape, with None for lengths that do not matter; the Variables are then float64 on the CPU.
         """
-        if self.built:
-            return
-        self._library(x)
+        if "_first_data" in vars(self):  # called by a subclass's build
+            self.make(self._first_data)
+        elif not self.built:
+            self._make_variables(x, lambda: self.make(self._first_data))
+
+    def _make_variables(self, x: Array | Sequence[int | None], make: Callable[[], None]) -> None:
+        """Run ``make``, with the data ``_first_data`` and the generator ``_drawn`` for ``add_weight``.
+
+        If ``make`` fails, the layer stays as it was.
+        """
         kept = vars(self).copy()
         try:
+            first: Any = array_like_shape(x) if isinstance(x, tuple | list) else x
+            self._library(first)
+            self._first_data = first
             self._drawn = np.random.default_rng(self.seed)
-            self.make(x)
+            make()
             self.built = True
         except BaseException as error:
             vars(self).clear()
@@ -102,7 +125,8 @@ class Layer(Module):
                 raise
             raise_documented(error, f"{self.name}.build", x)
         finally:
-            vars(self).pop("_drawn", None)
+            for name in ("_first_data", "_drawn"):
+                vars(self).pop(name, None)
 
     def make(self, x: Any) -> None:
         """Make the Variables by ``add_weight``; a subclass that has Variables defines this.
@@ -115,19 +139,21 @@ class Layer(Module):
 
     @entrance
     def add_weight(
-        self, name: str, shape: Sequence[int], x: Any, initializer: Initial = "glorot_uniform",
-        trainable: bool = True, dtype: npt.DTypeLike | None = None,
+        self, name: str | None = None, shape: Sequence[int] = (), x: Any = None,
+        initializer: Initial = "glorot_uniform", trainable: bool = True,
+        dtype: npt.DTypeLike | None = None,
     ) -> Variable:  # fmt: skip
         """Make a Variable, and keep it as the attribute of this name.
 
         Parameters
         ----------
-        name : str
-            The name of the attribute, and the last part of the Variable's.
-        shape : sequence of int
+        name : str, optional
+            The name of the attribute, and the last part of the Variable's.  Without a name, keep the
+            result as an attribute yourself.
+        shape : sequence of int, default ()
             The shape of the Variable.
-        x : Array
-            The data of the first call, whose dtype and device the Variable gets.
+        x : Array, optional
+            The data whose dtype and device the Variable gets; by default those of the first call.
         initializer : str or callable, default "glorot_uniform"
             The Variable's first values.
         trainable : bool, default True
@@ -140,11 +166,16 @@ class Layer(Module):
         Variable
             The Variable.
         """
-        check_name(f"{self.name}.add_weight", name)
-        there: Variable | None = getattr(self, name, None)
-        if there is not None:  # the user has set the attribute before the first call
-            return there
-        of_data = host_dtype(library_of(self.name, x), x) if dtype is None else np.dtype(dtype)
+        if name is not None:
+            check_name(f"{self.name}.add_weight", name)
+            there: Variable | None = vars(self).get(name)
+            if there is not None:  # the user has set the attribute before the first call
+                return there
+        data = vars(self).get("_first_data", np.float64(0.0)) if x is None else x
+        data = array_from_numpy(data)
+        of_data = (
+            host_dtype(library_of(self.name, data), data) if dtype is None else np.dtype(dtype)
+        )
         sizes = tuple(operator.index(size) for size in shape)
         drawn = self._drawn if "_drawn" in vars(self) else np.random.default_rng(self.seed)
         values = np.asarray(initializers.get(initializer)(sizes, of_data, drawn))
@@ -153,19 +184,24 @@ class Layer(Module):
                 f"{self.name}: the initializer of {name!r} gave the shape {values.shape} where "
                 f"{sizes} is needed [at {user_line()}]"
             )
-        device = x.device if isinstance(x, Array) else "cpu"
+        device = data.device if isinstance(data, Array) else "cpu"
         value = xp.asarray(values.astype(of_data, copy=False), device=device)
-        variable = Variable(value, trainable, f"{self.name}/{name}")
-        setattr(self, name, variable)
+        variable = Variable(value, trainable, f"{self.name}/{name or 'variable'}")
+        if name is not None:
+            setattr(self, name, variable)
         return variable
 
-    def call(self, x: Any) -> Any:
+    def call(self, x: Any, *args: Any, **keywords: Any) -> Any:
         """Compute the layer's result; a subclass defines this.
 
         Parameters
         ----------
         x : Array
             The data.
+        *args : object
+            Further positional arguments of the layer's call.
+        **keywords : object
+            Keyword arguments of the layer's call.
 
         Returns
         -------
@@ -174,8 +210,8 @@ class Layer(Module):
         """
         raise NotImplementedError(f"{type(self).__name__} has no call()")
 
-    def __call__(self, x: Any) -> Any:
-        """Apply the layer to ``x``: an Array, or an array of another library of the standard.
+    def __call__(self, x: Any, *args: Any, **keywords: Any) -> Any:
+        """Apply the layer to ``x``: an Array, a NumPy array, or an array of another library.
 
         Raises
         ------
@@ -185,11 +221,13 @@ class Layer(Module):
             When the shape of ``x`` does not fit.
         """
         try:
+            x = array_from_numpy(x)
             self._library(x)
-            self.build(x)
-            return self.call(x)
+            if not self.built:
+                self.build(x)
+            return self.call(x, *args, **keywords)
         except Exception as error:
-            raise_documented(error, self.name, x)
+            raise_documented(error, self.name, x, *args, **keywords)
 
     def _library(self, x: RawArray) -> Any:
         """Return the namespace of x; raise an error if x is no array, or has too few axes."""
@@ -207,6 +245,7 @@ class Affine(Layer):
 
     kernel: Variable | None
     bias: Variable | None
+    _input_axis = -2  # of the kernel
 
     def _set(
         self, owner: str, activation: str | Callable[[Any], Any] | None, use_bias: bool,
@@ -228,9 +267,10 @@ class Affine(Layer):
     def _operands(self, x: RawArray) -> tuple[Any, Any, Any]:
         """Return the namespace of x, and x and the kernel as operands of a product."""
         kernel, library = as_layer_operand(self.kernel, x), library_of(self.name, x)
-        if not x.ndim or x.shape[-1] != kernel.shape[-2]:
+        inputs = kernel.shape[self._input_axis]
+        if not x.ndim or x.shape[-1] != inputs:
             raise ValueError(
-                f"{self.name}: was made for {kernel.shape[-2]} inputs, but the last axis of "
+                f"{self.name}: was made for {inputs} inputs, but the last axis of "
                 f"{describe(x)} has {x.shape[-1] if x.ndim else 'none'} [at {user_line()}]"
             )
         if dtype_kind(library, x) not in "fc":
@@ -403,6 +443,30 @@ class Flatten(Layer):
 
     def call(self, x: RawArray) -> Any:
         return flatten_axes(library_of(self.name, x), x, 1)
+
+
+def build_once(build: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+    """Wrap the ``build`` of a subclass: it gets a shape, runs once, and an error changes nothing."""
+
+    @functools.wraps(build)
+    def build_of_shape(self: Layer, x: Any) -> None:
+        shape = tuple(x) if isinstance(x, tuple | list) else tuple(x.shape)
+        if "_first_data" in vars(self):  # called by the build of a subclass
+            build(self, shape)
+        elif not self.built:
+            self._make_variables(x, lambda: build(self, shape))
+
+    return build_of_shape
+
+
+def array_like_shape(shape: Sequence[int | None]) -> Array:
+    """Return an Array of a shape in which None stands for any length; it takes no memory."""
+    return xp.broadcast_to(xp.asarray(0.0), tuple(1 if n is None else n for n in shape))
+
+
+def array_from_numpy(x: Any) -> Any:
+    """Return NumPy data as an Array, and anything else unchanged."""
+    return xp.asarray(x) if isinstance(x, np.ndarray | np.generic) else x
 
 
 def activation_of(

@@ -85,6 +85,11 @@ def library_constant(library: ModuleType, host: np.ndarray[Any, Any], x: Any) ->
     return library.asarray(host)  # JAX moves constants itself, and its traced arrays have no device
 
 
+def constant_like(library: ModuleType, shape: tuple[int, ...], value: float, x: RawArray) -> Any:
+    """Return an array of one value, in the library and dtype and on the device of x."""
+    return library.astype(library_constant(library, np.full(shape, value), x), x.dtype)
+
+
 def as_state(owner: str, value: RawArray, variable: Variable) -> Array:
     """Return ``value`` detached, in the dtype and on the device of the Variable that will get it.
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from .._util.errors import describe, raise_documented, short_repr, user_line
+from .._util.errors import describe, short_repr, user_line
 from ..variable import AllOrNone, Variable
 from . import initializers
 from .layers import Initial, Layer, boolean_option, integer_option
@@ -207,24 +207,30 @@ class BatchNormalization(Normalization):
         self.add_weight("moving_mean", shape, x, self.moving_mean_initializer, False)
         self.add_weight("moving_variance", shape, x, self.moving_variance_initializer, False)
 
-    def __call__(self, x: Any, training: bool = False) -> Any:
+    def call(self, x: Any, training: bool = False) -> Any:
         """Apply the layer to ``x``; with ``training=True`` take the statistics from the batch.
+
+        Parameters
+        ----------
+        x : Array
+            The data.
+        training : bool, default False
+            If True, the running statistics are updated, too.
+
+        Returns
+        -------
+        Array
+            Of the shape of ``x``.
 
         Raises
         ------
         TypeError
-            When ``x`` is no array of the standard, or ``training`` neither True nor False.
+            When ``training`` is neither True nor False.
         ValueError
             When the shape of ``x`` does not fit, or there is no element to take statistics of.
         """
-        try:
-            return self._normalized(x, boolean_option(self.name, "training", training))
-        except Exception as error:
-            raise_documented(error, self.name, x)
-
-    def _normalized(self, x: Any, training: bool) -> Any:
-        library = self._library(x)
-        self.build(x)
+        training = boolean_option(self.name, "training", training)
+        library = library_of(self.name, x)
         (axis,) = normalized_axes(self.name, x, self.axis)
         x = as_library_floats(library, x)
         state: tuple[Any, Any] = (self.moving_mean, self.moving_variance)

@@ -85,6 +85,9 @@ class Optimizer(Module):
     >>> optimizer.apply_gradients(zip(tape.gradient(loss, [v, bias]), [v, bias]))
     >>> print(v, bias, optimizer.slots["velocity"][0])
     [ 0.598 -1.196] 0.6 [-0.4  0.8]
+    >>> optimizer.minimize(lambda: xp.sum(v**2), [v])  # the tape, its gradient and the step in one
+    >>> print(v)
+    [-0.002396  0.004792]
     >>> optimizer.slot("velocity", v).shape, optimizer.real_slots
     ((2,), ())
     """
@@ -255,6 +258,41 @@ class Optimizer(Module):
             if self.schedule is not None:
                 self._learning_rate.assign(rate)
             self.iterations.assign(step)
+
+    @entrance
+    def minimize(
+        self, loss: Callable[[], Any] | Array, variables: Any, tape: xp.GradientTape | None = None
+    ) -> None:
+        """Compute the gradient of a loss, and take one step.
+
+        Parameters
+        ----------
+        loss : callable or Array
+            A function without arguments that computes the loss, or the loss itself.
+        variables : Iterable[Variable]
+            The Variables to change (an iterable or a nesting).
+        tape : GradientTape, optional
+            The tape that recorded the loss; a loss that is an Array needs it.
+
+        Raises
+        ------
+        TypeError
+            When the loss is an Array and there is no tape, or one of the Variables is no Variable.
+        ValueError
+            When all gradients are None: see ``apply_gradients``.
+        """
+        own = variables_of(self.name, "minimize()", variables)
+        if callable(loss):
+            with xp.GradientTape() if tape is None else tape as recorder:
+                value = loss()
+        elif tape is None:
+            raise TypeError(
+                f"{self.name}: minimize() takes a function without arguments, such as "
+                f"lambda: xp.mean(model(x)), or tape=; got {describe(loss)} [at {user_line()}]"
+            )
+        else:
+            value, recorder = loss, tape
+        self.apply_gradients(zip(recorder.gradient(value, own), own, strict=True))
 
     def update(
         self, g: Array, variable: Variable, slots: Sequence[Variable], rate: float, step: int
