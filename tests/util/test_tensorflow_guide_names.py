@@ -35,6 +35,7 @@ PLACES = {
 SAME = {
     "hessians": "hessian",
     "unique_with_counts": "unique_counts",
+    "conv2d_transpose": "Conv2DTranspose",
     "silu": "SiLU",
     "top_k": "topk",
 }
