@@ -326,7 +326,7 @@ class Recorders:
         return arrays
 
     def optimizer(self, case: Case, rng: Any) -> dict[str, Any]:
-        """Record two variables and the optimizer's state after steps with recorded gradients."""
+        """Record two variables and the optimizer's state after steps with random, recorded gradients."""
         starts = [short_normals(rng, (2, 3)), short_normals(rng, (4,))]
         variables = [self.keras.Variable(start, dtype="float64") for start in starts]
         made = getattr(self.keras.optimizers, case["name"])(**case["options"])

@@ -1,4 +1,4 @@
-"""Devices of the storages that simulate other devices in tests."""
+"""Devices other than the CPU: those of storages that simulate a device, so that tests need none."""
 
 import numpy as np
 

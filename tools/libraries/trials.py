@@ -52,7 +52,7 @@ MODULES = {"pot": "ot", "scikit_bio": "skbio"}  # tables whose file has not the 
 
 
 def installed(names: list[str]) -> list[Library]:
-    """Return the tables of the libraries with these names, or of all that are installed."""
+    """Return the ``LIBRARY`` of each installed library; with ``names`` only of those named."""
     modules = [module.name for module in pkgutil.iter_modules(calls.__path__)]
     found = []
     for name in modules:

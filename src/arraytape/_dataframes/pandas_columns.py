@@ -235,7 +235,10 @@ class ArrayColumn(ExtensionArray):  # type: ignore[misc]
 
     @classmethod
     def _from_factorized(cls, values: np.ndarray[Any, Any], original: ArrayColumn) -> ArrayColumn:
-        """Return the first elements of a column that have these values, so that a tape follows them."""
+        """Return for each of ``values`` the first element of the column that is equal to it.
+
+        So a tape follows the result, which pandas uses as group keys or categories.
+        """
         numbers = untracked_values(original)
         order = np.argsort(numbers, kind="stable")
         return original.take(order[np.searchsorted(numbers, values, sorter=order)])

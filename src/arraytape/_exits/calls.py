@@ -219,7 +219,10 @@ class Calls(Interpreter):
         return found, known
 
     def run_by_operator(self, node: ast.expr, scope: Scope) -> Value:
-        """Return the results of the user's methods that an operator, property or f-string called."""
+        """Interpret the user's methods that an operator, property or f-string calls; return results.
+
+        node : the expression with the operator, property or f-string.
+        """
         values = NOTHING.union(*self.evaluate_each(subexpressions(node), scope))
         values |= self.elements_in(values)
         given = implicit_call(node, owner=values, given=[values], rest=values)

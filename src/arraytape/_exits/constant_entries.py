@@ -19,7 +19,8 @@ from .._array.exits import LEFT, STOPPED, LeftRecord
 from .._record.plan import PLANS, Plan, Record, Structural, inputs_of
 from .._util.source_locations import Stack, stack_here
 
-SAMPLE = 64  # the number of an array's elements that are compared
+# A constant is compared with converted values: so many elements of each, to find where it came from.
+SAMPLE = 64
 REMEMBERED = 64  # the number of conversions whose values are kept for comparison
 OPERATORS = "<arraytape"  # the beginning of the file name of a compiled op
 

@@ -1,6 +1,6 @@
 """NumPy's products, factorisations, norms and Fourier transforms on Arrays.
 
-The standard lacks these functions, or some of their parameters.
+The array API standard lacks these functions, or some of their parameters.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Code objects that are sent by value, with the names and the lines of their source files.
 
-A pickle need not keep names or lines: cloudpickle 3.1.3 names the file of such a function
-"<dynamic-code>".  Messages name the user's file and line, and the analysis of untracked conversions
-reads the lines.
+Functions are sent to workers as pickles, which need not keep names or lines: cloudpickle 3.1.3 names the
+file of a function that it sends by value "<dynamic-code>".  Messages on a worker name the user's file
+and line, and the analysis of values that were converted to NumPy data reads the lines.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def run_partition(
 ) -> Part:
     """Run a user's function on partition ``index`` of ``count``, and return the results as a ``Part``.
 
-    ahead : the indices of the parameters' leaves with respect to which gradients are computed, too.
+    ahead : the indices of the parameters' leaves for which the gradient is computed with the value.
     """
     try:
         arrays = tuple(map(block_as_arrays, blocks))

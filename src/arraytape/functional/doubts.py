@@ -41,7 +41,7 @@ Slope = Callable[[Sequence[Array]], Any]  # maps a direction to the derivative a
 class Verdict:
     """The result of a comparison of a derivative with finite differences of its function.
 
-    times : the number of calls of ``settle_doubts`` with this verdict's key.
+    times : the number of times that the derivative of this function was asked for.
     finding : text with the derivative and the differences if they disagree; None if they agree.
     is_clear : False if the differences are inconclusive.
     is_costly : True if the comparison exceeded its time limit; then it is never repeated.

@@ -63,7 +63,8 @@ READING = {
     "lstat", "open", "readlink", "register_at_fork", "scandir", "sched_getaffinity", "stat",
     "statvfs", "strerror", "sysconf", "times", "uname", "urandom",
 }  # fmt: skip
-WAITING = main_thread.__code__.co_filename  # the file of ``threading``, whose functions wait
+# The file of ``threading``.  Its functions wait for other threads, which an Evaluation must not do.
+WAITING = main_thread.__code__.co_filename
 # The time limit of all runs of one Evaluation together.  It is tested at calls, not inside C functions.
 SECONDS = 5.0
 # The attribute ``evaluation`` is the Evaluation that runs in this thread, or None.

@@ -235,7 +235,9 @@ def qr_vjp(g: Cotangents, Q: RawArray, R: Any, mode: str, unread: Unread, xp: Na
     both = lower - diagonal_part(lower, xp)
     both = both + adjoint(both, xp) + diagonal
     left = gQ + Q @ both
-    if unread == ():  # forward mode: later ops may use the tangent of a free column
+    # In forward mode later ops may use all of Q, also a column where R's diagonal is 0, which is not
+    # determined: the solve makes its tangent NaN.
+    if unread == ():
         free = on_diagonal(R, xp) & (R == 0)
         found = adjoint(xp.solve_again(xp.where(free, NAN, R), adjoint(left, xp)), xp)
     else:

@@ -110,7 +110,7 @@ def _key(key: Index) -> Any:
     range=hull,
 )
 def getitem(x: Array, /, key: Index) -> Array:
-    """Copy the elements of x at ``key``, which selects one element or contains raw arrays, no Arrays."""
+    """Copy the elements of x at ``key``: a key of one element, or with index arrays of NumPy or CuPy."""
 
 
 @linear(

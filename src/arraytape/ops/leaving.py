@@ -199,7 +199,7 @@ def to_numpy(
 def by_its_own_name(x: Array) -> np.ndarray[Any, Any]:
     """Convert to a NumPy array, as ``np.asarray(x)`` does.
 
-    The method has the name of the same method of pandas' and xarray's objects.
+    pandas' and xarray's objects have a method of this name, too, so code may call it on any of them.
 
     Returns
     -------

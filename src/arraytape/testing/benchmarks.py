@@ -144,7 +144,7 @@ class TapeBenchmarks(ABC):
         xp : module
             ``numpy`` or ``arraytape``.
         *arrays : array
-            The result of ``arrays``, as arrays of that namespace.
+            The arrays that the method ``arrays`` returned, converted to arrays of ``xp``.
 
         Returns
         -------

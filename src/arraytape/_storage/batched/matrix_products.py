@@ -113,7 +113,7 @@ def solved_by(
     """
     if not axis_ids_of((a, b)):
         return solve_of(namespace_of(a))(a, b)
-    if len(a.shape) < 2:  # hidden axes are no matrix axes
+    if len(a.shape) < 2:  # axes of vmap do not count as axes of matrices
         raise np.linalg.LinAlgError(f"matrices are needed, got an array of shape {a.shape}")
     vector = len(b.shape) == 1
     columns = b[:, None] if vector else b

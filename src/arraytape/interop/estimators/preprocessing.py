@@ -21,7 +21,7 @@ DATA = "sklearn.preprocessing._data"
 
 @hooks("sklearn.utils.extmath", "_incremental_mean_and_var")
 def incremental_mean_and_var(*args: Any, **options: Any) -> Any:
-    """Ignore 0 / 0 as scikit-learn does for NumPy data: it overwrites the NaN of the first batch."""
+    """Give no warning of 0 / 0, as scikit-learn for NumPy data: it overwrites the first batch's NaN."""
     with Quiet(divide="ignore", invalid="ignore"):
         return original("sklearn.utils.extmath", "_incremental_mean_and_var")(*args, **options)
 

@@ -341,7 +341,7 @@ def machines(fit: Fit, kernel: Kernel) -> list[Machine]:
 
 
 def pair(fit: Fit, kernel: Kernel, first: int, second: int) -> Machine:
-    """Return the machine of two classes; samples of the first class have the sign 1, others -1."""
+    """Return the support vector machine that separates two classes; the first has the sign 1."""
     twin = fit.twin
     labels = fit.labels().reshape(-1)
     rows = np.concatenate([np.flatnonzero(labels == twin.classes_[k]) for k in (first, second)])

@@ -262,13 +262,13 @@ def banded_joint(
     g: Cotangents, a_band: RawArray, values: RawArray, vectors: RawArray, lower: bool,
     unread: tuple[Any, ...] | None, xp: Namespace,
 ) -> Any:  # fmt: skip
-    """Return the cotangent of a_band: diagonals of the whole matrix's, by the rule of ``eigh``."""
+    """Return the cotangent of ``a_band``: diagonals of the whole matrix's cotangent (rule of eigh)."""
     found = spectral.eigh_vjp(g, values, vectors, unread, xp)[0]
     return (as_band(given_back(found, "hermitian", lower, xp), a_band, lower, xp),)
 
 
 def banded_values(g: RawArray, a_band: RawArray, lower: bool, xp: Namespace) -> Any:
-    """Return the cotangent of a_band: diagonals of the whole matrix's, by the rule of ``eigvalsh``."""
+    """Return the cotangent of ``a_band``: diagonals of the whole matrix's (rule of ``eigvalsh``)."""
     matrix = read_structure(in_full(a_band, lower, xp), "hermitian", lower, xp)
     found = given_back(spectral.eigvalsh(g, matrix, xp), "hermitian", lower, xp)
     return as_band(found, a_band, lower, xp)

@@ -636,7 +636,9 @@ class Lowering:
         follows = [not axis.strides[1] for axis in order]
         if any(first and second for first, second in pairwise(follows)):
             # NumPy copies such data to a buffer, and reduces the buffer in another order.
-            raise Unsupported(f"{node.op} over axes with gaps between them")
+            raise Unsupported(
+                f"{node.op} over several axes of data that is not contiguous along them"
+            )
         *outer, last = order or [Axis(1, (0, 0))]
         pointers = [Pointer(p.buffer, p.offset) for p in (spread, source, spread)]
         self.entries.append(self.loop_entry(

@@ -35,7 +35,7 @@ def look_of(value: Any) -> Callable[[], Any] | None:
             source = getattr(value, "bit_generator", value)
             return lambda: frozen_state(source.state)
     if type(value) in weakref.ProxyTypes:
-        return None  # ``State`` compares the object behind the proxy
+        return None  # a proxy has no state of its own: that of its object is compared elsewhere
     if not isinstance(value, Iterator) or isinstance(value, itertools.repeat | IOBase):
         return None
     return None if isinstance(type(value).__next__, types.FunctionType) else object

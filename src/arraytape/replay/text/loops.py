@@ -195,7 +195,7 @@ class Loop:
         return f"{name}_"
 
     def member(self, i: int, node: Node) -> None:
-        """Write the lines that compute a block of `node`, member number i, and release its operands.
+        """Write the lines that compute a block (some rows) of the loop's i-th call ``node``.
 
         Only memory of operands that no later member reads is released.
         """

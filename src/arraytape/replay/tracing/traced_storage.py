@@ -104,7 +104,7 @@ class TracedNamespace:
 
 
 class TracedStorage(Storage):
-    """The storage (functions by data type) of traced data, whose values are data of NumPy's storage."""
+    """The functions on traced data: each calls NumPy's on the value, and notes the call in the trace."""
 
     name, kind, mixed = "traced", Traced, 1
     xp: Any = TracedNamespace(numpy_namespace)
