@@ -1,6 +1,7 @@
 """Variable: TensorFlow's methods and parameters.  ``test_tensorflow_pages`` has TensorFlow's values."""
 
 import copy
+import pickle
 from types import SimpleNamespace
 
 import numpy as np
@@ -178,3 +179,20 @@ def test_read_value_is_a_snapshot_that_tapes_follow(v, near):
         y = before * 3.0
     near(before, START)
     near(tape.gradient(y, v), np.full((3, 2), 3.0))
+
+
+def clipped(x):
+    return xp.clip(x, 0.0, 1.0)
+
+
+def test_a_pickle_keeps_the_constraint():
+    v = pickle.loads(pickle.dumps(Variable([1.0], name="w", constraint=clipped)))
+    assert v.constraint is clipped
+    assert v.name == "w"
+
+
+def test_indices_are_integers():
+    v = Variable([1.0, 2.0])
+    with pytest.raises(IndexError, match="indices must be integers, got Array bool"):
+        v.scatter_update(IndexedSlices([3.0], [True, False]))
+    assert v.scatter_add(IndexedSlices([], [])).tolist() == [1.0, 2.0]

@@ -2,4 +2,5 @@
 
 from ._util.versions import show_versions
 
-show_versions()
+if __name__ == "__main__":
+    show_versions()

@@ -149,7 +149,7 @@ def scatter_rows(word: str) -> Callable[..., Variable]:
                 f"scatter_{word}: give xp.IndexedSlices(values, indices), got "
                 f"{describe(sparse_delta)} [at {user_line()}]"
             )
-        return self._scatter(word, asarray(sparse_delta.indices), sparse_delta.values)
+        return self._scatter(word, whole_numbers(sparse_delta.indices), sparse_delta.values)
 
     return named_scatter(scatter, "scatter", word, ROWS)
 
@@ -179,7 +179,22 @@ def named_scatter(
 
 def coordinates(indices: Any) -> tuple[Array, ...]:
     """Return the key that selects the elements whose coordinates are the last axis of ``indices``."""
-    return tuple(moveaxis(asarray(indices), -1, 0))
+    return tuple(moveaxis(whole_numbers(indices), -1, 0))
+
+
+def whole_numbers(indices: Any) -> Array:
+    """Return indices as an Array; raise IndexError if they are no integers.
+
+    An empty list, which would become an Array of floats, is accepted.
+    """
+    found = asarray(indices)
+    if not found.size:
+        return asarray(found, dtype=np.int64, copy=True) if found.dtype.kind == "f" else found
+    if found.dtype.kind not in "iu":
+        raise IndexError(
+            f"scatter: indices must be integers, got {describe(found)} [at {user_line()}]"
+        )
+    return found
 
 
 class Variable(Array):
@@ -600,7 +615,9 @@ class Variable(Array):
         return self.__copy__()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Variable, (detached(self), self._trainable, self._name)
+        if self._constraint is None:
+            return Variable, (detached(self), self._trainable, self._name)
+        return rebuilt, (detached(self), self._trainable, self._name, self._constraint)
 
     def __repr__(self) -> str:
         kind = "" if self._trainable else ", trainable=False"
@@ -631,6 +648,11 @@ def check_shape(given: Array, shape: Sequence[int | None] | None) -> None:
             f"Variable: the initial value {describe(given)} does not have the shape {tuple(shape)} "
             f"[at {user_line()}]"
         )
+
+
+def rebuilt(value: Array, trainable: bool, name: str, constraint: Callable[..., Any]) -> Variable:
+    """Return the Variable of a pickle, with its constraint."""
+    return Variable(value, trainable, name, constraint=constraint)
 
 
 def detached(x: Array) -> Array:

@@ -381,6 +381,22 @@ def enter_tapes():
             f"v.{name}",
             lambda e, name=name: (getattr(xp.Variable([1.0, 2.0]), name), [[3.0, 4.0]], {}),
         )
+    for word in ("add", "sub", "update", "max", "min", "mul", "div"):
+        call(
+            f"v.scatter_{word}",
+            lambda e, name=f"scatter_{word}": (
+                getattr(xp.Variable([1.0, 2.0]), name), [xp.IndexedSlices([3.0], [0])], {}
+            ),
+        )  # fmt: skip
+    for word in ("add", "sub", "update", "max", "min"):
+        call(
+            f"v.scatter_nd_{word}",
+            lambda e, name=f"scatter_nd_{word}": (
+                getattr(xp.Variable([1.0, 2.0]), name), [[[0]], [3.0]], {}
+            ),
+        )  # fmt: skip
+    call("v.sparse_read", lambda e: (xp.Variable([1.0, 2.0]).sparse_read, [[0]], {}))
+    call("v.gather_nd", lambda e: (xp.Variable([1.0, 2.0]).gather_nd, [[[0]]], {}))
     call("v.__setitem__", lambda e: (xp.Variable([1.0, 2.0]).__setitem__, [0, 3.0], {}))
     call("xp.stop_gradient", lambda e: (xp.stop_gradient, [e.x], {}))
     call(

@@ -136,7 +136,7 @@ def test_a_gradient_of_ones_own_is_what_the_advice_says():
 
 
 def test_a_method_has_the_name_that_the_users_line_has():
-    assert "Call stats.norm.logpdf inside `with arraytape.interop.scipy():`" in gradient(
+    assert "call stats.norm.logpdf inside `with arraytape.interop.scipy():`" in gradient(
         "norm.logpdf"
     )
     assert "Call stats.norm(m).logpdf inside" in gradient("frozen")

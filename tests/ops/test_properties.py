@@ -43,6 +43,7 @@ EXEMPT = {
     "reinterpreted": "NumPy has no such function: numpy_api/test_array_methods, as the method view",
     "set_default_device": "NumPy has no such function: storage/test_storages",
     "set_exits": "NumPy has no such function: exits/test_modes",
+    "show_versions": "NumPy has no such function: project/test_versions",
     "stop_gradient": "NumPy has no such function: tape/test_values",
 }
 

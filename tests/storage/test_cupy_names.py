@@ -17,7 +17,7 @@ def test_what_the_sources_take_is_there_and_callable_where_they_call_it(version)
         found = known.get(path)
         assert found, f"CuPy {version} lacks {path}: see tools/cupy_names.py"
         assert not called or found["kind"] in ("function", "ufunc", "type"), path
-        if keywords:
+        if keywords and found["kind"] != "type":  # classes in Cython show no signature
             assert set(keywords) <= set(found["keywords"]), path
 
 

@@ -49,10 +49,13 @@ def unflatten_frame(table: pd.DataFrame, parts: Mapping[Any, Any]) -> Any:
     found = {name: column_of(part, columns[name]) for name, part in parts.items()}
     if any(column is None for column in found.values()):
         return dict(parts)
-    made = table.copy(deep=False)
-    for i, name in enumerate(columns):
-        if name in found:
-            made.isetitem(i, found[name])
+    # By this constructor pandas does not copy the Arrays, which a tape may watch.
+    taken = [
+        pd.Series(found[name], table.index, copy=False) if name in found else column
+        for name, column in columns.items()
+    ]
+    made = pd.DataFrame(dict(enumerate(taken)), table.index, copy=False)
+    made.columns, made.attrs = table.columns, table.attrs
     return made
 
 
@@ -65,7 +68,11 @@ def unflatten_series(series: pd.Series, parts: Sequence[Any]) -> Any:
     if not parts:
         return series
     column = column_of(parts[0], series)
-    return parts[0] if column is None else pd.Series(column, series.index, name=series.name)
+    return (
+        parts[0]
+        if column is None
+        else pd.Series(column, series.index, name=series.name, copy=False)
+    )
 
 
 # --- arrays ---------------------------------------------------------------------------------------

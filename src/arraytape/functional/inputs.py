@@ -57,13 +57,15 @@ class Inputs:
         if type(argnums) is not int and type(argnums) is not range:
             argnums = unwrap_option(argnums)
         taken = positions(caller, argnums, len(args))
-        several, kinds = list(args), []
+        several, chosen, kinds = list(args), [], []
         for n in taken:
             parts, found = taken_in(caller, n, args[n], holes)
             kinds += found
+            # The function may put other Arrays into its container, so it gets one of its own.
+            chosen.append(nest.pack_nesting(args[n], [*parts]))
             several[n] = nest.pack_nesting(args[n], parts)
         self.args = tuple(several)
-        self.chosen: Any = tuple([several[n] for n in taken])
+        self.chosen: Any = tuple(chosen)
         self.given: Any = tuple([args[n] for n in taken])
         if isinstance(argnums, int):
             self.chosen, self.given = self.chosen[0], self.given[0]

@@ -168,8 +168,13 @@ class Layer(Module):
         """
         if name is not None:
             check_name(f"{self.name}.add_weight", name)
-            there: Variable | None = vars(self).get(name)
+            there = vars(self).get(name)
             if there is not None:  # the user has set the attribute before the first call
+                if not isinstance(there, Variable) or there.shape != tuple(shape):
+                    raise ValueError(
+                        f"{self.name}.add_weight: choose another name than {name!r}, which the layer "
+                        f"has for {describe(there)} [at {user_line()}]"
+                    )
                 return there
         data = vars(self).get("_first_data", np.float64(0.0)) if x is None else x
         data = array_from_numpy(data)
@@ -177,7 +182,10 @@ class Layer(Module):
             host_dtype(library_of(self.name, data), data) if dtype is None else np.dtype(dtype)
         )
         sizes = tuple(operator.index(size) for size in shape)
-        drawn = self._drawn if "_drawn" in vars(self) else np.random.default_rng(self.seed)
+        if "_drawn" in vars(self):
+            drawn = self._drawn
+        else:  # in ``__init__``: Variables of one layer must not begin with the same values
+            drawn = vars(self).setdefault("_drawn_early", np.random.default_rng(self.seed))
         values = np.asarray(initializers.get(initializer)(sizes, of_data, drawn))
         if values.shape != sizes:
             raise ValueError(

@@ -355,7 +355,7 @@ class Elementwise(Loss):
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
         library, y_pred = floating_input(self.name, y_pred)
-        y_true, y_pred = same_rank(library, y_true, y_pred)
+        y_true, y_pred = same_rank(library, asarray_like(library, y_true, y_pred), y_pred)
         if tuple(y_true.shape) != tuple(y_pred.shape) or not y_pred.ndim:
             raise ValueError(
                 f"{self.name}: labels {describe(y_true)} and predictions {describe(y_pred)} need one "
