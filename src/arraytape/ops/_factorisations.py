@@ -106,10 +106,11 @@ def first_order(x: RawArray, zero: RawArray, values: RawArray, xp: Namespace) ->
     """Return x unchanged, but with a derivative of NaN where ``zero`` is True.
 
     ``zero`` marks quotients x whose divisor, computed from ``values``, is a rounding error.  Therefore
-    the derivative of x with respect to ``values`` would be wrong.  Adding the square root of 0 * values
-    makes this derivative NaN: infinity times 0.
+    the derivative of x with respect to ``values`` would be wrong.  A factor 1 + sqrt(0 * values) makes
+    this derivative NaN: infinity times 0.  It is a factor, not a term, because forward mode transposes
+    rules as functions of their cotangents, and drops terms that do not depend on these.
     """
-    return xp.where(zero, x + xp.sqrt(xp.where(zero, 0.0 * values, 1.0)), x)
+    return xp.where(zero, x * (1.0 + xp.sqrt(xp.where(zero, 0.0 * values, 1.0))), x)
 
 
 # --- factors that rules use again ----------------------------------------------------------------
