@@ -177,6 +177,7 @@ if _typing.TYPE_CHECKING:
         solve_again,  # noqa: F401  (not public: rules call it)
         tensordot,
         vecdot,
+        window_correlation,  # noqa: F401  (not public: nn calls it)
     )
     from .ops.manipulation_functions import (
         broadcast_arrays,
@@ -365,7 +366,7 @@ _CHAPTERS = (
 # Ops that are not public.  Rules call them through the namespace.
 _FOR_RULES = (
     "cofactors", "inverse_again", "matmul_adjoint", "power_derivative", "reinterpreted",
-    "sinc_derivative", "solve_again", "sum_adjoint",
+    "sinc_derivative", "solve_again", "sum_adjoint", "window_correlation",
 )  # fmt: skip
 # _MODULES: from public modules to their import paths.  _HOMES: from other public names to the modules
 # that define them.

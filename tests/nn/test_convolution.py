@@ -1,12 +1,16 @@
 """Convolutions and pooling against loops over windows."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import arraytape as xp
 from arraytape import nn
+from arraytape._record.plan import plan_of
 from arraytape.testing import check_gradients
 
 RNG = np.random.default_rng(5)
@@ -59,6 +63,9 @@ CONVOLUTIONS = [
     (2, (3, 3), (2, 2), "same", (1, 1)),
     (2, (2, 3), (1, 2), "valid", (2, 1)),
     (2, (1, 1), (1, 1), "same", (1, 1)),
+    (2, (3, 2), (2, 3), "same", (2, 1)),
+    (1, (3,), (4,), "valid", (2,)),
+    (1, (2,), (3,), "same", (1,)),
 ]  # fmt: skip
 
 
@@ -86,7 +93,7 @@ def test_a_convolution_is_the_sum_over_each_window(case):
     )
 
 
-@pytest.mark.parametrize("case", CONVOLUTIONS[1:7:2], ids=str)
+@pytest.mark.parametrize("case", [*CONVOLUTIONS[1:7:2], *CONVOLUTIONS[8:]], ids=str)
 def test_gradients_of_a_convolution_to_second_order_in_both_modes(case):
     axes = case[0]
     x = RNG.normal(size=(*(1, 5, 4, 2)[: axes + 1], 2))
@@ -98,6 +105,85 @@ def test_gradients_of_a_convolution_to_second_order_in_both_modes(case):
         return xp.sum(xp.tanh(nn.functional_call(layer, values, x)))
 
     check_gradients(loss, [x, np.asarray(layer.kernel), np.asarray(layer.bias)], seeds=1)
+
+
+def whole_numbers(draw, least, most, count):
+    return tuple(draw(st.lists(st.integers(least, most), min_size=count, max_size=count)))
+
+
+@st.composite
+def correlations(draw):
+    """The geometry of a correlation, and its three arrays, of small whole numbers."""
+    axes = draw(st.integers(1, 2))
+    strides, rates, sizes = (whole_numbers(draw, 1, 4, axes) for _ in range(3))
+    margins = whole_numbers(draw, 0, 5, axes)
+    counts, lengths = (whole_numbers(draw, 1, 6, axes) for _ in range(2))
+    batch, channels, filters = draw(st.sampled_from([(), (2,), (1, 3)])), 2, draw(st.integers(1, 9))
+    shapes = {
+        "data": (*batch, *lengths, channels), "kernel": (*sizes, channels, filters),
+        "result": (*batch, *counts, filters),
+    }  # fmt: skip
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    arrays = {name: rng.integers(-3, 4, shape) * 1.0 for name, shape in shapes.items()}
+    return (strides, rates, margins), arrays
+
+
+def summed_products(part, arrays, geometry):
+    """The part of a correlation as a loop over its elements, by their places alone."""
+    found, axes = np.zeros(arrays[part].shape), len(geometry[0])
+    data, kernel, result = (found if name == part else x for name, x in arrays.items())
+    lengths, sizes = data.shape[-1 - axes : -1], kernel.shape[:axes]
+    for place in np.ndindex(*result.shape[-1 - axes : -1]):
+        for k in np.ndindex(*sizes):
+            at = [o * s + i * r - m for o, i, s, r, m in zip(place, k, *geometry, strict=True)]
+            if all(0 <= i < n for i, n in zip(at, lengths, strict=True)):
+                x, y = data[(..., *at, slice(None))], result[(..., *place, slice(None))]
+                if part == "data":
+                    x += y @ kernel[k].T
+                elif part == "result":
+                    y += x @ kernel[k]
+                else:
+                    kernel[k] += x.reshape(-1, x.shape[-1]).T @ y.reshape(-1, y.shape[-1])
+    return found
+
+
+@given(correlations(), st.sampled_from(["data", "kernel", "result"]))
+def test_each_part_of_a_correlation_is_a_sum_of_products(drawn, part):
+    geometry, arrays = drawn
+    axes = len(geometry[0])
+    x1, x2 = (xp.asarray(x) for name, x in arrays.items() if name != part)
+    shape = arrays[part].shape
+    lengths = shape[:axes] if part == "kernel" else shape[-1 - axes : -1]
+    found = np.asarray(xp.window_correlation(x1, x2, part, lengths, geometry))
+    np.testing.assert_array_equal(found, summed_products(part, arrays, geometry))
+
+
+def test_a_convolution_and_each_of_its_gradients_is_one_record():
+    layer, x = nn.Conv2D(2, 3, 2, "same", use_bias=False, seed=0), xp.ones((1, 5, 5, 1))
+    layer(x)
+    with xp.GradientTape() as outer:
+        outer.watch(x)
+        with xp.GradientTape() as inner:
+            inner.watch(x)
+            y = layer(x)
+        inner.gradient(y, [x, layer.kernel], output_gradients=xp.ones_like(y))
+    names = [plan_of(record).name for record in outer._recording.records]
+    assert names == ["window_correlation"] * 3
+
+
+def test_an_infinite_gradient_reaches_only_the_data_of_its_window():
+    layer, x = nn.Conv1D(1, 3, strides=2, use_bias=False, seed=0), xp.ones((1, 9, 1))
+    weights = xp.asarray([1.0, math.inf, 1.0, 1.0])[:, None]
+    found = np.asarray(xp.grad(lambda x: xp.sum(layer(x) * weights))(x))[0, :, 0]
+    assert list(np.flatnonzero(np.isinf(found))) == [2, 3, 4]
+    assert not np.isnan(found).any()
+
+
+def test_the_structure_of_a_jacobian_is_that_of_the_windows():
+    layer, x = nn.Conv1D(1, 3, use_bias=False, seed=0), xp.asarray(RNG.normal(size=(1, 6, 1)))
+    layer(x)
+    found = xp.sparse_jacobian(lambda x: layer(x) ** 2)(x)
+    assert found.nnz == 4 * 3
 
 
 POOLS = [

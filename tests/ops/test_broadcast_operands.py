@@ -125,6 +125,7 @@ PRIMITIVES = {
 NOT_BROADCAST = {
     "take": "its indices have one dimension", "linalg.pinv": "rtol has no derivative",
     "power_derivative": "the rule of pow alone calls it, with operands that have broadcast",
+    "window_correlation": "the layers of nn alone call it, with operands whose axes belong together",
     "inverse_again": "the rule of slogdet alone calls it, with one shape of stacks",
 }  # fmt: skip
 # Functions that are made of others.

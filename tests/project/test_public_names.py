@@ -15,6 +15,7 @@ PRIVATE = (
     "inverse_again",
     "matmul_adjoint",
     "sum_adjoint",
+    "window_correlation",
     "solve_again",
     "power_derivative",
     "sinc_derivative",

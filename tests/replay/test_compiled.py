@@ -1,5 +1,6 @@
 """Replays as machine code: what runs, and that the bits, warnings and errors are NumPy's."""
 
+import functools
 import gc
 import os
 import pickle
@@ -1015,3 +1016,23 @@ def test_complex_products_have_the_bits_of_eager_calls(compile):
             x, y = [xp.asarray(rng.normal(size=size) + 1j * rng.normal(size=size)) for _ in "xy"]
             for found, expected in zip(step(x, y), f(x, y), strict=True):
                 assert np.asarray(found).tobytes() == np.asarray(expected).tobytes()
+
+
+def test_threads_that_compile_their_first_programs_at_once_share_one_driver(monkeypatch):
+    """A second driver would be freed while compiled programs call it."""
+
+    class SlowCode:
+        def __init__(self, *_, **__):
+            time.sleep(0.02)
+
+    monkeypatch.setattr(driver, "Code", SlowCode)
+    fresh = functools.cache(driver.compiled_driver.__wrapped__)
+    monkeypatch.setattr(driver, "compiled_driver", fresh)
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(driver.driver())) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 3
+    assert len(set(map(id, found))) == 1

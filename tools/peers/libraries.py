@@ -17,6 +17,7 @@ import numpy as np
 
 import arraytape
 from arraytape._record.op import REGISTRY
+from arraytape._storage import correlations
 
 Function = Callable[..., Any]
 Data = list[np.ndarray[Any, Any]]
@@ -267,6 +268,9 @@ def shared(xp: Any, index_add: Function, copied: Function) -> dict[str, Function
         "reshaped": xp.reshape,
         "matmul_adjoint": lambda x, y, first, second: (
             (xp.conj(x).mT if first else x) @ (xp.conj(y).mT if second else y)
+        ),
+        "window_correlation": lambda x, y, part, lengths, geometry: correlations.window_correlation(
+            x, y, part, lengths, geometry, xp
         ),
         "sum_adjoint": lambda x, into, along, keepdims: xp.broadcast_to(
             x

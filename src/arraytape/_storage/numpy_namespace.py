@@ -18,7 +18,8 @@ import numpy as np
 from .._record.op_facts import VIEW, hull, state_facts
 from .._util.array_types import Index, RawArray, RawOperand
 from .._util.blocks import Quiet
-from . import factors, standard
+from . import correlations, factors, standard
+from .correlations import Geometry, Sizes
 from .scattering import add_at
 from .special import HostSpecial
 from .standard import Axis, Size
@@ -317,6 +318,12 @@ def matmul_adjoint(
     if second:
         x2 = (x2.conj() if x2.dtype.kind == "c" else x2).mT
     return np.matmul(x1, x2)
+
+
+def window_correlation(
+    x1: RawArray, x2: RawArray, /, part: str, lengths: Sizes, geometry: Geometry
+) -> Any:
+    return correlations.window_correlation(x1, x2, part, lengths, geometry, np)
 
 
 def sum_adjoint(x: RawArray, /, into: tuple[int, ...], along: Axis, keepdims: bool) -> Any:

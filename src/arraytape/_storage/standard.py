@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._util.array_types import Index, Namespace, RawArray, RawOperand
+from .correlations import Geometry, Sizes, window_correlation
 from .special import BorrowedSpecial, Special
 
 if TYPE_CHECKING:
@@ -331,6 +332,11 @@ class Standard:
 
     def matmul_adjoint(self, x1: RawArray, x2: RawArray, /, first: bool, second: bool) -> Any:
         return matmul_adjoint(x1, x2, first, second, self)
+
+    def window_correlation(
+        self, x1: RawArray, x2: RawArray, /, part: str, lengths: Sizes, geometry: Geometry
+    ) -> Any:
+        return window_correlation(x1, x2, part, lengths, geometry, self)
 
     def sum_adjoint(
         self, x: RawArray, /, into: tuple[int, ...], along: Axis, keepdims: bool

@@ -27,6 +27,7 @@ from .._record.op import Op
 from .._record.plan import Plan, Record, inputs_of, plan_of, results_of
 from .._storage import numpy_namespace
 from .._storage.batched.batched_data import Batched, Shape
+from .._storage.correlations import PARTS, multiplied
 from .._storage.storage import STORAGES, storage_of
 from .._util.array_types import Index
 
@@ -289,6 +290,32 @@ class IndexSets:
             parts.append(from_right(second.rows, m, k, n, other))
         return Sets((*first.shape[:-1], *second.shape[1:]), united(parts))
 
+    def correlated(self, plan: Plan, record: Record) -> Sets:
+        """Return the index sets of a part of a correlation, without zeros as in ``products``."""
+        part, geometry = (parameter(plan, record, name) for name in ("part", "geometry"))
+        shape, _ = plan.result_layout(record, "y")
+        if shape is None:
+            raise Unknown
+        names = [name for name in PARTS if name != part]
+        given = {
+            name: self.sets(value_id) if value_id in self.held else host(plan.kept_value(record, x))
+            for name, value_id, x in zip(names, record[2:4], ("x1", "x2"), strict=True)
+        }
+        shapes = {part: tuple(shape)} | {name: tuple(x.shape) for name, x in given.items()}
+        at = multiplied(shapes, geometry)
+        counts = np.ones(at[part].size, np.bool_)
+        for name, x in given.items():
+            if not isinstance(x, Sets):
+                counts &= x.reshape(-1)[at[name]] != 0
+        size = math.prod(shapes[part])
+        return Sets(
+            shapes[part],
+            united([
+                added_up(x.rows[at[name][counts]], at[part][counts], size)
+                for name, x in given.items() if isinstance(x, Sets)
+            ]),
+        )  # fmt: skip
+
     # --- rules of views and writes ----------------------------------------------------------------
     def of_structural(self, record: Record) -> Sets | Spread:
         """Return the index sets of a VIEW, PUT or ADD record's result; raise Unknown for any other."""
@@ -336,6 +363,7 @@ HANDLERS: dict[str, Callable[[IndexSets, Plan, Record], Sets]] = {
     "scattered": IndexSets.scattered,
     "matmul": IndexSets.products,
     "matmul_adjoint": IndexSets.products,
+    "window_correlation": IndexSets.correlated,
 }
 
 

@@ -1,4 +1,4 @@
-"""Convolutions and pooling over one or two axes, computed by slices, matrix products and reductions.
+"""Convolutions, computed by the op ``window_correlation``, and pooling, by slices and reductions.
 
 Data have the axes (..., places, channels) or (..., rows, columns, channels): Keras's "channels_last".
 """
@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+import arraytape as xp
+
+from .._storage.correlations import Geometry, window_correlation
 from .._util.errors import describe, short_repr, user_line
 from .initializers import named_option
 from .layers import Affine, Initial, Layer, Seed, boolean_option, integer_option
@@ -56,8 +59,10 @@ class Convolution(Affine):
         windows = Windows(
             self.name, self.kernel_size, self.strides, self.padding, self.dilation_rate
         )
-        weights = library.reshape(kernel, (math.prod(kernel.shape[:-1]), self.filters))
-        return self._activated(windows.matrix_product(library, x, weights), x)
+        margins, counts = windows.layout(x)
+        before = tuple(ahead for ahead, _ in margins)
+        geometry = (self.strides, self.dilation_rate, before)
+        return self._activated(correlated(library, x, kernel, "result", counts, geometry), x)
 
 
 CONVOLUTION = """{title}
@@ -150,35 +155,27 @@ class Conv2DTranspose(Convolution):
 
     def call(self, x: RawArray) -> Any:
         library, x, kernel = self._operands(x)
-        # Result q * stride + r takes the data q - m times the kernel at m * stride + r.  So one
-        # convolution gives all remainders r as channels, which are then moved to rows and columns.
-        taps = [
-            -(-size // stride) for size, stride in zip(self.kernel_size, self.strides, strict=True)
-        ]
-        for axis, (m, s) in enumerate(zip(taps, self.strides, strict=True)):
-            kernel = pad_axis(library, kernel, axis, 0, m * s - kernel.shape[axis], 0.0)
-        (m0, m1), (s0, s1) = taps, self.strides
-        parts = library.reshape(kernel, (m0, s0, m1, s1, *kernel.shape[2:]))
-        parts = library.permute_dims(library.flip(parts, axis=(0, 2)), (0, 2, 5, 1, 3, 4))
-        weights = library.reshape(parts, (m0 * m1 * x.shape[-1], s0 * s1 * self.filters))
-        windows = Windows(self.name, (m0, m1), (1, 1), "full", self.dilation_rate)
-        y = windows.matrix_product(library, x, weights)
-        *batch, q0, q1, _ = y.shape
-        k = len(batch)
-        y = library.reshape(y, (*batch, q0, q1, s0, s1, self.filters))
-        y = library.permute_dims(y, (*range(k), k, k + 2, k + 1, k + 3, k + 4))
-        y = library.reshape(y, (*batch, q0 * s0, q1 * s1, self.filters))
-        cuts = map(
-            self._result_slice, x.shape[-3:-1], self.kernel_size, self.strides, self.dilation_rate
-        )
-        return self._activated(y[(..., *cuts, slice(None))], x)
+        found = zip(x.shape[-3:-1], self.kernel_size, self.strides, self.dilation_rate, strict=True)
+        lengths, margins = zip(*itertools.starmap(self._result_range, found), strict=True)
+        geometry = (self.strides, self.dilation_rate, margins)
+        return self._activated(correlated(library, kernel, x, "data", lengths, geometry), x)
 
-    def _result_slice(self, length: int, size: int, stride: int, rate: int) -> slice:
-        """Return the part of the full result along an axis that the padding leaves."""
+    def _result_range(self, length: int, size: int, stride: int, rate: int) -> tuple[int, int]:
+        """Return the length of the result along an axis, and how many elements are cut off before it."""
         beyond = max((size - 1) * rate + 1 - stride, 0)
         if self.padding == "valid":
-            return slice(0, length * stride + beyond)
-        return slice(beyond // 2, beyond // 2 + length * stride)
+            return length * stride + beyond, 0
+        return length * stride, beyond // 2
+
+
+def correlated(
+    library: Any, x1: RawArray, x2: RawArray, part: str, lengths: Sequence[int],
+    geometry: Geometry,
+) -> Any:  # fmt: skip
+    """Return a part of a correlation: by arraytape's op, or by the same code over another library."""
+    if library is xp:
+        return library.window_correlation(x1, x2, part, tuple(lengths), geometry)
+    return window_correlation(x1, x2, part, tuple(lengths), geometry, library)
 
 
 class Pooling(Layer):
@@ -365,53 +362,30 @@ class Windows(NamedTuple):
 
         Beyond the data every element is ``outside``.  Raise ValueError if a window does not fit into x.
         """
-        x, counts = self._padded(library, x, outside)
+        margins, counts = self.layout(x)
+        for axis, margin in enumerate(margins, x.ndim - 1 - len(margins)):
+            x = pad_axis(library, x, axis, *margin, outside)
         for position in itertools.product(*map(range, self.sizes)):
             slices = (self._slice(axis, at, counts) for axis, at in enumerate(position))
             yield x[(..., *slices, slice(None))]
 
-    def matrix_product(self, library: ModuleType, x: RawArray, weights: RawArray) -> Any:
-        """Return the elements of each window as a row, times a matrix of weights.
-
-        There are zeros beyond the data.  Copies are made only of the elements along the last axis of a
-        window; for each position along the axes before there is one product, of a part of the copy.
-        """
-        x, counts = self._padded(library, x, 0.0)
-        *outer, last = self.sizes
-        lines = [x[(..., self._slice(-1, at, counts), slice(None))] for at in range(last)]
-        joined = lines[0] if last == 1 else library.concat(lines, axis=-1)
-        width, filters = joined.shape[-1], weights.shape[-1]
-        batch = tuple(joined.shape[: x.ndim - 1 - len(counts)])
-        positions = list(itertools.product(*map(range, outer)))
-        # With several positions, a row for all batches would need a copy for each of them.
-        rows = (-1, width) if len(positions) == 1 else (*batch, math.prod(counts), width)
-        parts = library.reshape(weights, (len(positions), width, filters))
-        products = []
-        for place, position in enumerate(positions):
-            slices = (self._slice(axis, at, counts) for axis, at in enumerate(position))
-            elements = joined[(..., *slices, slice(None), slice(None))]
-            products.append(library.reshape(elements, rows) @ parts[place, :, :])
-        return library.reshape(functools.reduce(operator.add, products), (*batch, *counts, filters))
-
-    def _padded(self, library: ModuleType, x: RawArray, outside: float) -> tuple[Any, list[int]]:
-        """Return x with the margins of the padding, and the number of windows along each axis."""
-        first = x.ndim - 1 - len(self.sizes)
+    def layout(self, x: RawArray) -> tuple[list[tuple[int, int]], list[int]]:
+        """Return the margins before and after x, and the number of windows, both along each axis."""
         spans = [
             (size - 1) * rate + 1 for size, rate in zip(self.sizes, self.dilations, strict=True)
         ]
-        for axis, (span, stride) in enumerate(zip(spans, self.strides, strict=True), first):
-            before, after = margin_lengths(self.padding, x.shape[axis], span, stride)
-            x = pad_axis(library, x, axis, before, after, outside)
+        given = list(zip(x.shape[-1 - len(spans) : -1], spans, self.strides, strict=True))
+        margins = [margin_lengths(self.padding, *one) for one in given]
         counts = [
-            (length - span) // stride + 1
-            for length, span, stride in zip(x.shape[first:-1], spans, self.strides, strict=True)
+            (length + sum(margin) - span) // stride + 1
+            for (length, span, stride), margin in zip(given, margins, strict=True)
         ]
         if min(counts) < 1:
             raise ValueError(
                 f"{self.owner}: a window of {' x '.join(map(str, spans))} does not fit into "
                 f"{describe(x)} [at {user_line()}]"
             )
-        return x, counts
+        return margins, counts
 
     def _slice(self, axis: int, at: int, counts: list[int]) -> slice:
         """Return the slice along an axis of the elements at one position in all windows."""
@@ -423,8 +397,6 @@ def margin_lengths(padding: str, length: int, span: int, stride: int) -> tuple[i
     """Return the number of elements to add before and after the data along an axis."""
     if padding == "causal":
         return span - 1, 0
-    if padding == "full":  # all positions in which the window meets an element of the data
-        return span - 1, span - 1
     if padding == "valid":
         return 0, 0
     total = max((-(-length // stride) - 1) * stride + span - length, 0)

@@ -1,6 +1,7 @@
 """The linear algebra functions of the main namespace, and inner ops for rules of linear algebra.
 
-The inner ops ``matmul_adjoint``, ``cofactors``, ``solve_again`` and ``inverse_again`` are not public.
+The inner ops ``matmul_adjoint``, ``cofactors``, ``solve_again``, ``inverse_again`` and
+``window_correlation`` are not public.
 Rules call these ops, so that an outer tape, which records the rule, has one record for each.
 """
 
@@ -17,6 +18,8 @@ from .._array.paths import PERMUTE, sum_to
 from .._array.views import alias
 from .._define.words import composite, primitive, sample
 from .._record.op_facts import VIEW
+from .._storage import correlations
+from .._storage.correlations import Geometry
 from .._storage.storage import conjugate
 from .._util.array_types import Namespace, RawArray
 from .._util.errors import describe, explain, user_line
@@ -145,6 +148,63 @@ def _adjoint_second(
 )
 def matmul_adjoint(x1: Array, x2: Array, /, first: bool, second: bool) -> Array:
     """Multiply matrices, x1 replaced by its adjoint if ``first``, x2 by its adjoint if ``second``."""
+
+
+def _correlation_gradient(
+    g: RawArray, wanted: int, part: str, x: RawArray, shape: tuple[int, ...], geometry: Geometry,
+    xp: Namespace,
+) -> Any:  # fmt: skip
+    """Return the gradient of the operand ``wanted`` (0 or 1); x is the other operand."""
+    names = [name for name in correlations.PARTS if name != part]
+    into, other = names[wanted], names[1 - wanted]
+    given = {part: g, other: conjugate(x, xp)}
+    axes = len(geometry[0])
+    lengths = shape[:axes] if into == "kernel" else shape[-1 - axes : -1]
+    x1, x2 = (given[name] for name in correlations.PARTS if name in given)
+    return xp.window_correlation(x1, x2, into, lengths, geometry)
+
+
+def _correlation_first(
+    g: RawArray, x2: RawArray, shape: tuple[int, ...], part: str, geometry: Geometry, xp: Namespace
+) -> Any:
+    """Return the part of the correlation that x1 is, from g and the conjugate of x2."""
+    return _correlation_gradient(g, 0, part, x2, shape, geometry, xp)
+
+
+def _correlation_second(
+    g: RawArray, x1: RawArray, shape: tuple[int, ...], part: str, geometry: Geometry, xp: Namespace
+) -> Any:
+    """Return the part of the correlation that x2 is, from g and the conjugate of x1."""
+    return _correlation_gradient(g, 1, part, x1, shape, geometry, xp)
+
+
+LINE: Geometry = ((2,), (1,), (1,))
+PLANE: Geometry = ((1, 2), (2, 1), (0, 1))
+
+
+# The gradients of this op are this op again, for other parts.
+@primitive(
+    _correlation_first,
+    _correlation_second,
+    linear_in=("x1", "x2"),
+    samples=(
+        sample((2, 5, 2), (3, 2, 3), part="result", lengths=(3,), geometry=LINE),
+        sample((2, 5, 2), (2, 3, 3), part="kernel", lengths=(3,), geometry=LINE),
+        sample((3, 2, 3), (2, 3, 3), part="data", lengths=(5,), geometry=LINE),
+        sample((5, 4, 2), (2, 3, 2, 1), part="result", lengths=(3, 2), geometry=PLANE),
+        sample((5, 4, 2), (3, 2, 1), part="kernel", lengths=(2, 3), geometry=PLANE),
+        sample((2, 3, 2, 1), (3, 2, 1), part="data", lengths=(5, 4), geometry=PLANE),
+        sample((0, 5, 2), (0, 3, 3), part="kernel", lengths=(3,), geometry=LINE),
+    ),
+    continuous=True,
+    origin="inner",
+    signature="(A,B),(C,D)->(E,F)",
+    promotes="all",
+)
+def window_correlation(
+    x1: Array, x2: Array, /, part: str, lengths: tuple[int, ...], geometry: Geometry
+) -> Array:
+    """Compute the data, kernel or result of a correlation: see ``_storage/correlations.py``."""
 
 
 @primitive(

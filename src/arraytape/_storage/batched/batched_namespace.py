@@ -19,6 +19,7 @@ from ..._record.op import REGISTRY
 from ..._record.op_facts import facts_of
 from ..._util.array_types import Index, RawArray
 from .. import numpy_namespace, standard
+from ..correlations import Geometry, Sizes, window_correlation
 from ..standard import Axis, Size
 from ..storage import STORAGES, storage_at, storage_of
 from . import indexing as keys
@@ -461,6 +462,11 @@ class BatchedNamespace:
 
     def matmul_adjoint(self, x1: RawArray, x2: RawArray, /, first: bool, second: bool) -> Any:
         return standard.matmul_adjoint(x1, x2, first, second, self)
+
+    def window_correlation(
+        self, x1: RawArray, x2: RawArray, /, part: str, lengths: Sizes, geometry: Geometry
+    ) -> Any:
+        return window_correlation(x1, x2, part, lengths, geometry, self)
 
     def sum_adjoint(
         self, x: RawArray, /, into: tuple[int, ...], along: Axis, keepdims: bool

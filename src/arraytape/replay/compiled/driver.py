@@ -28,7 +28,7 @@ import numpy as np
 
 from .inner_loops import InnerLoop
 from .kernel import HEAD, POINTER
-from .machine import Code, Unsupported, flags_of_this_machine
+from .machine import COMPILING, Code, Unsupported, flags_of_this_machine
 
 MOST_ARGUMENTS = 1000
 MOST_AXES = 32  # the maximum number of loops around a call of one of NumPy's loops
@@ -363,9 +363,16 @@ class Table(np.ndarray[Any, Any]):
     kept: Any = None
 
 
-@functools.cache
 def driver() -> Code:
     """Return the machine code of the driver, which all programs share."""
+    with (
+        COMPILING
+    ):  # two threads at once would compile two, and the one that is not cached is freed
+        return compiled_driver()
+
+
+@functools.cache
+def compiled_driver() -> Code:
     return Code(driver_text(flags_of_this_machine() or ""), kept=False)
 
 

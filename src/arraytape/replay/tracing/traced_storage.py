@@ -14,6 +14,7 @@ import numpy as np
 
 from ..._record.op_facts import hull, state_facts
 from ..._storage import factors, numpy_namespace, standard
+from ..._storage.correlations import Geometry, Sizes, window_correlation
 from ..._storage.decompositions import libraries
 from ..._storage.numpy_storage import NUMPY, arranged, order_in_memory
 from ..._storage.scattering import add_at
@@ -92,6 +93,11 @@ class TracedNamespace:
 
     def matmul_adjoint(self, x1: RawArray, x2: RawArray, /, first: bool, second: bool) -> Any:
         return standard.matmul_adjoint(x1, x2, first, second, self)
+
+    def window_correlation(
+        self, x1: RawArray, x2: RawArray, /, part: str, lengths: Sizes, geometry: Geometry
+    ) -> Any:
+        return window_correlation(x1, x2, part, lengths, geometry, self)
 
     def sum_adjoint(self, x: RawArray, /, into: tuple[int, ...], along: Any, keepdims: bool) -> Any:
         return standard.sum_adjoint(x, into, along, keepdims, self)
