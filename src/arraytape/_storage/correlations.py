@@ -112,7 +112,9 @@ def framed(x: RawArray, axis: int, before: int, length: int, xp: Namespace) -> A
 
     def zeros(count: int) -> list[Any]:
         shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
-        return [xp.zeros(shape, dtype=x.dtype, device=x.device)] if count else []
+        # Arrays that JAX traces have no device; JAX chooses the right one.
+        place = {"device": x.device} if hasattr(x, "device") else {}
+        return [xp.zeros(shape, dtype=x.dtype, **place)] if count else []
 
     parts = [*zeros(ahead), x, *zeros(after)]
     return x if len(parts) == 1 else xp.concat(parts, axis=axis)
