@@ -41,3 +41,10 @@ def test_a_variable_that_is_there_is_taken_if_it_has_the_shape():
     assert layer.add_weight("scale", (2,)) is layer.scale
     with pytest.raises(ValueError, match="choose another name"):
         layer.add_weight("scale", (3,))
+
+
+def test_a_layer_is_frozen_by_leaving_out_its_variables():
+    layer = nn.Dense(2)
+    layer.trainable = True
+    with pytest.raises(AttributeError, match="leave the layer's Variables out"):
+        layer.trainable = False

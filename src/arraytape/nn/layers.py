@@ -83,6 +83,32 @@ class Layer(Module):
             raise_documented(error, type(self).__name__, seed=seed)
         self.built = False
 
+    @property
+    def trainable(self) -> bool:
+        """Return True: each Variable has an attribute ``trainable`` of its own.
+
+        Setting it raises AttributeError, since Variables keep theirs.  To freeze a layer, leave its
+        Variables out of those that the optimizer gets.
+
+        Examples
+        --------
+        >>> import arraytape as xp
+        >>> frozen, head = xp.nn.Dense(2, seed=0), xp.nn.Dense(1, seed=1)
+        >>> y = head(frozen(xp.ones((1, 3))))
+        >>> variables = head.trainable_variables  # for the tape and the optimizer
+        >>> len(variables), frozen.trainable
+        (2, True)
+        """
+        return True
+
+    @trainable.setter
+    def trainable(self, value: bool) -> None:
+        if value is not True:
+            raise AttributeError(
+                f"{self.name}: leave the layer's Variables out of those that the tape and the optimizer "
+                f"get; trainable of a layer cannot be set [at {user_line()}]"
+            )
+
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if "build" in vars(cls):
