@@ -25,6 +25,7 @@ from .._array.array import Array
 from .._array.views import current
 from .._record.plan import Plan, Record, inputs_of, results_of
 from .._record.stack import BaseRecorder, entered, recorders
+from .._storage.batched.batched_data import REPLAY, active
 from .._storage.storage import HERE, is_complex, storage_of
 from .activity import ActivityData, raw_of
 from .backward import backward
@@ -122,8 +123,8 @@ class QuotientLimits:
 
     def slopes_of(
         self, turn_of: TurnOf, pairs: RawArray, gap: RawArray, straight: RawArray
-    ) -> Iterator[Slopes]:
-        """Yield the derivatives of ``turn_ij`` with respect to the gaps, for all ``pairs`` (i, j).
+    ) -> list[Slopes]:
+        """Return the derivatives of ``turn_ij`` with respect to the gaps, for all ``pairs`` (i, j).
 
         turn_ij is the derivative of the target for a rotation of the vectors i and j.  Each Slopes has
         derivatives for many pairs without a common index, or for one pair if later terms may matter.
@@ -132,8 +133,12 @@ class QuotientLimits:
         pairs : a mask of shape (..., n, n); only its elements with i < j are used.
         straight : the bound below which relative second derivatives count as 0.
         """
-        with suppress(EndOfPasses):
-            yield from self.all_slopes(turn_of, pairs, gap, straight)
+        found = list[Slopes]()
+        # Records may have data with hidden axes of a vmap that has ended, which REPLAY permits.
+        with active(REPLAY), suppress(EndOfPasses):
+            for slopes in self.all_slopes(turn_of, pairs, gap, straight):
+                found.append(slopes)  # one by one: those before the end count
+        return found
 
     def all_slopes(
         self, turn_of: TurnOf, pairs: RawArray, gap: RawArray, straight: RawArray
@@ -226,7 +231,7 @@ class QuotientLimits:
         values = ActivityData(data.storage).generic_values(raw_of(like), start)
         weights = data.storage.xp.ones_like(values)
         for bound in (1.2, 1.6, 2.4, 2.8):  # the values lie between 1 and 3
-            weights = weights * data.storage.xp.where(values > bound, 2.0, 1.0)
+            weights = data.storage.xp.where(values > bound, 2.0 * weights, weights)
         return data.of_raw(data.storage.xp.astype(weights / 4.0, values.dtype))
 
     def turns_in(
