@@ -71,6 +71,21 @@ def test_the_gradient_is_that_of_the_argument(name):
     assert TABLE.to_numpy().tolist() == [[1.0, 3.0], [2.0, 4.0]]
 
 
+class Copying:
+    """A nesting whose constructor copies the Array."""
+
+    def __init__(self, w):
+        self.w = xp.asarray(w, copy=True)
+
+
+def test_a_nesting_may_copy_its_arrays():
+    xp.register_nesting(Copying, lambda x: ([x.w], None), lambda _, parts: Copying(parts[0]))
+    p = Copying([1.0, 2.0])
+    assert xp.grad(lambda p: xp.sum(p.w**2))(p).w.tolist() == [2.0, 4.0]
+    assert xp.vjp(lambda p: xp.sum(p.w**2), p)[1](1.0)[0].w.tolist() == [2.0, 4.0]
+    assert float(xp.jvp(lambda p: xp.sum(p.w**2), (p,), (Copying([1.0, 1.0]),))[1]) == 6.0
+
+
 def test_products_are_those_of_the_argument():
     p, v = {"w": np.asarray([1.0, 3.0])}, {"w": np.asarray([1.0, 0.0])}
     np.testing.assert_allclose(xp.jvp(normalized, (p,), (v,))[1], 0.09375)

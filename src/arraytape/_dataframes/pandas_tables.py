@@ -54,7 +54,7 @@ def unflatten_frame(table: pd.DataFrame, parts: Mapping[Any, Any]) -> Any:
         pd.Series(found[name], table.index, copy=False) if name in found else column
         for name, column in columns.items()
     ]
-    made = pd.DataFrame(dict(enumerate(taken)), table.index, copy=False)
+    made = table._constructor(dict(enumerate(taken)), table.index, copy=False)  # of its class
     made.columns, made.attrs = table.columns, table.attrs
     return made
 

@@ -9,6 +9,7 @@ because NumPy data would be a constant to that recorder.
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -61,9 +62,8 @@ class Inputs:
         for n in taken:
             parts, found = taken_in(caller, n, args[n], holes)
             kinds += found
-            # The function may put other Arrays into its container, so it gets one of its own.
-            chosen.append(nest.pack_nesting(args[n], [*parts]))
             several[n] = nest.pack_nesting(args[n], parts)
+            chosen.append(container_like(args[n], several[n]))
         self.args = tuple(several)
         self.chosen: Any = tuple(chosen)
         self.given: Any = tuple([args[n] for n in taken])
@@ -87,6 +87,18 @@ class Inputs:
             return y
         pairs = zip(nest.leaves(self.chosen), self.kinds, strict=True)
         return y if any(k == IS_ARRAY for x, k in pairs if x is not None) else in_numpy(y)
+
+
+def container_like(structure: Any, packed: Any) -> Any:
+    """Return another container with the same Arrays, since a function may put others into ``packed``.
+
+    Return ``packed`` itself if it is an Array, or if a container of its class copies its Arrays.
+    """
+    if isinstance(packed, Array):
+        return packed
+    leaves = nest.leaves(packed)
+    found = nest.pack_nesting(structure, [*leaves])
+    return found if all(map(operator.is_, nest.leaves(found), leaves)) else packed
 
 
 def positions(caller: str, argnums: ArgNums, count: int) -> list[int]:
