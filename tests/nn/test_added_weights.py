@@ -19,6 +19,20 @@ def test_variables_made_in_init_begin_with_different_values():
     assert np.array_equal(layer.second.to_numpy(), again.second.to_numpy())
 
 
+def test_variables_of_init_and_of_build_differ():
+    class Two(nn.Layer):
+        def __init__(self):
+            super().__init__(seed=0)
+            self.first = self.add_weight(shape=(3, 3))
+
+        def build(self, input_shape):
+            self.second = self.add_weight(shape=(3, 3))
+
+    layer = Two()
+    layer.build((1, 3))
+    assert not np.array_equal(layer.first.to_numpy(), layer.second.to_numpy())
+
+
 def test_a_name_that_is_taken_is_an_error():
     class Scaled(nn.Layer):
         def __init__(self):

@@ -6,6 +6,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
@@ -141,7 +142,8 @@ class Layer(Module):
             first: Any = array_like_shape(x) if isinstance(x, tuple | list) else x
             self._library(first)
             self._first_data = first
-            self._drawn = np.random.default_rng(self.seed)
+            early = vars(self).get("_drawn_early")
+            self._drawn = np.random.default_rng(self.seed) if early is None else deepcopy(early)
             make()
             self.built = True
         except BaseException as error:
