@@ -254,7 +254,7 @@ class Optimizer(Module):
                     assign_values(decayed_values, g, [variable], (factor,))
                 self.update(g, variable, slots, rate, step)
                 if variable.constraint is not None:
-                    variable.assign(variable.constraint(variable))
+                    variable.assign(variable.constraint(detached(variable)))
             if self.schedule is not None:
                 self._learning_rate.assign(rate)
             self.iterations.assign(step)
@@ -441,15 +441,16 @@ def assign_values(
     formula : elementwise array-API code, a function of a namespace, g, the values and the numbers.  It
     returns the new values.  A storage such as CuPy's computes them by one kernel.
     """
-    gradient, values = peek(g), [peek(variable) for variable in variables]
-    storage = storage_of(gradient)
-    if storage.fusing and all(map(storage.fuses, (gradient, *values, *numbers))):
-        run = kernel_of_formula(storage, formula, len(values))
-        with storage.at(gradient, *values):
-            found = run(gradient, *values, *numbers)
-        for variable, data in zip(variables, found, strict=True):
-            variable._own(wrap(data))
-        return
+    storage = storage_of(peek(g))
+    if storage.fusing:
+        data = [peek(x) for x in (g, *variables)]
+        if all(map(storage.fuses, (*data, *numbers))):
+            run = kernel_of_formula(storage, formula, len(variables))
+            with storage.at(*data):
+                found = run(*data, *numbers)
+            for variable, value in zip(variables, found, strict=True):
+                variable._own(wrap(value))
+            return
     new = formula(xp, g, [detached(variable) for variable in variables], numbers)
     for variable, value in zip(variables, new, strict=True):
         variable.assign(value)
