@@ -83,9 +83,8 @@ class Reference:
         return f"<Reference wrapping {self._variable!r}>"
 
 
-SCATTERS: dict[
-    str, tuple[str, Callable[..., Any]]
-] = {  # from a word to a summary, and a function that writes into ``x[key]``
+# Word -> a summary, and a function that writes into ``x[key]``.
+SCATTERS: dict[str, tuple[str, Callable[..., Any]]] = {
     "add": ("Add the {values} to {place}", np.add.at),
     "sub": ("Subtract the {values} from {place}", np.subtract.at),
     "mul": ("Multiply {place} by the {values}", np.multiply.at),

@@ -1,4 +1,4 @@
-"""What notebooks show for Arrays, Variables, Modules and tapes."""
+"""Tables in HTML, which notebooks show for Arrays, Variables, Modules and tapes."""
 
 from html.parser import HTMLParser
 

@@ -9,6 +9,7 @@ lacks the header, ``_substitutes`` may have a kernel.
 from __future__ import annotations
 
 import functools
+from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -74,9 +75,8 @@ class KernelInCpp:
             getattr(xp.cupy, "ElementwiseKernel", None) is None
         ):  # a stand-in for CuPy in tests compiles nothing
             return None
-        (place, *_) = getattr(xp.cupy, "__path__")  # noqa: B009
-        known = Path(place) / "_core" / "include" / "cupy" / "xsf" / self.header
-        if self.header != OWN.name and not known.exists():
+        known = files("cupy") / "_core" / "include" / "cupy" / "xsf" / self.header
+        if self.header != OWN.name and not known.is_file():
             return None
         return functools.partial(self.launch, xp=xp)
 
