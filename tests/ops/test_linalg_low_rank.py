@@ -161,3 +161,37 @@ def test_slogdet_is_infinite_or_nan_in_the_singular_matrices_of_a_stack_alone(dt
     assert np.isnan(second[0]).all()
     assert np.isnan(second[2]).all()
     assert np.isfinite(second[1]).all()
+
+
+SECOND_ORDER = {
+    "jvp of jvp": lambda f, x, d: xp.jvp(lambda z: xp.jvp(f, (z,), (d,))[1], (x,), (d,))[1],
+    "grad of jvp": lambda f, x, d: xp.sum(xp.grad(lambda z: xp.jvp(f, (z,), (d,))[1])(x) * d),
+    "hvp": lambda f, x, d: xp.sum(xp.hvp(f, (x,), (d,))[0] * d),
+    "grad of grad": lambda f, x, d: xp.sum(xp.grad(lambda z: xp.sum(xp.grad(f)(z) * d))(x) * d),
+}
+
+
+@pytest.mark.filterwarnings("ignore:use the values alone:arraytape.TapeWarning")
+@pytest.mark.parametrize("rows", [slice(None), slice(2)], ids=["all vectors", "those in use"])
+@pytest.mark.parametrize("turned", [False, True], ids=["tall", "wide"])
+@pytest.mark.parametrize("order", SECOND_ORDER)
+def test_second_derivatives_of_a_singular_matrix_that_is_not_square_are_nan(order, rows, turned):
+    """They have a finite term of the vector of the value 0, which no rule computes."""
+    rng = np.random.default_rng(3)
+    x, weights, d = rng.normal(size=(5, 2)) @ rng.normal(size=(2, 3)), *rng.normal(size=(2, 5, 3))
+    x, weights, d = (xp.asarray(a.T if turned else a) for a in (x, weights, d))
+
+    def cubed(z):
+        u, s, vh = xp.linalg.svd(z, full_matrices=False)
+        return xp.sum((u[:, rows] * s[rows] ** 3) @ vh[rows, :] * weights)
+
+    assert np.isnan(float(SECOND_ORDER[order](cubed, x, d)))
+    np.testing.assert_allclose(
+        xp.grad(cubed)(x), xp.grad(lambda z: xp.sum(z @ z.mT @ z * weights))(x), atol=1e-12
+    )
+    regular = x + 0.1 * weights
+    if rows == slice(None):
+        np.testing.assert_allclose(
+            float(SECOND_ORDER[order](cubed, regular, d)),
+            float(SECOND_ORDER[order](lambda z: xp.sum(z @ z.mT @ z * weights), regular, d)),
+        )

@@ -332,6 +332,7 @@ def svd_vjp(
         gU = gU if gU is None or m == k else fold_complement(gU, U, k, blind, what, xp)
         gV = gV if gV is None or n == k else fold_complement(gV, V, k, blind, what, xp)
         U, V, Vh = U[..., :k], V[..., :k], Vh[..., :k, :]
+    both_sides = gU is not None and gV is not None
     gU = xp.zeros_like(U) if gU is None else gU
     gV = xp.zeros_like(V) if gV is None else gV
     P, Q = adjoint(U, xp) @ gU, Vh @ gV
@@ -342,6 +343,12 @@ def svd_vjp(
         dV = None if dV is None else xp.matrix_transpose(dV)[..., :k]
         idle = unused(dS, (dU, dV), (gU, gV), xp)
     inner = within_spaces((gU, gS, gV), P, Q, S, idle, blind, limits, xp)
+    if m != n and both_sides:
+        # H has terms S_i * Q_ij of a value S_i = 0, whose vector is in U.  Their derivative is finite,
+        # since that of the vector is unbounded, but a product of 0 and infinity here.
+        zero = rounding(S, xp)[..., 0, :] >= S
+        pairs = zero[..., :, None] | zero[..., None, :]
+        inner = first_order(inner, pairs, S[..., None, :], xp)
     whole = U @ (inner + diagonal_matrix(gS, xp) if known else inner) @ Vh
     if m > k:
         whole = whole + out_of_space(gU, gU - U @ P, S, idle, xp) @ Vh
