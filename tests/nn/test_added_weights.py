@@ -62,3 +62,12 @@ def test_a_layer_is_frozen_by_leaving_out_its_variables():
     layer.trainable = True
     with pytest.raises(AttributeError, match="leave the layer's Variables out"):
         layer.trainable = False
+
+
+def test_a_mask_that_is_added_to_scores_is_refused():
+    layer, x = nn.MultiHeadAttention(1, 4, seed=0), xp.ones((1, 2, 3))
+    mask = np.asarray([[True, False], [True, True]])
+    y = layer(x, x, attention_mask=mask)
+    assert np.array_equal(y.to_numpy(), layer(x, x, attention_mask=1.0 * mask).to_numpy())
+    with pytest.raises(ValueError, match="give mask == 0"):
+        layer(x, x, attention_mask=np.where(mask, 0.0, -np.inf))

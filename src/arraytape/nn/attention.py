@@ -13,7 +13,7 @@ from .._util.errors import describe, user_line
 from .activations import softmax
 from .dropout import Dropout
 from .layers import Affine, Initial, Layer, Seed, array_from_numpy, boolean_option, integer_option
-from .libraries import dtype_kind, library_constant, library_of
+from .libraries import dtype_kind, is_free_to_read, library_constant, library_of
 from .losses import asarray_like
 
 if TYPE_CHECKING:
@@ -195,7 +195,14 @@ class MultiHeadAttention(Layer):
         if given is not None:
             mask = asarray_like(library, given, scores)
             if dtype_kind(library, mask) != "b":
-                mask = mask != 0
+                allowed = mask != 0
+                if is_free_to_read(mask) and bool(library.any(allowed & (mask != 1))):
+                    raise ValueError(
+                        f"{self.name}: give attention_mask True or 1 where a query may attend, else 0; "
+                        f"of a mask that is added to scores give mask == 0, got {describe(mask)} "
+                        f"[at {user_line()}]"
+                    )
+                mask = allowed
             if mask.ndim == scores.ndim - 1 and mask.ndim > 2:
                 mask = library.expand_dims(mask, axis=-3)  # the axis of the heads
             masks.append(mask)
