@@ -16,7 +16,6 @@ from arraytape.replay.passes import block_by_block as blocks_module
 from arraytape.replay.passes import simplify as simplify_module
 from arraytape.replay.passes.block_by_block import ADDED, BLOCKED, blocked
 from arraytape.replay.passes.factored_once import factored
-from arraytape.replay.passes.patterns import Pattern
 from arraytape.replay.passes.rounding import deciding, rounded
 from arraytape.replay.passes.simplify import simplified
 from arraytape.replay.passes.sums_by_blas import with_dots, with_products
@@ -1197,24 +1196,3 @@ def test_parts_that_are_read_elsewhere_or_spread_stay(small_blocks):
         short = blocked(program)
         assert ADDED not in [node.op for node in short.nodes]
         same(Source(short, "program").function(*data(2))[0], program.run(data(2))[0], exact=True)
-
-
-def test_patterns_try_both_orders_and_know_names_again():
-    trace = Trace()
-    with_trace = ACTIVE.set(trace)
-    try:
-        x, y = trace.input(np.ones(3)), trace.input(np.ones(3))
-        quotient = xp.divide(y, x)
-        product, other = xp.multiply(x, quotient), xp.multiply(y, quotient)
-        powers = xp.multiply(x, y)
-    finally:
-        ACTIVE.reset(with_trace)
-    pattern = Pattern("multiply", Pattern("divide", "a", "b", name="share"), "b", name="whole")
-    (found,) = pattern.matches(product.node)
-    assert found == {"a": y.node, "b": x.node, "share": quotient.node, "whole": product.node}
-    assert [*pattern.matches(other.node)] == []  # b would have two meanings
-    assert [found["a"] for found in Pattern("multiply", "a", "b").matches(powers.node)] == [
-        x.node,
-        y.node,
-    ]
-    assert [*Pattern("multiply", 2.0, "b").matches(powers.node)] == []

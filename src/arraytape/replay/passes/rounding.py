@@ -17,37 +17,32 @@ from ..._record.op_facts import facts_of
 from ..._storage import numpy_namespace
 from ..program import Node, Operand, Program, key_of, operands
 from .intervals import EVERYWHERE, Interval
-from .nodes import New, again, axes_of, interval_of, like, number_of, pairs, same_layout, zeros
-from .patterns import Pattern
+from .nodes import New, again, axes_of, interval_of, like, number_of, pairs, same_layout
+from .rewriting import Rewrite, parse_pattern
 from .simplify import (
-    MASKED,
     RULES,
     Rules,
+    by_op,
     factors,
     folded,
+    is_array,
     is_basic,
     is_negative,
     is_zero,
+    joined,
     mapped,
     rewritten,
-    rules_by_facts,
     shared,
     with_signs_joined,
 )
 from .softmax import RULES as SOFTMAX
-from .softmax import slope_of_log_total, sum_of_shares
+from .softmax import SUM_OF_SHARES, slope_of_log_total
 from .sums_by_blas import with_dots, with_products
 from .ties import extremes_of, is_look_for_nan, without_nan
 
 LEAST = 4  # in ``added_twice``, z must have at least so many times the elements of b
 WIDE = 1e16  # the largest factor that may be moved out of a sum: terms without it might underflow
-SCALED_SUM = Pattern("sum", Pattern("multiply", "x", Pattern("multiply", "y", "c", name="scaled")))
-ADDED_TWICE = Pattern(
-    "add",
-    Pattern("add", "x", Pattern("multiply", "b", "z", name="product"), name="whole"),
-    "product",
-)
-FROM_MAXIMUM = Pattern("subtract", "z", Pattern("max", "z"))
+FROM_MAXIMUM = parse_pattern("z - max(z)")
 DEPTH = 8  # the maximum depth of nested calls that ``bounds`` enters
 
 
@@ -63,12 +58,17 @@ def loosened(program: Program, rules: Rules) -> Program:
     exact, guarded = deciding(program), without_nan(program)
     known: dict[Any, Node] = {}
     extremes: set[Node] = set()
-    of_extremes: Rules = {
-        "add": (partial(slope_of_log_total, extremes),),
-        "divide": (partial(none_of_ties, extremes),),
-        "multiply": (partial(slope_of_log_total, extremes),),
-    }
-    rules = joined(of_extremes, rules)
+    slope = partial(slope_of_log_total, extremes)
+    # ``count`` is the number of elements that equal a maximum.  Without a NaN it is at least 1, so
+    # that the quotient is not 0 / 0.
+    no_ties = Rewrite(
+        "x / count",
+        "0",
+        lambda node, x, count: (
+            is_zero(x) and x.shape == node.shape and extremes_of(count, extremes) is not None
+        ),
+    )
+    rules = joined({"add": (slope,), "divide": (no_ties,), "multiply": (slope,)}, rules)
 
     def loose(node: Node) -> Node:
         return shared(folded(rewritten(folded(node), loose, rules)), known)
@@ -110,84 +110,42 @@ def is_nan(node: Node) -> bool:
 
 
 # --- rules for sums -----------------------------------------------------------------------------------
-def sum_of_negative(node: Node, new: New) -> Node | None:
-    """Replace ``sum(-x)`` by ``-sum(x)``."""
-    x = node.args[0]
-    if axes_of(node) is None or not is_negative(x):
-        return None
-    return like(node, "negative", np.negative, new(again(node, x.args[0])))
-
-
 def sum_with_known(node: Node, new: New) -> Node | None:
-    """Replace ``sum(x + y)`` by ``c + sum(y)``, where ``sum_of_shares`` shows that c is the sum of x."""
+    """Replace ``sum(x + y)`` by ``c + sum(y)``, where ``SUM_OF_SHARES`` shows that c is the sum of x."""
     whole = node.args[0]
     if axes_of(node) is None:
         return None
     for x, y in pairs(whole, "add"):
-        known = sum_of_shares(again(node, x), new) if same_layout(x, whole) else None
+        known = SUM_OF_SHARES(again(node, x), new) if same_layout(x, whole) else None
         if known is not None and known.shape == node.shape and same_layout(y, whole):
             return like(node, "add", np.add, known, new(again(node, y)))
     return None
 
 
-def factor_out(node: Node, new: New) -> Node | None:
-    """Replace ``sum(x * (y * c))`` by ``sum(x * y) * c``, if c is one positive number for each sum."""
-    product = node.args[0]
-    if axes_of(node) is None or not node.keywords.get("keepdims"):
-        return None
-    for found in SCALED_SUM.matches(node):
-        x, y, c = found["x"], found["y"], found["c"]
-        rows = type(c) is Node and c.shape == node.shape and same_layout(found["scaled"], product)
-        if rows and same_layout(x, product) and y.shape == product.shape:
-            least, most, _ = bounds(c)
-            if least > 0.0 and most <= WIDE:
-                inner = new(again(node, new(again(product, x, y))))
-                return like(node, "multiply", np.multiply, inner, c)
-    return None
-
-
 # --- rules that yield zeros ---------------------------------------------------------------------------
-def none_of_ties(extremes: set[Node], node: Node, new: New) -> Node | None:
-    """Replace ``0 / count`` by 0, where ``count`` is the number of elements that equal a max or min.
-
-    extremes : the nodes of maxima and minima that guards check for NaN.  Without a NaN, ``count`` is at
-    least 1, so that the quotient is not 0 / 0.
-    """
-    x, count = node.args
-    if not is_zero(x) or type(count) is not Node or count.op != "sum" or x.shape != node.shape:
-        return None
-    return zeros(node) if extremes_of(count, extremes) is not None else None
-
-
-def choice_of_zeros(node: Node, new: New) -> Node | None:
-    """Replace a choice between zeros and zeros by zeros."""
-    values = node.args[1:] if node.op == "where" else (node.args[0], node.args[2])
-    none = [type(x) is bool or is_zero(x) or (type(x) in (int, float) and x == 0) for x in values]
-    return zeros(node) if all(none) and node.dtype.kind == "f" else None
-
-
 # --- rules for factors and quotients ------------------------------------------------------------------
-def numbers_joined(node: Node, new: New) -> Node | None:
-    """Replace ``c * (d * x)`` by ``(c * d) * x``, for numbers c and d."""
-    outside = factors(node)
-    inside = factors(outside[1]) if outside is not None else None
-    if outside is None or inside is None:
-        return None
-    numbers = outside[0], inside[0], outside[0] * inside[0]
-    if not all(1e-30 < abs(number) < 1e30 for number in numbers):
-        return None
-    return like(node, "multiply", np.multiply, numbers[2], inside[1])
+def shape_of(x: Operand) -> tuple[int, ...]:
+    return x.shape if type(x) is Node else ()
 
 
-def added_twice(node: Node, new: New) -> Node | None:
-    """Replace ``x + b * z + b * z`` by ``x + 2 * b * z``, where b has far fewer elements than z."""
-    for found in ADDED_TWICE.matches(node):
-        b, product = found["b"], found["product"]
-        few = type(b) is Node and b.size * LEAST <= node.size
-        if few and same_layout(found["whole"], node):
-            twice = new(like(b, "multiply", np.multiply, 2.0, b))
-            return again(node, found["x"], new(again(product, twice, found["z"])))
-    return None
+def is_factor_of_sum(c: Operand, total: Node) -> bool:
+    """Return True if c has one positive number for each element of a sum, which may be moved out."""
+    if axes_of(total) is None or not total.keywords.get("keepdims") or shape_of(c) != total.shape:
+        return False
+    least, most, _ = bounds(c)
+    return least > 0.0 and most <= WIDE
+
+
+def is_outer_product(node: Node, x: Operand, y: Operand) -> bool:
+    """Return True if x and y are a column and a row with the dtype of their matrix product `node`."""
+    if type(x) is not Node or type(y) is not Node or not len(x.shape) == len(y.shape) == 2:
+        return False
+    return bool(x.shape[1] == 1 and x.dtype == y.dtype == node.dtype)
+
+
+def is_number_zero(x: Operand) -> bool:
+    """Return True if an operand is a number or an array that is 0 in each element."""
+    return x == 0 if isinstance(x, int | float) else is_zero(x)
 
 
 def bounds(x: Operand, depth: int = DEPTH) -> Interval:
@@ -216,15 +174,6 @@ def bounds(x: Operand, depth: int = DEPTH) -> Interval:
 def is_from_maximum(x: Operand) -> bool:
     """Return True for ``z - max(z)``, which is nowhere positive, and 0 at each row's maximum."""
     return any(FROM_MAXIMUM.matches(x))
-
-
-def outer(node: Node, new: New) -> Node | None:
-    """Replace the matrix product of a column and a row by an elementwise product."""
-    x, y = node.args
-    if type(x) is not Node or type(y) is not Node or not (len(x.shape) == len(y.shape) == 2):
-        return None
-    plain = x.shape[1] == 1 and x.dtype == y.dtype == node.dtype and node.dtype.kind == "f"
-    return like(node, "multiply", np.multiply, x, y) if plain else None
 
 
 def power_of_two(x: Operand) -> tuple[float, Node] | None:
@@ -296,21 +245,31 @@ def added_before(node: Node, new: New) -> Node | None:
     )
 
 
-def joined(*parts: Rules) -> Rules:
-    """Merge tables of rules.  An op that RULES does not name also gets its ``rules_by_facts``."""
-    ops = dict.fromkeys(op for rules in parts for op in rules)
-    rules = {op: [rule for part in parts for rule in part.get(op, ())] for op in ops}
-    return {op: (*rules[op], *(() if op in RULES else rules_by_facts(op))) for op in ops}
-
-
-LOOSER: Rules = {
-    "add": (common_factor, added_twice),
-    MASKED: (choice_of_zeros,),
-    "matmul": (outer,),
-    "multiply": (numbers_joined,),
+LOOSER = by_op(
+    Rewrite("(total := sum((n := -x)))", "-(total := sum(x))",
+            lambda total, n: is_negative(n) and axes_of(total) is not None),
+    # A factor c with one positive number for each sum is moved out of the sum.
+    Rewrite("(total := sum((p := x * (scaled := y * c))))", "(total := sum((p := x * y))) * c",
+            lambda total, p, x, scaled, y, c: is_factor_of_sum(c, total)
+            and same_layout(x, p) and same_layout(scaled, p) and shape_of(y) == p.shape),
+    Rewrite("C * (inner := D * x)", "(C * D) * x",
+            lambda node, inner, x, C, D: same_layout(inner, node) and same_layout(x, inner)
+            and all(1e-30 < abs(number) < 1e30 for number in (C, D, C * D))),
+    # The product with 2 is cheap where b has far fewer elements than z.
+    Rewrite("(whole := x + (product := b * z)) + product", "x + (product := (b := 2.0 * b) * z)",
+            lambda node, whole, b: is_array(b) and b.size * LEAST <= node.size
+            and same_layout(whole, node)),
+    # The matrix product of a column and a row is an elementwise product.
+    Rewrite("x @ y", "x * y", lambda node, x, y: is_outer_product(node, x, y)),
+    Rewrite("where(mask, x, y)", "0", lambda x, y: is_number_zero(x) and is_number_zero(y)),
+    # ``masked`` chooses between x and y, or between x and 0 if y is a bool.
+    Rewrite("masked(x, mask, y)", "0",
+            lambda x, y: is_zero(x) and (type(y) is bool or is_number_zero(y))),
+)  # fmt: skip
+OTHER: Rules = {
+    "add": (common_factor,),
     "put": (added_before,),
     "subtract": (common_factor,),
-    "sum": (sum_of_negative, sum_with_known, factor_out),
-    "where": (choice_of_zeros,),
+    "sum": (sum_with_known,),
 }
-LOOSE = joined(SOFTMAX, LOOSER, RULES)
+LOOSE = joined(SOFTMAX, LOOSER, OTHER, RULES)

@@ -22,6 +22,7 @@ from ..._util.array_types import Index
 from ..._util.blocks import Quiet
 from ..program import CONSTANT, INPUT, Node, Operand, Program, key_of, operands, put, replaced
 from .nodes import SMALL, New, again, like, number_of, packed, same_layout, with_operand
+from .rewriting import Rewrite
 
 Rules = Mapping[str, tuple[Callable[[Node, New], Node | None], ...]]  # op -> its rules
 NONE: Mapping[Node, Node] = MappingProxyType({})
@@ -163,7 +164,8 @@ def rewritten(node: Node, new_of: New, rules: Rules | None = None) -> Node:
         return node
     rules = RULES if rules is None else rules
     for _ in range(MOST):
-        for rule in rules.get(node.op) or rules_by_facts(node.op):
+        by_facts = () if node.op in RULES else rules_by_facts(node.op)
+        for rule in (*rules.get(node.op, ()), *by_facts):
             new = rule(node, new_of)
             if new is not None:
                 break
@@ -179,44 +181,6 @@ def nothing_changed(node: Node, new: New) -> Node | None:
     """Replace a cast, reshape, broadcast or copy by its operand, if both have the same layout."""
     x = node.args[0]
     return x if same_layout(x, node) else None
-
-
-def is_one(x: Operand) -> bool:
-    """Return True if an operand is 1 in each element."""
-    if type(x) in (int, float):
-        return bool(x == 1)
-    if type(x) is not Node or x.op != CONSTANT:
-        return False
-    return bool(x.value.dtype.kind == "f" and x.value.size and (x.value == 1.0).all())
-
-
-def times_one(node: Node, new: New) -> Node | None:
-    """Replace a product with 1 by the other factor."""
-    if not node.keywords:
-        for x, y in (node.args[:2], node.args[1::-1]):
-            if is_one(y) and same_layout(x, node):
-                return x  # type: ignore[no-any-return]
-    return None
-
-
-def or_false(node: Node, new: New) -> Node | None:
-    """Replace ``x | False`` by x."""
-    x, y = node.args
-    return x if y is False and same_layout(x, node) else None
-
-
-def square(node: Node, new: New) -> Node | None:
-    """Replace ``x ** 2`` by ``square(x)``, as NumPy itself does."""
-    x, exponent = node.args
-    plain = type(x) is Node and type(exponent) in (int, float) and exponent == 2
-    return like(node, "square", np.square, x) if plain and x.shape and x.dtype.kind == "f" else None
-
-
-def product_with_itself(node: Node, new: New) -> Node | None:
-    """Replace ``x * x`` by ``square(x)``."""
-    x, y = node.args
-    plain = type(x) is Node and x is y and x.shape and x.dtype.kind == "f" and not node.keywords
-    return like(node, "square", np.square, x) if plain else None
 
 
 def mean(node: Node, new: New) -> Node | None:
@@ -364,17 +328,6 @@ def is_zero(x: Operand) -> TypeGuard[Node]:
     return x.op == "zeros" or (x.op == CONSTANT and x.dtype is not None and not x.value.any())
 
 
-def plus_zero(node: Node, new: New) -> Node | None:
-    """Replace ``x + 0`` by x.
-
-    For x = -0.0 the sum would be 0.0; the change of this sign is accepted.
-    """
-    for x, y in (node.args, node.args[::-1]):
-        if is_zero(y) and same_layout(x, node):
-            return x  # type: ignore[no-any-return]
-    return None
-
-
 def part_of_zeros(node: Node, new: New) -> Node | None:
     """Replace a read of a part of ``zeros`` by ``zeros`` in the shape of the part."""
     x, key = node.args
@@ -505,52 +458,19 @@ def with_signs_joined(program: Program) -> Program:
     return mapped(program, lambda node, _: node, joined)
 
 
-def product_of_product(node: Node, new: New) -> Node | None:
-    """Replace ``c * (p * x)`` by ``(c * p) * x``, where p is a power of two up to sign.
-
-    A factor p changes no bits but the exponent.  abs(c) must be at least 1: for a smaller c, the inner
-    product might overflow where the result does not.
-    """
-    outer = factors(node)
-    inner = factors(outer[1]) if outer is not None else None
-    if outer is None or inner is None or not 1.0 <= abs(outer[0]) < 1e30:
-        return None
-    if not 1.0 <= abs(inner[0]) < 1e6 or abs(math.frexp(inner[0])[0]) != 0.5:
-        return None
-    return like(node, "multiply", np.multiply, outer[0] * inner[0], inner[1])
+def is_array(x: Operand) -> bool:
+    """Return True if an operand is a node that has axes."""
+    return type(x) is Node and bool(x.shape)
 
 
-def doubled(node: Node, new: New) -> Node | None:
-    """Replace ``x + x`` by ``2 * x``, whose factor other rules can join with further factors."""
-    x, y = node.args
-    plain = type(x) is Node and x is y and x.shape and x.dtype.kind == "f" and not node.keywords
-    return like(node, "multiply", np.multiply, 2.0, x) if plain else None
+def keeps_dtype(x: Operand, node: Node) -> bool:
+    """Return True if an operand is a node with the dtype of `node`."""
+    return type(x) is Node and x.dtype == node.dtype
 
 
-def plus_negative(node: Node, new: New) -> Node | None:
-    """Replace ``x + -y`` by ``x - y``."""
-    for x, y in (node.args, node.args[::-1]):
-        if is_negative(y) and type(x) is Node and x.dtype == node.dtype:
-            return like(node, "subtract", np.subtract, x, y.args[0])
-    return None
-
-
-def minus_negative(node: Node, new: New) -> Node | None:
-    """Replace ``x - -y`` by ``x + y``."""
-    x, y = node.args
-    if is_negative(y) and type(x) is Node and x.dtype == node.dtype:
-        return like(node, "add", np.add, x, y.args[0])
-    return None
-
-
-def sign_out(node: Node, new: New) -> Node | None:
-    """Replace ``-x * y`` by ``-(x * y)``, so that a following sum can become a difference."""
-    for i in (0, 1):
-        x = node.args[i]
-        if is_negative(x) and same_layout(x, node) and not node.keywords:
-            positive = again(node, *with_operand(node, i, x.args[0]))
-            return like(node, "negative", np.negative, new(positive))
-    return None
+def is_power_of_two(x: float) -> bool:
+    """Return True if abs(x) is a power of two."""
+    return math.frexp(abs(x))[0] == 0.5
 
 
 def is_negative(y: Operand) -> bool:
@@ -567,17 +487,47 @@ def rules_by_facts(op: str) -> tuple[Callable[[Node, New], Node | None], ...]:
     return (unspread,) if broadcasts_exactly(op) else ()
 
 
-RULES: Rules = {
-    "add": (plus_zero, doubled, accumulated, plus_negative, unspread),
+def joined(*parts: Rules) -> Rules:
+    """Merge tables of rules, each of which maps an op to its rules."""
+    ops = dict.fromkeys(op for rules in parts for op in rules)
+    return {op: tuple([rule for part in parts for rule in part.get(op, ())]) for op in ops}
+
+
+def by_op(*rewrites: Rewrite) -> Rules:
+    """Return a table of rules in their order, with the op of each rule's pattern."""
+    return joined(*({rule.pattern.op: (rule,)} for rule in rewrites))
+
+
+ALGEBRA = by_op(
+    Rewrite("x * ONE", "x", lambda node, x, ONE: ONE == 1.0 and same_layout(x, node), "fciu"),
+    # For x = -0.0 the sum would be 0.0; the change of this sign is accepted.
+    Rewrite("x + zero", "x", lambda node, x, zero: is_zero(zero) and same_layout(x, node), "fciub"),
+    Rewrite("x | False", "x", lambda node, x: same_layout(x, node), "b"),
+    # NumPy itself computes x ** 2 in this way.
+    Rewrite("x ** n", "square(x)", lambda x, n: type(n) in (int, float) and n == 2 and is_array(x)),
+    Rewrite("x * x", "square(x)", lambda x: is_array(x)),
+    # Other rules can join the factor 2 with further factors.
+    Rewrite("x + x", "2.0 * x", lambda x: is_array(x)),
+    Rewrite("x + (n := -y)", "x - y", lambda node, x, n: keeps_dtype(x, node) and is_negative(n)),
+    Rewrite("x - (n := -y)", "x + y", lambda node, x, n: keeps_dtype(x, node) and is_negative(n)),
+    # The sign moves out, so that a sum of products can become a difference.
+    Rewrite("(n := -x) * y", "-(x * y)", lambda node, n: is_negative(n) and same_layout(n, node)),
+    # A power of two changes no bits but the exponent.  For a smaller C, the inner product might
+    # overflow where the result does not.
+    Rewrite("C * (inner := P * x)", "(C * P) * x",
+            lambda node, inner, x, C, P: 1.0 <= abs(C) < 1e30 and 1.0 <= abs(P) < 1e6
+            and is_power_of_two(P) and same_layout(inner, node) and same_layout(x, inner)),
+)  # fmt: skip
+OTHER: Rules = {
+    "add": (accumulated, unspread),
     "add_at": (added_to_zeros,),
-    "bitwise_or": (or_false,),
     "getitem": (read_of_write, part_of_zeros),
     "mean": (mean,),
-    "multiply": (times_one, product_with_itself, product_of_product, sign_out, unspread),
-    "power_operator": (square,),
+    "multiply": (unspread,),
     "put": (write_over_write,),
-    "subtract": (minus_negative, unspread),
+    "subtract": (unspread,),
     "tril": (triangle,),
     "triu": (triangle,),
     "where": (where_zero, where_of_two),
 }
+RULES = joined(ALGEBRA, OTHER)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..program import Node, Operand
-from .nodes import New, again, again_in, axes_of, bare, kept, like, pairs, same_layout, zeros
-from .patterns import Pattern
-from .simplify import MASKED, Rules, is_positive_zero
+from .nodes import New, again, again_in, axes_of, bare, kept, like, pairs, same_layout
+from .rewriting import Rewrite, parse_pattern
+from .simplify import by_op, is_positive_zero
 from .ties import extremes_of
 
 Axes = tuple[int, ...]
@@ -25,46 +25,20 @@ Product = tuple[int, list[Factor]]  # the sign, 1 or -1, and the factors
 DEPTH = 5  # the maximum depth of nested products that ``product_of`` takes apart
 
 
-# In patterns, a, c, x and y are any operands, e is exp(...), t its sum over each row, s a softmax.
-SLOPE_OF_SHARE = Pattern(  # a / t - sum(a * (s / t))
-    "subtract",
-    Pattern("divide", "a", "t"),
-    Pattern(
-        "sum",
-        Pattern("multiply", "a", Pattern("divide", "s", "t"), name="product"),
-        name="total",
-    ),
-)
-SHARE_IN_PRODUCT = Pattern("multiply", Pattern("divide", "x", "t", name="quotient"), "e")
-SUM_OF_SLOPE = Pattern("sum", Pattern("multiply", Pattern("subtract", "a", "mean"), "s"))
-SUM_OF_SHARES = Pattern(
-    "sum",
-    Pattern("multiply", Pattern("divide", "c", "t", name="quotient", reshaped=True), "e"),
-)
-WEIGHTED_SUM = Pattern("sum", Pattern("multiply", "a", "s"))
+WEIGHTED_SUM = parse_pattern("sum(a * s)")
 SHIFTED_BY_MEAN = [  # y - sum(where(taken, y, 0)) / count
-    Pattern(
-        "subtract",
-        "y",
-        Pattern(
-            "divide",
-            Pattern("sum", chosen, name="total", reshaped=True),
-            "count",
-            name="mean",
-            reshaped=True,
-        ),
-    )
-    for chosen in (Pattern(MASKED, "y", "taken", True), Pattern("where", "taken", "y", "zero"))
+    parse_pattern(f"y - ~(mean := ~(total := sum({chosen})) / count)")
+    for chosen in ("masked(y, taken, True)", "where(taken, y, zero)")
 ]
 
 
-def total_axes(t: Node, e: Operand) -> Axes | None:
+def total_axes(t: Operand, e: Operand) -> Axes | None:
     """Return the axes over which t is the sum of e, if e is a call of exp; else None.
 
     t may have been reshaped, if it broadcasts against e like a sum with keepdims=True.
     """
     whole = bare(t)
-    if type(e) is not Node or e.op != "exp" or type(whole) is not Node or whole.op != "sum":
+    if type(t) is not Node or type(e) is not Node or e.op != "exp" or whole.op != "sum":
         return None
     axes = axes_of(whole) if whole.args[0] is e else None
     beside = (1,) * (len(e.shape) - len(t.shape)) + t.shape  # the shape of t next to e
@@ -76,48 +50,6 @@ def share_axes(s: Operand) -> Axes | None:
     if type(s) is not Node or s.op != "divide" or type(s.args[1]) is not Node:
         return None
     return total_axes(s.args[1], s.args[0])
-
-
-def slope_of_share(node: Node, new: New) -> Node | None:
-    """Replace ``a / t - sum(a * (s / t))`` by ``(a - sum(a * s)) / t``, if s is a softmax ``e / t``."""
-    for found in SLOPE_OF_SHARE.matches(node):
-        a, t, s, total, product = (found[name] for name in ("a", "t", "s", "total", "product"))
-        axes = share_axes(s)
-        if axes is None or s.args[1] is not t or axes != axes_of(total):
-            continue
-        if total.shape == t.shape and type(a) is Node and a.shape == node.shape:
-            weighted = new(like(product, "multiply", np.multiply, a, s))
-            rest = new(like(node, "subtract", np.subtract, a, new(again(total, weighted))))
-            return like(node, "divide", np.true_divide, rest, t)
-    return None
-
-
-def share_in_product(node: Node, new: New) -> Node | None:
-    """Replace ``x / t * e`` by ``x * s``, where ``s = e / t`` is a softmax."""
-    for found in SHARE_IN_PRODUCT.matches(node):
-        t, e = found["t"], found["e"]
-        whole = found["quotient"].shape == node.shape
-        if whole and total_axes(t, e) is not None and e.shape == node.shape:
-            share = new(like(e, "divide", np.true_divide, e, t))
-            return like(node, "multiply", np.multiply, found["x"], share)
-    return None
-
-
-def sum_of_slope(node: Node, new: New) -> Node | None:
-    """Replace ``sum((a - sum(a * s)) * s)`` by 0, because each row of s has the sum 1.
-
-    The last s may also be multiplied with one number for each row.  A NaN in a row of a is not lost:
-    ``a - sum(a * s)`` is NaN in the whole row, which reaches the gradient without this sum.
-    """
-    axes = axes_of(node)
-    if axes is None:
-        return None
-    for found in SUM_OF_SLOPE.matches(node):
-        e, mean = exp_of(found["s"], axes), found["mean"]
-        rows = type(mean) is Node and e is not None and mean.shape == kept(e.shape, axes)
-        if rows and (found["a"], e) in means_of(mean, axes):
-            return zeros(node)
-    return None
 
 
 def exp_of(s: Operand, axes: Axes) -> Node | None:
@@ -148,23 +80,6 @@ def means_of(x: Operand, axes: Axes) -> list[tuple[Any, Node]]:
     if divided:
         return [(y["a"], y["s"]) for y in sums if total_axes(x.args[1], y["s"]) == axes]
     return [(y["a"], y["s"].args[0]) for y in sums if share_axes(y["s"]) == axes]
-
-
-def sum_of_shares(node: Node, new: New) -> Node | None:
-    """Replace ``sum(c / t * e)`` by c, if t is ``sum(e)`` and c has one number for each row."""
-    axes, product = axes_of(node), node.args[0]
-    if axes is None:
-        return None
-    for found in SUM_OF_SHARES.matches(node):
-        c, t, e, quotient = (found[name] for name in ("c", "t", "e", "quotient"))
-        if not type(c) is type(t) is type(e) is Node or bare(t).op != "sum":
-            continue
-        if c.size != node.size or c.dtype != node.dtype or e.shape != product.shape:
-            continue
-        rows = quotient.shape == kept(e.shape, axes)
-        if rows and total_axes(again_in(t, quotient.shape), e) == axes:
-            return again_in(c, node.shape, new)
-    return None
 
 
 # --- the second derivative of log(sum(exp(z))) --------------------------------------------------------
@@ -279,8 +194,44 @@ def unshifted(x: Node, extremes: set[Node]) -> Node:
     return x
 
 
-RULES: Rules = {
-    "multiply": (share_in_product,),
-    "subtract": (slope_of_share,),
-    "sum": (sum_of_slope, sum_of_shares),
-}
+def is_slope_of_share(node: Node, a: Any, t: Any, s: Any, total: Node) -> bool:
+    """Return True if s is a softmax ``e / t`` over the axes of a sum with the shape of t."""
+    axes = share_axes(s)
+    if axes is None or s.args[1] is not t or axes != axes_of(total) or type(a) is not Node:
+        return False
+    return bool(total.shape == t.shape and a.shape == node.shape)
+
+
+def is_sum_of_slope(node: Node, a: Any, mean: Any, s: Any) -> bool:
+    """Return True if s is a softmax, and ``mean`` the mean of a over each row, weighted by s."""
+    axes = axes_of(node)
+    e = exp_of(s, axes) if axes is not None else None
+    if axes is None or e is None or type(mean) is not Node or mean.shape != kept(e.shape, axes):
+        return False
+    return (a, e) in means_of(mean, axes)
+
+
+def is_sum_of_shares(node: Node, c: Any, t: Any, e: Any, quotient: Node) -> bool:
+    """Return True if t is ``sum(e)`` over the axes of the sum `node`, and c has one number per row."""
+    axes, product = axes_of(node), node.args[0]
+    if axes is None or not type(c) is type(t) is type(e) is Node or bare(t).op != "sum":
+        return False
+    if c.size != node.size or c.dtype != node.dtype or e.shape != product.shape:
+        return False
+    rows = quotient.shape == kept(e.shape, axes)
+    return bool(rows and total_axes(again_in(t, quotient.shape), e) == axes)
+
+
+# In these rules, e is exp(...), t its sum over each row, and s a softmax.
+SUM_OF_SHARES = Rewrite("sum(~(quotient := c / t) * e)", "c", is_sum_of_shares)
+RULES = by_op(
+    Rewrite("a / t - (total := sum((product := a * (s / t))))",
+            "(a - (total := sum((product := a * s)))) / t", is_slope_of_share),
+    Rewrite("(quotient := x / t) * e", "x * (e := e / t)",
+            lambda node, quotient, t, e: quotient.shape == node.shape
+            and total_axes(t, e) is not None and e.shape == node.shape),
+    # Each row of s has the sum 1, also if one number for each row multiplies s.  A NaN in a row of a
+    # is not lost: a - mean is NaN in the whole row, which reaches the gradient without this sum.
+    Rewrite("sum((a - mean) * s)", "0", is_sum_of_slope),
+    SUM_OF_SHARES,
+)  # fmt: skip

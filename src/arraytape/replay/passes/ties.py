@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..program import Node, Program
+from ..program import Node, Operand, Program
 from .nodes import packed
-from .patterns import Pattern
+from .rewriting import parse_pattern
 from .ufunc_calls import CASTS
 
 SPREADS = ("broadcast_to", "broadcast_view", "expand_dims", "reshape")
 FALSE = np.False_.tobytes()
-HAS_NAN = Pattern("any", Pattern("not_equal", "x", "x"))
+HAS_NAN = parse_pattern("any(x != x)")
 
 
 def without_nan(program: Program) -> set[Node]:
@@ -27,13 +27,18 @@ def is_look_for_nan(node: Node) -> bool:
     return any(HAS_NAN.matches(node))
 
 
-def extremes_of(node: Node, without_nan: set[Node]) -> Node | None:
+def extremes_of(node: Operand, without_nan: set[Node]) -> Node | None:
     """Return the mask ``x == max(x)`` if a node is the sum of this mask along the same axes, or None.
 
     without_nan : nodes without NaN.  The maximum must be one of these: a maximum that is NaN equals no
     element of its row.
     """
-    if node.op != "sum" or not node.shape or not node.keywords.get("keepdims"):
+    if (
+        type(node) is not Node
+        or node.op != "sum"
+        or not node.shape
+        or not node.keywords.get("keepdims")
+    ):
         return None
     cast = node.args[0]
     if type(cast) is not Node or cast.op not in CASTS or cast.dtype != node.dtype:
