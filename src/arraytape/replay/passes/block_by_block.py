@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 
 from ..._util.array_types import Index
-from ..program import CONSTANT, INPUT, Node, Operand, Program, operands, result_of
+from ..program import CONSTANT, INPUT, Node, Operand, Program, key_of, operands, result_of
 from .nodes import like, packed
-from .rounding import added
-from .simplify import MASKED, copied, is_positive_zero, mapped
+from .simplify import MASKED, copied, is_basic, is_positive_zero, mapped
 from .sums_by_blas import is_sum
 from .ufunc_calls import CASTS, ufunc_of
 
-LEAST = 32_000  # the least number of elements for which a loop pays
+LEAST = 1 << 17  # the least number of elements for which a loop pays: fewer fit in the cache
 BLOCK = 16384  # the number of elements of a block, roughly
 ALIGNED = 64  # blocks have a multiple of 64 rows, so that they begin at a line of the cache
 # Ops of new nodes: a group of calls, one result of a group, and zeros to whose slices results are added.
@@ -229,7 +228,7 @@ def write_chain(node: Node, readers: Mapping[Node, set[Node]]) -> tuple[list[Par
         if is_positive_zero(x) and fills(value, x, key):
             plain = x.strides == packed(x.shape, x.dtype.itemsize)
             return ([(value, key, True), *reversed(parts)] if plain else []), chain
-        total, more = added(node) or (node, node)
+        total, more = added_value(node) or (node, node)
         reads = {y for y in readers[x] if y.op == "getitem" and readers[y] == {total}}
         if readers[total] != {node} or readers[x] != {node, *reads} or not fills(more, x, key):
             break
@@ -237,6 +236,21 @@ def write_chain(node: Node, readers: Mapping[Node, set[Node]]) -> tuple[list[Par
         chain |= {x, total}
         node = x
     return [], chain
+
+
+def added_value(node: Node) -> tuple[Node, Node] | None:
+    """Return the nodes ``x[key] + more`` and ``more`` if a "put" node computes ``x[key] += more``.
+
+    The same holds for ``x[key] -= more``.  For another "put" node, return None.
+    """
+    x, key, total = node.args
+    if type(total) is not Node or total.op not in ("add", "subtract") or not is_basic(key):
+        return None
+    for read, more in (total.args, total.args[::-1])[: 2 if total.op == "add" else 1]:
+        own = type(read) is type(more) is Node and read.op == "getitem" and read.args[0] is x
+        if own and key_of(read.args[1]) == key_of(key):
+            return total, more
+    return None
 
 
 def fills(value: Operand, x: Node, key: Index) -> bool:

@@ -31,7 +31,7 @@ REDUCTIONS = ("any", "max", "sum")
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.USub: "negative",
-    ast.Pow: "power_operator", ast.MatMult: "matmul", ast.NotEq: "not_equal", ast.BitOr: "bitwise_or",
+    ast.Pow: "power_operator", ast.MatMult: "matmul", ast.NotEq: "not_equal",
 }  # fmt: skip
 
 

@@ -293,16 +293,6 @@ def read_of_write(node: Node, new: New) -> Node | None:
     return new(read)
 
 
-def added_to_zeros(node: Node, new: New) -> Node | None:
-    """Replace ``add_at`` on zeros by ``scatter_add``, which needs no copy of the zeros."""
-    x, key, value = node.args
-    if not is_positive_zero(x) or type(value) is not Node or value.dtype != node.dtype:
-        return None
-    if node.strides != packed(node.shape, node.dtype.itemsize):
-        return None
-    return like(node, "scatter_add", numpy_namespace.scatter_add, value, node.shape, key)
-
-
 def write_over_write(node: Node, new: New) -> Node | None:
     """Leave out a write that another write at the same key follows, or that writes back what it read.
 
@@ -334,23 +324,6 @@ def part_of_zeros(node: Node, new: New) -> Node | None:
     if x.op != "zeros" or not is_basic(key):
         return None
     return like(node, "zeros", np.zeros, node.shape, node.dtype)
-
-
-def accumulated(node: Node, new: New) -> Node | None:
-    """Replace ``x + scatter_add(value, shape, key)`` by x with ``x[key] + value`` put at ``key``."""
-    for i in (0, 1):
-        spread, x = node.args[i], node.args[1 - i]
-        if type(spread) is not Node or spread.op not in ("scatter_add", "scattered"):
-            continue
-        value, _, key = spread.args
-        if spread.shape != node.shape or not same_layout(x, node) or not is_basic(key):
-            continue
-        if type(value) is Node and value.dtype == node.dtype:
-            before = Node("getitem", numpy_namespace.getitem, (x, key), like=value)
-            before.view = bool(value.shape)
-            total = new(like(value, "add", np.add, new(before), value))
-            return like(node, "put", put, x, key, total)
-    return None
 
 
 # --- choices by masks ----------------------------------------------------------------------------------
@@ -468,11 +441,6 @@ def keeps_dtype(x: Operand, node: Node) -> bool:
     return type(x) is Node and x.dtype == node.dtype
 
 
-def is_power_of_two(x: float) -> bool:
-    """Return True if abs(x) is a power of two."""
-    return math.frexp(abs(x))[0] == 0.5
-
-
 def is_negative(y: Operand) -> bool:
     """Return True if an operand is a call of ``negative`` on floats, in the layout of its operand."""
     if type(y) is not Node or y.op != "negative" or y.keywords or y.dtype.kind != "f":
@@ -502,7 +470,6 @@ ALGEBRA = by_op(
     Rewrite("x * ONE", "x", lambda node, x, ONE: ONE == 1.0 and same_layout(x, node), "fciu"),
     # For x = -0.0 the sum would be 0.0; the change of this sign is accepted.
     Rewrite("x + zero", "x", lambda node, x, zero: is_zero(zero) and same_layout(x, node), "fciub"),
-    Rewrite("x | False", "x", lambda node, x: same_layout(x, node), "b"),
     # NumPy itself computes x ** 2 in this way.
     Rewrite("x ** n", "square(x)", lambda x, n: type(n) in (int, float) and n == 2 and is_array(x)),
     Rewrite("x * x", "square(x)", lambda x: is_array(x)),
@@ -512,15 +479,9 @@ ALGEBRA = by_op(
     Rewrite("x - (n := -y)", "x + y", lambda node, x, n: keeps_dtype(x, node) and is_negative(n)),
     # The sign moves out, so that a sum of products can become a difference.
     Rewrite("(n := -x) * y", "-(x * y)", lambda node, n: is_negative(n) and same_layout(n, node)),
-    # A power of two changes no bits but the exponent.  For a smaller C, the inner product might
-    # overflow where the result does not.
-    Rewrite("C * (inner := P * x)", "(C * P) * x",
-            lambda node, inner, x, C, P: 1.0 <= abs(C) < 1e30 and 1.0 <= abs(P) < 1e6
-            and is_power_of_two(P) and same_layout(inner, node) and same_layout(x, inner)),
 )  # fmt: skip
 OTHER: Rules = {
-    "add": (accumulated, unspread),
-    "add_at": (added_to_zeros,),
+    "add": (unspread,),
     "getitem": (read_of_write, part_of_zeros),
     "mean": (mean,),
     "multiply": (unspread,),

@@ -211,19 +211,7 @@ def is_sum_of_slope(node: Node, a: Any, mean: Any, s: Any) -> bool:
     return (a, e) in means_of(mean, axes)
 
 
-def is_sum_of_shares(node: Node, c: Any, t: Any, e: Any, quotient: Node) -> bool:
-    """Return True if t is ``sum(e)`` over the axes of the sum `node`, and c has one number per row."""
-    axes, product = axes_of(node), node.args[0]
-    if axes is None or not type(c) is type(t) is type(e) is Node or bare(t).op != "sum":
-        return False
-    if c.size != node.size or c.dtype != node.dtype or e.shape != product.shape:
-        return False
-    rows = quotient.shape == kept(e.shape, axes)
-    return bool(rows and total_axes(again_in(t, quotient.shape), e) == axes)
-
-
 # In these rules, e is exp(...), t its sum over each row, and s a softmax.
-SUM_OF_SHARES = Rewrite("sum(~(quotient := c / t) * e)", "c", is_sum_of_shares)
 RULES = by_op(
     Rewrite("a / t - (total := sum((product := a * (s / t))))",
             "(a - (total := sum((product := a * s)))) / t", is_slope_of_share),
@@ -233,5 +221,4 @@ RULES = by_op(
     # Each row of s has the sum 1, also if one number for each row multiplies s.  A NaN in a row of a
     # is not lost: a - mean is NaN in the whole row, which reaches the gradient without this sum.
     Rewrite("sum((a - mean) * s)", "0", is_sum_of_slope),
-    SUM_OF_SHARES,
 )  # fmt: skip

@@ -481,25 +481,6 @@ class Source:
             f"bitwise_xor({into}, {second}, {into})",
         ]
 
-    def choose(self, place: int, node: Node) -> bool:
-        """Write a "where" node that overwrites its last operand, by ``copyto(y, x, where=condition)``.
-
-        Return False, and write nothing, if this is impossible, for example because y is read later.
-        """
-        condition, x, y = node.args
-        other = getattr(x, "dtype", node.dtype)
-        if getattr(condition, "dtype", None) != np.bool_:
-            return False
-        if not same_layout(y, node) or not self.is_free(place, y, node) or other != node.dtype:
-            return False
-        if type(x) is Node and self.memory[x] & self.memory[y]:
-            return False
-        mask, new = self.text_of(condition, True), self.text_of(x, True)
-        self.take_over(node, y)
-        self.scope["copyto"] = np.copyto
-        self.lines.append(f"copyto({self.names[node]}, {new}, where={mask})")
-        return True
-
     def key(self, key: Index) -> str:
         """Return the text of the index ``key``, to be put between brackets."""
         parts = key if type(key) is tuple else (key,)
@@ -530,29 +511,6 @@ class Source:
             self.assign(node, f"{self.text_of(x, True)}.copy('K')")
         else:
             self.copy_into(node, x)
-
-    def all_but_a_part(self, place: int, node: Node) -> bool:
-        """Write an array of zeros without setting the rows to 0 that a later "put" node overwrites.
-
-        Return False, and write nothing, unless the only reader of the zeros is a "put" that overwrites
-        a slice of at least half of the rows.
-        """
-        users = [x for x in self.program.nodes if node in operands(x)]
-        if node.size < LARGE or node in self.program.roots() or [x.op for x in users] != ["put"]:
-            return False
-        x, key, value = users[0].args
-        if x is not node or value is node or type(key) is not slice:
-            return False
-        if node.strides != packed(node.shape, node.dtype.itemsize):
-            return False
-        count = node.shape[0]
-        start, stop, step = key.indices(count)
-        if step != 1 or 2 * (stop - start) < count:
-            return False
-        self.scope["empty"] = np.empty
-        self.assign(node, f"empty({node.shape!r}, {self.dtype(node.dtype)})")
-        self.zero_rows_outside(self.names[node], start, stop, count)
-        return True
 
     def zero_rows_outside(self, name: str, start: int, stop: int, count: int) -> None:
         self.lines += [f"{name}[:{start}] = 0"] if start else []
@@ -696,8 +654,6 @@ STATEMENTS: dict[str, Callable[[Source, int, Node], bool]] = {
     DOT: Source.dot,
     MASKED: Source.mask,
     "put": Source.put,
-    "where": Source.choose,
-    "zeros": Source.all_but_a_part,
     **dict.fromkeys(CASTS, Source.cast),
 }
 
