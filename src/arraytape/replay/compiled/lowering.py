@@ -73,6 +73,12 @@ REDUCTIONS: dict[str, np.ufunc] = {
 }  # fmt: skip
 # The initial values of reductions; max and min have none.
 FIRST = {"sum": 0, "prod": 1, "any": 0, "all": 1}
+# (op, True for floats) -> LLVM's instruction.  Sums of integers wrap around, as in NumPy.
+COMBINES = {
+    ("sum", True): "fadd", ("sum", False): "add", ("prod", True): "fmul", ("prod", False): "mul",
+}  # fmt: skip
+PAIRWISE = 8  # NumPy sums so many contiguous elements, or more, with several partial sums
+SHORT = 64  # runs of so many elements take longer than the calls of NumPy's loop
 RUNNING = {"cumulative_sum": np.add, "cumulative_prod": np.multiply}
 FAST_EXPONENTS = (-1, 0, 0.5, 1, 2)  # for these, the operator ``**`` calls other ufuncs than power
 PARTS = ("real", "real_part", "imag", "imag_part")
@@ -195,6 +201,9 @@ class Lowered:
         self.own_scratch = self.bytes > MOST or work_of(lowering.program) >= LARGE_WORK
         memory, start = np.zeros(0, np.uint8), 0
         if self.own_scratch:
+            self.bytes = max(
+                self.bytes, 1
+            )  # NumPy's empty arrays have strides of 0 in some versions
             lowering.scratch_base = ARGUMENTS + len(layouts)
             layouts.append(layout_words(memory.dtype, (self.bytes,), (1,)))
         else:
@@ -594,22 +603,8 @@ class Lowering:
 
     def lower_reduction(self, node: Node) -> None:
         """Lower a sum, product, max or min to calls of NumPy's loop, over the axes in memory order."""
-        x, *more = node.args
-        options = {name: value for name, value in node.keywords.items() if value is not None}
-        axis = options.pop("axis", None) if not more else more[0]
-        options.pop("keepdims", None)
-        if (
-            type(x) is not Node
-            or x.dtype != node.dtype
-            or len(more) > 1
-            or options.keys() - {"dtype"}
-        ):
-            raise Unsupported(f"{node.op} with {', '.join(options) or 'another dtype'}")
-        if np.dtype(options.get("dtype", x.dtype)) != x.dtype:
-            raise Unsupported(f"{node.op} in another dtype")
-        rank = len(x.shape)
-        axes = range(rank) if axis is None else axis if type(axis) is tuple else (axis,)
-        reduced = {one % rank for one in axes} if rank else set()
+        x = node.args[0]
+        rank, reduced = len(x.shape), reduced_axes(node)
         loop = inner_loop(REDUCTIONS[node.op], (x.dtype,) * 3)
         source = self.find_place(x)
         target = self.new_place(node)
@@ -622,16 +617,6 @@ class Lowering:
             k: target.strides[k] for k in kept
         }  # fmt: skip
         along = tuple([steps.get(k, 0) for k in range(rank)])
-        if node.op in FIRST:
-            self.fill_place(target, FIRST[node.op])
-            if not x.size:
-                return
-        else:  # begin with the first element: to count it twice does not change a max or min
-            first = tuple([1 if k in reduced else n for k, n in enumerate(x.shape)])
-            self.copy_data(
-                target._replace(shape=first, strides=along), source._replace(shape=first)
-            )
-        spread = target._replace(shape=x.shape, strides=along)
         order = joined_axes(x.shape, [source.strides, along])
         follows = [not axis.strides[1] for axis in order]
         if any(first and second for first, second in pairwise(follows)):
@@ -639,12 +624,81 @@ class Lowering:
             raise Unsupported(
                 f"{node.op} over several axes of data that is not contiguous along them"
             )
+        if is_short_sum(node, order):
+            self.write_short_sums(node, source, target, order)
+            return
+        if node.op in FIRST:
+            self.fill_place(target, FIRST[node.op])
+            if not x.size:
+                return
+        else:
+            first = tuple([1 if k in reduced else n for k, n in enumerate(x.shape)])
+            self.copy_data(
+                target._replace(shape=first, strides=along), source._replace(shape=first)
+            )
+        spread = target._replace(shape=x.shape, strides=along)
         *outer, last = order or [Axis(1, (0, 0))]
+        count, begin = int(last.size), source.offset
+        if node.op not in FIRST and follows and follows[-1]:
+            # NumPy continues after the first element, which decides between 0.0 and -0.0.  If an outer
+            # axis is reduced, too, NumPy does so in the first run only.
+            if any(follows[:-1]):
+                raise Unsupported(f"{node.op} over several axes that are not next to each other")
+            count, begin = count - 1, begin + last.strides[0]
+        if not count:
+            return
         pointers = [Pointer(p.buffer, p.offset) for p in (spread, source, spread)]
+        pointers[1] = pointers[1]._replace(offset=begin)
         self.entries.append(self.loop_entry(
-            loop, pointers, [int(last.size)], [last.strides[1], last.strides[0], last.strides[1]],
+            loop, pointers, [count], [last.strides[1], last.strides[0], last.strides[1]],
             [(int(a.size), (a.strides[1], a.strides[0], a.strides[1])) for a in outer],
         ))  # fmt: skip
+
+    def write_short_sums(
+        self, node: Node, source: Place, target: Place, order: Sequence[Axis]
+    ) -> None:
+        """Write a kernel that sums or multiplies short runs of elements, in NumPy's order.
+
+        NumPy calls its loop once for each run, which takes longer than the run itself.  If the run lies
+        along a reduced axis, NumPy adds the sum of the run to the result; else it adds each element.
+
+        order : the axes of the loops, with the strides of the source and those of the result.
+        """
+        kernel, dtype, start = Kernel(), node.dtype, FIRST[node.op]
+        combine = COMBINES[node.op, dtype.kind == "f"]
+        kept = [Axis(axis.size, axis.strides[::-1]) for axis in order if axis.strides[1]]
+        reduced = [axis for axis in order if not axis.strides[1]]
+        runs = reduced[-1:] if not order[-1].strides[1] and node.op == "sum" else []
+
+        def body(width: int, at: list[At], same: list[bool]) -> None:
+            kind = value_type(dtype, width)
+            total = kernel.new_name()
+            kernel.start.append(f"  {total} = alloca {kind}")
+            kernel.add_line(f"store {kind} {number_text(start, dtype, width)}, ptr {total}")
+
+            def add_runs(axes: Sequence[Axis], here: At) -> None:
+                if axes:
+                    step = axes[0].strides[0]
+                    kernel.write_loop(axes[0].size, 1, lambda i, _: add_runs(
+                        axes[1:], moved_by(kernel, here, i, step)
+                    ))  # fmt: skip
+                    return
+                value = kernel.load_elements(here, dtype, width)
+                for run in runs:
+                    for i in range(1, int(run.size)):
+                        place = moved_by(kernel, here, i, run.strides[0])
+                        more = kernel.load_elements(place, dtype, width)
+                        value = kernel.define(f"{combine} {kind} {value}, {more}")
+                old = kernel.define(f"load {kind}, ptr {total}")
+                new = kernel.define(f"{combine} {kind} {old}, {value}")
+                kernel.add_line(f"store {kind} {new}, ptr {total}")
+
+            add_runs(reduced[:-1] if runs else reduced, at[1])
+            kernel.store_elements(kernel.define(f"load {kind}, ptr {total}"), at[0], dtype, width)
+
+        pointers = [kernel.pointer_to(place) for place in (target, source)]
+        kernel.write_nest(kept, pointers, [dtype.itemsize] * 2, body)
+        self.entries.append(self.finish(kernel))
 
     def lower_running(self, node: Node) -> None:
         """Lower a cumulative sum or product to calls of NumPy's loop on neighbouring elements."""
@@ -1113,6 +1167,44 @@ class Step(NamedTuple):
         if any(type(x) is Node and x.dtype != d for x, d in zip(node.args, given, strict=True)):
             raise Unsupported(f"{node.op} of several dtypes")
         return Step(tuple(given), node.args, inner_loop(ufunc, tuple(dtypes)), None)
+
+
+def reduced_axes(node: Node) -> set[int]:
+    """Return the axes over which a reduction runs; raise Unsupported for options of other kinds."""
+    x, *more = node.args
+    options = {name: value for name, value in node.keywords.items() if value is not None}
+    axis = options.pop("axis", None) if not more else more[0]
+    options.pop("keepdims", None)
+    if type(x) is not Node or x.dtype != node.dtype or len(more) > 1 or options.keys() - {"dtype"}:
+        raise Unsupported(f"{node.op} with {', '.join(options) or 'another dtype'}")
+    if np.dtype(options.get("dtype", x.dtype)) != x.dtype:
+        raise Unsupported(f"{node.op} in another dtype")
+    rank = len(x.shape)
+    axes = range(rank) if axis is None else axis if type(axis) is tuple else (axis,)
+    return {one % rank for one in axes} if rank else set()
+
+
+def is_short_sum(node: Node, order: Sequence[Axis]) -> bool:
+    """Return True if a reduction is a sum or product of runs so short that NumPy's calls cost more.
+
+    A run has the elements along the last of the axes.  Sums of PAIRWISE or more elements along a reduced
+    axis have another order in NumPy.
+    """
+    if node.op not in ("sum", "prod") or not node.args[0].size or not order:
+        return False
+    if node.dtype.kind not in "iuf" or node.dtype.itemsize not in FLOATS:
+        return False
+    *outer, last = order
+    run = int(last.size)
+    if not outer:
+        return False
+    return run < (SHORT if last.strides[1] or node.op == "prod" else PAIRWISE)
+
+
+def moved_by(kernel: Kernel, at: At, i: Offset, stride: int) -> At:
+    """Return the address ``i * stride`` bytes after ``at``."""
+    name, offset = at
+    return name, kernel.add_offsets(kernel.scale_offset(i, stride), offset)
 
 
 def called_ufunc(node: Node) -> np.ufunc | None:
